@@ -1,0 +1,42 @@
+# make demo   the main job on the embedded sandbox
+# make test   every test
+# make bench  speed and memory against a bare baseline, each row with its limit
+# make lint fuzz completions vuln check: what CI runs besides
+
+GO     ?= go
+FUZZ   ?= 10s
+export GOTOOLCHAIN ?= local
+
+# The race detector needs cgo and a C compiler.
+RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env GOOS)" = linux ] && echo -race)
+CGO  := $(if $(RACE),1,0)
+
+.PHONY: build demo test bench lint fuzz completions vuln clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/till ./cmd/till
+
+demo: build
+	@sh examples/demo.sh bin/till
+
+test: build
+	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 15m ./...
+
+bench: build
+	$(GO) run ./internal/bench bin/till
+
+lint:
+	.ci/lint
+
+fuzz:
+	.ci/fuzz $(FUZZ)
+
+completions: build
+	.ci/completions bin/till
+
+# Needs Go's vulnerability database, which is not reachable everywhere.
+vuln:
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
+clean:
+	rm -rf bin

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// helpers are what this program does when it starts itself.
+var helpers = map[string]func(args []string) error{
+	"-serve": func(args []string) error {
+		total, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		return serveFixed(total)
+	},
+	"-copy":  func(args []string) error { return eachPage(args[0], copyPage) },
+	"-split": func(args []string) error { return eachPage(args[0], splitPage) },
+}
+
+const pageSize = 1000
+
+// serveFixed is the service at its barest: fixed answers, and a list of so many withdrawals, a page of which costs little
+// more than copying it.
+func serveFixed(total int) error {
+	page, ids := template(total)
+	pages := sync.Pool{New: func() any { b := append([]byte(nil), page...); return &b }}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/merchant_withdrawal", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, single)
+	})
+	mux.HandleFunc("POST /api/merchant_withdrawal/create", func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `"7c9e6679-7425-40de-944b-e07fc1f90ae7"`)
+	})
+	mux.HandleFunc("POST /api/merchant_withdrawal/list", func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		number, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		text := pages.Get().(*[]byte)
+		defer pages.Put(text)
+		for i, at := range ids {
+			copy((*text)[at:], fmt.Sprintf("%012d", number*pageSize+i))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(*text)))
+		w.Write(*text)
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s\n", listener.Addr())
+	go http.Serve(listener, mux)
+	_, err = io.Copy(io.Discard, os.Stdin) // until the benchmark closes it
+	return err
+}
+
+const single = `{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","external_id":4711,"merchant_id":"acme","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`
+
+// template returns a page and the places of the ids' last twelve digits in it.
+func template(total int) (page []byte, ids []int) {
+	var b strings.Builder
+	b.WriteString(`{"page_content":[`)
+	for i := range pageSize {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`{"id":"7c9e6679-7425-40de-944b-`)
+		ids = append(ids, b.Len())
+		fmt.Fprintf(&b, `%012d","external_id":%d,"merchant_id":"5f1b8c1e-61c4-4c4c-9b7e-0c8e1f0a2b3c","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":{"Crypto":{"currency":"Btc","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}},"is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"%d"}`, i, i+1, 1000+i, i+1)
+	}
+	fmt.Fprintf(&b, `],"page_count":%d,"total":%d}`, (total+pageSize-1)/pageSize, total)
+	return []byte(b.String()), ids
+}
+
+// eachPage fetches the pages of the list in turn, as barely as it can be done, and writes what handle makes of them.
+func eachPage(url string, handle func(out *bufio.Writer, body io.Reader) error) error {
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	client := &http.Client{Transport: &http.Transport{}}
+	for number := 0; ; number++ {
+		resp, err := client.Post(fmt.Sprintf("%s/api/merchant_withdrawal/list?page=%d&page_size=%d", url, number, pageSize), "application/json", strings.NewReader(`{"currencies":[],"tags":[]}`))
+		if err != nil {
+			return err
+		}
+		pages, err := strconv.Atoi(os.Getenv("PAGES"))
+		if err != nil {
+			return err
+		}
+		if err := handle(out, resp.Body); err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if number+1 == pages {
+			return out.Flush()
+		}
+	}
+}
+
+func copyPage(out *bufio.Writer, body io.Reader) error {
+	_, err := io.Copy(out, body)
+	return err
+}
+
+// splitPage writes the records a line each and looks at nothing else.
+func splitPage(out *bufio.Writer, body io.Reader) error {
+	dec := jsontext.NewDecoder(body)
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		if token.Kind() == '[' {
+			break
+		}
+	}
+	for dec.PeekKind() != ']' {
+		record, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		out.Write(record)
+		out.WriteByte('\n')
+	}
+	_, err := io.Copy(io.Discard, body)
+	return err
+}

@@ -1,0 +1,90 @@
+// Command bench measures speed and memory against bare baselines, in the same run and on the same machine, and holds
+// each ratio against its limit. No row depends on how fast the machine is.
+//
+//	go run ./internal/bench bin/till [ROW...]
+//
+// A row is measured in rounds, in each of which both sides run one after the other; what counts is the median of the
+// rounds' ratios, because the speed of a shared machine drifts. Servers run in processes of their own, so that their
+// work is not counted. The benchmark's own process stays small, because on Linux the peak memory of a process that it
+// starts is never less than its own.
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"text/tabwriter"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// row is one line of the result.
+type row struct {
+	what   string
+	got    float64
+	unit   string
+	limit  float64
+	atMost bool // whether the limit is a ceiling
+	detail string
+}
+
+func (r row) holds() bool {
+	if r.atMost {
+		return r.got <= r.limit
+	}
+	return r.got >= r.limit
+}
+
+// benchmarks are in this order because the first ones measure memory: see the package documentation.
+var benchmarks = []struct {
+	name string
+	run  func(till string) ([]row, error)
+}{
+	{"version", version},
+	{"get", get},
+	{"stream", stream},
+	{"sdk", sdk},
+	{"decode", decode},
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("usage: bench PATH-TO-TILL [ROW...]")
+	}
+	if helper, ok := helpers[args[0]]; ok {
+		return helper(args[1:])
+	}
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "WHAT\tMEASURED\tLIMIT\t\tDETAIL")
+	failed := 0
+	for _, b := range benchmarks {
+		if len(args) > 1 && !slices.Contains(args[1:], b.name) {
+			continue
+		}
+		rows, err := b.run(args[0])
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+		for _, r := range rows {
+			sign, verdict := "at least", "ok"
+			if r.atMost {
+				sign = "at most"
+			}
+			if !r.holds() {
+				verdict = "MISSED"
+				failed++
+			}
+			fmt.Fprintf(out, "%s\t%.2f%s\t%s %.2f%s\t%s\t%s\n", r.what, r.got, r.unit, sign, r.limit, r.unit, verdict, r.detail)
+		}
+		out.Flush()
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d limits are missed", failed)
+	}
+	return nil
+}

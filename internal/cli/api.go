@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// maxInput limits the body of a request.
+const maxInput = 1 << 20
+
+func (a *app) api() *cobra.Command {
+	var input string
+	cmd := &cobra.Command{
+		Use:   "api METHOD PATH",
+		Short: "Send any request and print the answer as it came",
+		Long: `Send a request to any path of the service, with the key, and print the answer as it came, for what the other
+commands do not cover. A GET and the interface's three list paths are reads. Everything else is asked about like a
+payment, sent at most once, and ends with exit code 20 when its outcome is unknown. Withdrawals are not created this
+way: withdraw create keeps to the rules that keep one from being paid twice.`,
+		Example: `  till api GET /api/resellers/ids
+  echo '{"currencies":[],"tags":[]}' | till api POST '/api/merchant_withdrawal/list?page=0&page_size=10' --input -`,
+		Args: args("METHOD", "PATH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
+			filtered := s.out.Filter != nil || s.Template != "" || s.Origin("output") != "default"
+			if filtered {
+				if _, err := show(s, view); err != nil {
+					return err
+				}
+			}
+			method := strings.ToUpper(args[0])
+			body, err := s.readInput(input)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			if err := client.CheckTarget(method, args[1]); err != nil {
+				return err
+			}
+			ctx := s.ctx
+			if !api.IsRead(method, args[1]) {
+				ctx = s.sendCtx
+			}
+			if !api.IsRead(method, args[1]) && !s.DryRun {
+				facts := []string{"profile   " + s.profileName(), "service   " + s.serviceName(), "request   " + method + " " + args[1]}
+				if err := s.confirm(facts, "Send this request?"); err != nil {
+					return err
+				}
+			}
+			var answer []byte
+			err = s.send(func() (err error) {
+				answer, err = client.Do(ctx, method, args[1], body)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			s.spinner.stop()
+			if filtered {
+				return view.One(s.io.Out, s.out, answer)
+			}
+			if _, err := s.io.Out.Write(answer); err != nil {
+				return &render.WriteError{Err: err}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
+	return cmd
+}
+
+func (s *session) readInput(name string) (json.RawMessage, error) {
+	if name == "" {
+		return nil, nil
+	}
+	in := s.io.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usageError(fmt.Sprintf("--input: %v", err), "name a file that can be read, or - for standard input")
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	if err != nil {
+		return nil, usageError(fmt.Sprintf("--input: %v", err), "name a file that can be read, or - for standard input")
+	}
+	if len(text) > maxInput {
+		return nil, usageError("--input: it is larger than 1 MiB", "send less")
+	}
+	if !json.Valid(text) {
+		return nil, usageError("--input: it is not JSON", "write one JSON value")
+	}
+	return text, nil
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func (a *app) auth() *cobra.Command {
+	return group("auth", "Keep the key of a service on this machine", a.authLogin(), a.authStatus(), a.authLogout())
+}
+
+func (a *app) authLogin() *cobra.Command {
+	store := "keyring"
+	cmd := &cobra.Command{
+		Use:   "login",
+		Short: "Keep the key of the profile in use",
+		Long: `Read the key of the service, from a prompt that does not show it or from standard input, and keep it in the keyring of
+this machine: till auth login. Where there is no keyring, that fails and nothing is kept; --store file keeps the key in
+a file beside the configuration, which only you can read, and names that file in the profile.`,
+		Example: `  till auth login --store file < key.txt
+  till auth login --store file --api-key-file key.txt`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if store != "keyring" && store != "file" {
+				return usageError(fmt.Sprintf("--store: %q is not a place for keys", store), "write keyring or file")
+			}
+			s, err := a.startAuth(cmd)
+			if err != nil {
+				return err
+			}
+			if _, err := s.RequireBaseURL(); err != nil {
+				return err
+			}
+			key, err := s.newKey(cmd)
+			if err != nil {
+				return err
+			}
+			place := "the keyring"
+			if store == "file" {
+				place, err = s.keys.StoreKeyFile(s.Settings, key)
+			} else {
+				_, err = s.keys.StoreKey(s.ctx, s.Settings, key)
+			}
+			if err != nil {
+				return err
+			}
+			a.note("the key for %s is kept in %s; try it with: till auth status", s.serviceName(), place)
+			if a.io.env("TILL_API_KEY") != "" {
+				a.note("TILL_API_KEY is set and goes before it")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&store, "store", store, "where to keep it: keyring or file")
+	offer(cmd, "store", cobra.FixedCompletions([]string{"keyring", "file"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// startAuth is for commands that change where the key is.
+func (a *app) startAuth(cmd *cobra.Command) (*session, error) {
+	if err := noDryRun(cmd); err != nil {
+		return nil, err
+	}
+	s, err := a.start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if s.Sandbox {
+		return nil, usageError("the profile sandbox keeps no key, its sandbox has one of its own", "choose another profile with --profile")
+	}
+	return s, nil
+}
+
+// newKey reads the key that is to be kept.
+func (s *session) newKey(cmd *cobra.Command) (string, error) {
+	if cmd.Flags().Changed("api-key-file") {
+		key, _, err := s.keys.Key(s.ctx, s.Settings)
+		return key, err
+	}
+	in := terminal(s.io.In)
+	if in == nil {
+		key, err := await(s.ctx, func() (string, error) { return config.ReadKey(s.io.In) })
+		if err != nil && s.ctx.Err() == nil {
+			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
+		}
+		return key, err
+	}
+	if !s.canAsk() {
+		return "", usageError("the key cannot be asked for here", "give it on standard input: till auth login < FILE")
+	}
+	fd := int(in.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
+	}
+	fmt.Fprintf(s.io.Err, "Key for %s (profile %s): ", render.Safe(s.serviceName()), s.profileName())
+	key, err := await(s.ctx, func() (string, error) {
+		secret, err := term.ReadPassword(fd)
+		return string(secret), err
+	})
+	fmt.Fprintln(s.io.Err)
+	if s.ctx.Err() != nil { // nobody else puts the echo back
+		return "", errors.Join(s.ctx.Err(), term.Restore(fd, before))
+	}
+	if err != nil {
+		return "", usageError("no key was typed", "run it again, or give the key on standard input: till auth login < FILE")
+	}
+	return key, nil
+}
+
+// await returns what read does, or stops at a signal and leaves it behind.
+func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		value, err := read()
+		got <- answer{value, err}
+	}()
+	select {
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	case a := <-got:
+		return a.value, a.err
+	}
+}
+
+func (a *app) authLogout() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout",
+		Short: "Remove the key that till auth login has kept",
+		Long: `Remove the key of the profile in use from the keyring, and from the file that till auth login --store file has made. A
+key that you keep elsewhere, with api_key_command or api_key_file, stays.`,
+		Example: `  till auth logout
+  till auth logout --profile old`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.startAuth(cmd)
+			if err != nil {
+				return err
+			}
+			removed, err := s.keys.DeleteKey(s.ctx, s.Settings)
+			if err != nil {
+				return err
+			}
+			if len(removed) == 0 {
+				a.note("there was no key to remove")
+			}
+			for _, place := range removed {
+				a.note("the key is removed from %s", strings.Replace(place, "keyring", "the keyring", 1))
+			}
+			// The settings are from before: the source is still the file that is gone now, or the keyring.
+			source := s.keys.Source(s.Settings)
+			if gone := source == "keyring" || strings.HasSuffix(source, "api_key_file") && slices.ContainsFunc(removed, isPath); !gone {
+				a.note("a key is still there, and comes from %s", nameOfSource(source))
+			}
+			return nil
+		},
+	}
+}
+
+func isPath(place string) bool { return place != "keyring" }
+
+func (a *app) authStatus() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "status",
+		Short: "Say where the key comes from, and try it",
+		Long: `Say where the key comes from, and try it on a call that only reads. A key that the service refuses ends it with exit code
+31, and no key at all with 11.`,
+		Example: `  till auth status
+  till auth status --sandbox -o json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, keyView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			source := s.sourceOfKey()
+			for _, err := range client.Withdrawals.All(s.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.firstPage()}) {
+				if err != nil {
+					return refusedKey(err, source)
+				}
+				break
+			}
+			return out.one(keyRow{Profile: s.Profile, Service: s.serviceName(), Source: source, Accepted: true})
+		},
+	}, keyView)
+}
+
+// keyRow is what is known of the key. The key itself is not in it.
+type keyRow struct {
+	Profile  string `json:"profile"`
+	Service  string `json:"service"`
+	Source   string `json:"source"`
+	Accepted bool   `json:"accepted"`
+}
+
+func keyView(money.Registry) render.View[keyRow] {
+	type row = keyRow
+	return render.View[row]{
+		ID:   func(r row) string { return r.Source },
+		JSON: func(r row) []byte { return asJSON(r) },
+		Columns: []render.Column[row]{
+			{Name: "profile", Cell: func(r row) render.Cell { return render.Own(r.Profile) }},
+			{Name: "service", Cell: func(r row) render.Cell { return render.Own(r.Service) }},
+			{Name: "source", Cell: func(r row) render.Cell { return render.Own(r.Source) }},
+			{Name: "accepted", Cell: func(r row) render.Cell { return render.Bool(r.Accepted) }},
+		},
+	}
+}
+
+// sourceOfKey says where the key of a call comes from, without reading it: a second reading of standard input would find
+// nothing, and a key command may ask a person.
+func (s *session) sourceOfKey() string {
+	if s.Sandbox && s.BaseURL == "" {
+		return "the sandbox"
+	}
+	return s.keys.Source(s.Settings)
+}
+
+// refusedKey adds to the error of a call whose key the service refused where that key came from, once. Any other error it
+// leaves alone, and all of them where the source is not known.
+func refusedKey(err error, source string) error {
+	if err == nil || source == "" || explain(err).code != exitUnauthorized {
+		return err
+	}
+	if own := (*failure)(nil); errors.As(err, &own) && own.code == exitUnauthorized {
+		return err
+	}
+	return &failure{
+		code: exitUnauthorized, err: err,
+		msg:  fmt.Sprintf("%v; the key came from %s", err, nameOfSource(source)),
+		hint: otherKey(source),
+	}
+}
+
+// nameOfSource says a source of keys in words: "keyring", "profile live, api_key_file", "environment TILL_API_KEY".
+func nameOfSource(source string) string {
+	first, rest, _ := strings.Cut(source, " ")
+	switch first {
+	case "flag":
+		return rest
+	case "environment":
+		return "the variable " + rest
+	case "profile":
+		if profile, setting, found := strings.Cut(rest, ", "); found {
+			return "the " + setting + " of the profile " + profile
+		}
+	case "keyring":
+		return "the keyring"
+	}
+	return source
+}
+
+// otherKey says how to change the key that comes from a source.
+func otherKey(source string) string {
+	switch {
+	case source == "keyring":
+		return "put another in its place with: till auth login"
+	case strings.HasPrefix(source, "flag "):
+		return "name the file of another key"
+	case strings.HasPrefix(source, "environment "):
+		return "set the variable to another key, or unset it"
+	case strings.HasSuffix(source, "api_key_command"):
+		return "run the command by hand to see which key it prints"
+	case strings.HasSuffix(source, "api_key_file"):
+		return "put another key into the file"
+	}
+	return "see: till auth status"
+}

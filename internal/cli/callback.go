@@ -1,0 +1,345 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) callback() *cobra.Command {
+	cmd := group("callback", "Receive what the service posts to a withdrawal's callback", a.callbackListen())
+	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An invoice's callback_url is another thing: the
+customer's browser is sent there, and nothing is posted.`
+	return cmd
+}
+
+// callbackFlags are the flags of callback listen.
+type callbackFlags struct {
+	listen, exec, ready string
+	count, respond      int
+	timeout             time.Duration
+}
+
+func (a *app) callbackListen() *cobra.Command {
+	var flags callbackFlags
+	cmd := &cobra.Command{
+		Use:   "listen [--listen ADDR] [--exec CMD] [--count N]",
+		Short: "Print what is posted to an address, one JSON line each",
+		Long: `Print the body of every POST as one line of JSON on standard output, at once and in the order of arrival, whatever
+the path. A body that is not JSON is printed as a JSON string. The address goes to standard error, and with --ready-file
+into a file that appears when the first POST will be answered.
+
+With --exec, sh runs the command for each body, one after the other. It finds the body on its standard input, and what it
+prints goes to standard error. When it fails, the sender gets a 500 and will perhaps send the body again.
+
+It ends with 0 after --count bodies, with 42 when --timeout ran out before they came, and with 60 when a signal stopped it
+before. Without --count, the time-out and a signal are the ways to end it, and both end it with 0. It ends with 50 instead
+of 0 when a command of --exec, or the filter of --jq, failed on some of the bodies.
+
+A body may have 1 MiB. There is no other check of who posts and what: treat what comes as a hint to ask the service itself.`,
+		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
+  till callback listen --count 1 --timeout 30s --ready-file callback.json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			return s.listenForCallbacks(cmd, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 is any that is free")
+	f.StringVar(&flags.exec, "exec", "", "command that sh runs for each body, with the body on its standard input")
+	f.IntVar(&flags.count, "count", 0, "end after so many bodies")
+	f.DurationVar(&flags.timeout, "timeout", 0, "end after this time, with 42 when fewer than --count came")
+	f.IntVar(&flags.respond, "respond", http.StatusOK, "HTTP status of the answers")
+	f.StringVar(&flags.ready, "ready-file", "", `file that is written when the listener is ready, as {"url":"..."}`)
+	return cmd
+}
+
+func (f callbackFlags) check(cmd *cobra.Command) error {
+	given := cmd.Flags().Changed
+	switch {
+	case given("count") && f.count < 1:
+		return usageError("--count: it must be at least 1", "leave it out to listen without an end")
+	case given("timeout") && f.timeout <= 0:
+		return usageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
+	case given("exec") && strings.TrimSpace(f.exec) == "":
+		return usageError("--exec: the command is empty", "a variable of your script may be unset")
+	case f.respond < 200 || f.respond > 599:
+		return usageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond), "leave it out for 200")
+	}
+	return nil
+}
+
+func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) error {
+	if err := flags.check(cmd); err != nil {
+		return err
+	}
+	options, err := s.lineOptions("callback listen")
+	if err != nil {
+		return err
+	}
+	ready := jsonReadyFile("ready-file", flags.ready, "url")
+	if err := ready.prepare(cmd.Flags()); err != nil {
+		return err
+	}
+	listener, err := listenOn(flags.listen)
+	if err != nil {
+		return err
+	}
+	ctx, release := untilStopped(s.ctx)
+	defer release()
+	in := &inbox{flags: flags, out: s.io.Out, options: options, note: s.note, run: s.shell}
+	stop := in.serve(listener)
+	url := reachableURL(listener.Addr())
+	if err := ready.publish(asJSON(map[string]string{"url": url})); err != nil {
+		return errors.Join(err, stop())
+	}
+	s.note("listening on %s", url)
+	var overdue <-chan time.Time
+	if flags.timeout > 0 {
+		overdue = time.After(flags.timeout)
+	}
+	select {
+	case <-in.ended:
+	case <-overdue:
+	case <-ctx.Done():
+	}
+	err = stop()
+	if e := ready.retract(); e != nil {
+		s.note("%s", e)
+	}
+	if err != nil {
+		return err
+	}
+	return in.outcome(ctx)
+}
+
+// lineOptions is the output of a command that prints lines of JSON whatever format the others print.
+func (s *session) lineOptions(command string) (render.Options, error) {
+	if err := s.noDryRun(command); err != nil {
+		return render.Options{}, err
+	}
+	if s.Origin("output") == "flag --output" && !isJSON(s.Output) {
+		return render.Options{}, usageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
+	}
+	o := s.out
+	o.Format = render.JSONL
+	return o, callbackView().Check(o)
+}
+
+// noDryRun refuses a flag that promises something which a command cannot keep.
+func (s *session) noDryRun(command string) error {
+	if s.DryRun {
+		return usageError("--dry-run: "+command+" makes no call that could be shown", "leave it out")
+	}
+	return nil
+}
+
+func callbackView() render.View[[]byte] {
+	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
+}
+
+const (
+	maxCallback   = 1 << 20
+	callbackGrace = 5 * time.Second // for a command that still runs when the listener is to end
+)
+
+// inbox takes callbacks, one at a time.
+type inbox struct {
+	flags   callbackFlags
+	out     io.Writer
+	options render.Options
+	note    func(format string, args ...any)
+	run     func(ctx context.Context, command string, input []byte) error
+
+	commands context.Context // that of the commands; its end kills them
+	slots    chan struct{}   // bounds the bodies that are held in memory
+	end      sync.Once
+	ended    chan struct{} // closed when nothing more is to be taken
+
+	turn   sync.Mutex // held while a body is taken, and for what follows
+	came   int
+	failed int   // of those that came, how many a command or a filter failed on
+	broken error // standard output is
+}
+
+// serve begins to answer. What it returns ends that, once the answers under way are given.
+func (in *inbox) serve(listener net.Listener) (stop func() error) {
+	commands, kill := context.WithCancel(context.Background())
+	in.commands, in.slots, in.ended = commands, make(chan struct{}, 16), make(chan struct{})
+	server := &http.Server{
+		Handler:           in,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	failed := make(chan error, 1)
+	go func() {
+		failed <- server.Serve(listener)
+		in.finish()
+	}()
+	return func() error {
+		in.finish()
+		grace, cancel := context.WithTimeout(context.Background(), callbackGrace)
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			kill()
+			server.Close()
+		}
+		in.turn.Lock() // a command that was killed is gone
+		defer in.turn.Unlock()
+		kill()
+		if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("the listener failed: %w", err)
+		}
+		return nil
+	}
+}
+
+func (in *inbox) finish() { in.end.Do(func() { close(in.ended) }) }
+
+// outcome is how the listener ends. The context tells whether a signal ended it.
+func (in *inbox) outcome(signals context.Context) error {
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	switch fewer := in.came < in.flags.count; {
+	case in.broken != nil:
+		return in.broken
+	case fewer && signals.Err() != nil:
+		return &failure{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
+	case fewer:
+		return &failure{code: exitNotYet, msg: fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout), hint: "listen again, or longer with --timeout"}
+	case in.failed > 0:
+		return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came), hint: "the lines above say why"}
+	}
+	return nil
+}
+
+func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "callbacks are posted", http.StatusMethodNotAllowed)
+		return
+	case r.Header.Get("Origin") != "": // a web page in somebody's browser; no service sends one
+		http.Error(w, "callbacks do not come from web pages", http.StatusForbidden)
+		return
+	}
+	select {
+	case in.slots <- struct{}{}:
+		defer func() { <-in.slots }()
+	case <-r.Context().Done():
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallback))
+	if err != nil {
+		status := http.StatusBadRequest
+		if _, long := errors.AsType[*http.MaxBytesError](err); long {
+			status = http.StatusRequestEntityTooLarge
+		}
+		in.note("a callback from %s was not taken: %v", r.RemoteAddr, err)
+		http.Error(w, err.Error(), status)
+		return
+	}
+	w.WriteHeader(in.take(body))
+}
+
+// take prints one body, runs the command on it, and returns the status to answer with.
+func (in *inbox) take(body []byte) int {
+	in.turn.Lock()
+	defer in.turn.Unlock()
+	select {
+	case <-in.ended:
+		return http.StatusServiceUnavailable
+	default:
+	}
+	in.came++
+	err := in.print(body)
+	if err == nil && in.flags.exec != "" {
+		if err = in.run(in.commands, in.flags.exec, body); err != nil {
+			err = fmt.Errorf("the command of --exec failed on callback %d: %w", in.came, err)
+		}
+	}
+	if in.broken != nil || in.came == in.flags.count {
+		in.finish()
+	}
+	if err != nil {
+		in.failed++
+		in.note("%v", err)
+		return http.StatusInternalServerError
+	}
+	return in.flags.respond
+}
+
+// print writes a line in one piece. A filter that fails on a body is that body's fault; an output that fails is the end.
+func (in *inbox) print(body []byte) error {
+	var line bytes.Buffer
+	if err := callbackView().One(&line, in.options, jsonLine(body)); err != nil {
+		return err
+	}
+	if _, err := in.out.Write(line.Bytes()); err != nil {
+		in.broken = &render.WriteError{Err: err}
+		return in.broken
+	}
+	return nil
+}
+
+// jsonLine is a body as JSON on one line: itself, or a string where it is not JSON.
+func jsonLine(body []byte) []byte {
+	var line bytes.Buffer
+	if utf8.Valid(body) && json.Compact(&line, body) == nil {
+		return line.Bytes()
+	}
+	return asJSON(string(body))
+}
+
+// listenOn opens an address of this machine.
+func listenOn(address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return nil, usageError(fmt.Sprintf("--listen: %q is not an address with a port", address), "write one such as 127.0.0.1:8787; port 0 is any that is free")
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, &failure{code: exitConfig, err: err, msg: fmt.Sprintf("--listen: nobody can listen on %s: %v", address, plainNetError(err)), hint: "choose another port, or 0 for any that is free"}
+	}
+	return listener, nil
+}
+
+// plainNetError leaves out what the message around it says already.
+func plainNetError(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err
+	}
+	return err
+}
+
+// reachableURL is how a program on this machine reaches a listener.
+func reachableURL(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
+	}
+	return "http://" + address.String()
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// commandRun is one command line, run inside the test.
+type commandRun struct {
+	out, err *lockedBuffer
+	done     chan error
+	stop     context.CancelFunc // as a signal would
+	dir      string
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// startCommand runs a command line in the background, in an environment of its own.
+func startCommand(t *testing.T, env []string, args ...string) *commandRun {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	r := &commandRun{out: &lockedBuffer{}, err: &lockedBuffer{}, done: make(chan error, 1), stop: stop, dir: t.TempDir()}
+	environ := append([]string{"HOME=" + r.dir, "PATH=" + os.Getenv("PATH")}, env...)
+	a := &app{ctx: ctx, sendCtx: ctx, io: IO{
+		In: strings.NewReader(""), Out: r.out, Err: r.err, Now: time.Now,
+		Environ: func() []string { return environ },
+	}}
+	root := a.root()
+	root.SetArgs(args)
+	go func() { r.done <- root.ExecuteContext(ctx) }()
+	return r
+}
+
+// wait returns how the command ended.
+func (r *commandRun) wait(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.done:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the command did not end\n%s", r.err)
+		return nil
+	}
+}
+
+// eventually waits for something that another goroutine or process does.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not happen", what)
+		}
+	}
+}
+
+// startListener starts callback listen and returns its address.
+func startListener(t *testing.T, args ...string) (*commandRun, string) {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready.json")
+	r := startCommand(t, nil, append([]string{"callback", "listen", "--ready-file", ready}, args...)...)
+	var at struct{ URL string }
+	eventually(t, "the ready file", func() bool {
+		text, err := os.ReadFile(ready)
+		if err != nil {
+			select {
+			case err := <-r.done:
+				t.Fatalf("callback listen: %v", err)
+			default:
+			}
+			return false
+		}
+		if err := json.Unmarshal(text, &at); err != nil {
+			t.Fatalf("ready file %q: %v", text, err)
+		}
+		return true
+	})
+	t.Cleanup(func() {
+		r.stop()
+		eventually(t, "the removal of the ready file", func() bool { _, err := os.Stat(ready); return err != nil })
+	})
+	return r, at.URL
+}
+
+func post(t *testing.T, url, body string) int {
+	t.Helper()
+	resp, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestCallbackListenPrintsLines(t *testing.T) {
+	r, url := startListener(t, "--count", "4", "--respond", "202")
+	for _, body := range []string{"{\"id\": 1.50,\n \"n\": 12345678901234567890}\n", "not json", "", "\xff"} {
+		if status := post(t, url+"/any/path", body); status != 202 {
+			t.Errorf("%q: answered %d", body, status)
+		}
+	}
+	if err := r.wait(t); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	want := "{\"id\":1.50,\"n\":12345678901234567890}\n\"not json\"\n\"\"\n\"\\ufffd\"\n"
+	if got := r.out.String(); got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	if !strings.Contains(r.err.String(), "listening on "+url+"\n") {
+		t.Errorf("standard error: %q", r.err)
+	}
+}
+
+func TestCallbackListenRefuses(t *testing.T) {
+	r, url := startListener(t)
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" {
+		t.Errorf("GET: %d, Allow %q", resp.StatusCode, resp.Header.Get("Allow"))
+	}
+	if status := post(t, url, strings.Repeat("x", maxCallback+1)); status != 413 {
+		t.Errorf("a long body: %d", status)
+	}
+	req, _ := http.NewRequest("POST", url, strings.NewReader("{}"))
+	req.Header.Set("Origin", "https://evil.example")
+	if resp, err = http.DefaultClient.Do(req); err != nil || resp.StatusCode != 403 {
+		t.Errorf("a web page's: %v, %v", resp, err)
+	}
+	if status := post(t, url, strings.Repeat("7", maxCallback)); status != 200 {
+		t.Errorf("the longest body: %d", status)
+	}
+	r.stop()
+	if err := r.wait(t); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if n := len(r.out.String()); n != maxCallback+1 {
+		t.Errorf("%d bytes printed", n)
+	}
+}
+
+func TestCallbackListenEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		stop bool
+		code int
+	}{
+		"fewer in time":       {[]string{"--count", "2", "--timeout", "200ms"}, false, exitNotYet},
+		"a time-out alone":    {[]string{"--timeout", "200ms"}, false, exitDone},
+		"a signal":            {nil, true, exitDone},
+		"a signal before all": {[]string{"--count", "2"}, true, exitInterrupted},
+		"a failing command":   {[]string{"--count", "1", "--exec", "exit 3"}, false, exitPartial},
+		"a failing filter":    {[]string{"--count", "1", "--jq", ".[0].x"}, false, exitPartial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, url := startListener(t, c.args...)
+			post(t, url, `[1]`)
+			if c.stop {
+				r.stop()
+			}
+			code := exitDone
+			if err := r.wait(t); err != nil {
+				code = explain(err).code
+			}
+			if code != c.code {
+				t.Errorf("ended with %d, want %d\n%s", code, c.code, r.err)
+			}
+		})
+	}
+}
+
+func TestCallbackListenRunsOneAtATime(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	r, url := startListener(t, "--count", "5", "--exec", "echo begin >>"+out+"; cat >>"+out+"; sleep 0.02; echo end >>"+out+"; echo said")
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if status := post(t, url, "body\n"); status != 200 {
+				t.Errorf("answered %d", status)
+			}
+		})
+	}
+	all.Wait()
+	if err := r.wait(t); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	text, _ := os.ReadFile(out)
+	if want := strings.Repeat("begin\nbody\nend\n", 5); string(text) != want {
+		t.Errorf("the commands wrote %q", text)
+	}
+	if got := r.out.String(); got != strings.Repeat("\"body\\n\"\n", 5) {
+		t.Errorf("standard output: %q", got)
+	}
+	if n := strings.Count(r.err.String(), "said\n"); n != 5 {
+		t.Errorf("standard error: %q", r.err)
+	}
+}
+
+func TestCallbackListenKillsACommandThatHangs(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("takes as long as the listener waits")
+	}
+	r, url := startListener(t, "--exec", "sleep 1000 & wait")
+	go func() {
+		resp, err := http.Post(url, "", strings.NewReader("{}"))
+		if err == nil {
+			resp.Body.Close()
+		}
+	}()
+	eventually(t, "the line", func() bool { return r.out.String() == "{}\n" })
+	r.stop()
+	if err := r.wait(t); explain(err).code != exitPartial {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestCallbackListenUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{"--count", "0"}, {"--count", "-1"}, {"--timeout", "0s"}, {"--respond", "99"}, {"--respond", "600"}, {"--exec", " "},
+		{"--listen", "8080"}, {"--listen", "127.0.0.1:http:1"}, {"--ready-file", ""}, {"--dry-run"}, {"-o", "csv"}, {"extra"},
+	} {
+		r := startCommand(t, nil, append([]string{"callback", "listen"}, args...)...)
+		if err := r.wait(t); err == nil || explain(err).code != exitUsage {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+// Completion reads the configuration and nothing else: no network, no key. Where it cannot, it offers nothing and says
+// nothing, because the shell would take every word on standard output for an offer.
+
+func (a *app) completion() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion " + strings.Join(shells, "|"),
+		Short: "Print a script that completes till's command lines",
+		Long: `Print a script that makes a shell complete the commands, flags and values of till.
+
+bash, once for every new shell (with the package bash-completion):
+  till completion bash > ~/.local/share/bash-completion/completions/till
+zsh, into a directory that is in fpath:
+  till completion zsh > "${fpath[1]}/_till"
+fish:
+  till completion fish > ~/.config/fish/completions/till.fish
+PowerShell, in the profile:
+  till completion powershell | Out-String | Invoke-Expression`,
+		Example: `  till completion bash > till.bash
+  till completion zsh > _till`,
+		Args:      args("the name of a shell: " + strings.Join(shells, ", ")),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script, err := completionScript(cmd.Root(), args[0])
+			if err != nil {
+				return err
+			}
+			if script == nil {
+				return usageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]), "name one of "+strings.Join(shells, ", "))
+			}
+			return a.write(string(script))
+		},
+	}
+}
+
+// completionScript returns the script of a shell, or nil for a shell that has none. It depends on the program's name alone:
+// the script asks till itself what there is to offer.
+func completionScript(root *cobra.Command, shell string) (script []byte, err error) {
+	var b bytes.Buffer
+	switch shell {
+	case "bash":
+		err = root.GenBashCompletionV2(&b, true)
+	case "zsh":
+		err = root.GenZshCompletion(&b)
+	case "fish":
+		err = root.GenFishCompletion(&b, true)
+	case "powershell":
+		err = root.GenPowerShellCompletionWithDesc(&b)
+	default:
+		return nil, nil
+	}
+	return b.Bytes(), err
+}
+
+// offer sets what completes the value of a flag.
+func offer(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	// The errors are a flag that is not declared and one that is offered for twice; neither is worth stopping a payment for.
+	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+}
+
+// offerFiles sets that names of files complete the value of a flag. Without it nothing does.
+func offerFiles(cmd *cobra.Command, flag string) { offer(cmd, flag, fileNames) }
+
+// fileNames is also for the ValidArgsFunction of a command whose arguments are files.
+func fileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// completeGlobals sets what completes the flags that every command has.
+func (a *app) completeGlobals(root *cobra.Command) {
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	for _, flag := range []string{"api-key-file", "config", "journal"} {
+		offerFiles(root, flag)
+	}
+	var formats []string
+	for _, f := range render.Formats() {
+		formats = append(formats, string(f))
+	}
+	offer(root, "profile", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	})
+	offer(root, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	offer(root, "color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	offer(root, "columns", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return completeColumns(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+	offer(root, "sort", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return completeSort(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// columnsKey is the annotation of a command that has the names of its columns.
+const columnsKey = "till_columns"
+
+// shows notes which columns a command's output has, so that they can be offered without running the command.
+func shows[T any](cmd *cobra.Command, view func(money.Registry) render.View[T]) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[columnsKey] = strings.Join(view(money.NewRegistry()).Names(), ",")
+	return cmd
+}
+
+func columnsOf(cmd *cobra.Command) []string {
+	if names := cmd.Annotations[columnsKey]; names != "" {
+		return strings.Split(names, ",")
+	}
+	return nil
+}
+
+// completeColumns completes the last name of a list with commas.
+func completeColumns(columns []string, typed string) []string {
+	before, last := "", typed
+	if i := strings.LastIndexByte(typed, ','); i >= 0 {
+		before, last = typed[:i+1], typed[i+1:]
+	} else if len(columns) > 0 {
+		columns = append(slices.Clone(columns), "help")
+	}
+	var offers []string
+	for _, name := range columns {
+		if strings.HasPrefix(name, last) && !slices.Contains(strings.Split(before, ","), name) {
+			offers = append(offers, before+name)
+		}
+	}
+	return offers
+}
+
+// completeSort completes a column, with the minus of a descending order or without.
+func completeSort(columns []string, typed string) []string {
+	minus, name := "", typed
+	if rest, found := strings.CutPrefix(typed, "-"); found {
+		minus, name = "-", rest
+	}
+	var offers []string
+	for _, column := range columns {
+		if strings.HasPrefix(column, name) {
+			offers = append(offers, minus+column)
+		}
+	}
+	return offers
+}
+
+// profileNames offers the profiles of the configuration, and the one that is built in.
+func (a *app) profileNames(cmd *cobra.Command, typed string) []string {
+	file, err := a.input(cmd).Load()
+	if err != nil {
+		file = config.File{}
+	}
+	var offers []string
+	for _, name := range append(file.Names(), config.Sandbox) {
+		about := file.Profiles[name].Values["base_url"]
+		if name == config.Sandbox {
+			about = "built in"
+		}
+		if strings.HasPrefix(name, typed) {
+			offers = append(offers, withText(name, about))
+		}
+	}
+	return offers
+}
+
+// completeCurrencies sets that the currencies of the profile in use complete the value of a flag.
+func (a *app) completeCurrencies(cmd *cobra.Command, flag string) {
+	offer(cmd, flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.currencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func (a *app) currencyCodes(cmd *cobra.Command, typed string) []string {
+	settings, err := config.Resolve(a.input(cmd))
+	if err != nil {
+		return nil
+	}
+	return completeCodes(settings.Registry.Entries(), typed)
+}
+
+// completeCodes keeps what was typed as it was typed, since a shell drops offers that begin otherwise, and case does not
+// matter in a code.
+func completeCodes(entries []money.Entry, typed string) []string {
+	var offers []string
+	for _, e := range entries {
+		code := e.Currency().Code
+		if len(code) < len(typed) || !strings.EqualFold(code[:len(typed)], typed) {
+			continue
+		}
+		about := strings.ToLower(string(e.Kind))
+		if e.Decimals != money.Unknown {
+			about += fmt.Sprintf(", decimals %d", e.Decimals)
+		}
+		offers = append(offers, withText(typed+code[len(typed):], about))
+	}
+	return offers
+}
+
+// withText is an offer with words about it, which must not break out of their line.
+func withText(value, about string) string {
+	return cobra.CompletionWithDesc(render.Safe(value), render.Safe(about))
+}

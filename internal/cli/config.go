@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) config() *cobra.Command {
+	return group("config", "See which settings are in effect, and where they come from", a.configShow(), a.configPath())
+}
+
+func (a *app) configShow() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "show",
+		Short: "Show every setting and where it comes from",
+		Long: `Show every setting as it is in effect for a command with the same flags, in this directory and environment, and where
+it comes from: a flag, the environment, the profile or the default. Of the key only the source is shown.`,
+		Example: `  till config show
+  till config show --sandbox --columns name,origin
+  till config show --jq '.[] | select(.name == "journal") | .value'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, settingView)
+			if err != nil {
+				return err
+			}
+			return out.slice(s.Explain(s.keys))
+		},
+	}, settingView)
+}
+
+func settingView(money.Registry) render.View[config.Row] {
+	type row = config.Row
+	return render.View[row]{
+		ID:   func(r row) string { return r.Name },
+		JSON: func(r row) []byte { return asJSON(r) },
+		Columns: []render.Column[row]{
+			{Name: "name", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
+			{Name: "value", Cell: func(r row) render.Cell { return render.Own(r.Value) }},
+			{Name: "origin", Cell: func(r row) render.Cell { return render.Own(r.Origin) }},
+		},
+	}
+}
+
+func (a *app) configPath() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "path",
+		Short: "Print where the configuration file is, or would be",
+		Long: `Print the path of the configuration file. It need not exist, and need not be right: this works also where till refuses
+to read it.`,
+		Example: `  till config path
+  ls -l "$(till config path)"`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := alone(a, cmd, pathView)
+			if err != nil {
+				return err
+			}
+			path, _, err := a.input(cmd).Path()
+			if err != nil {
+				return err
+			}
+			if s.plain() { // as it is: a script hands it to another program
+				return a.write(path + "\n")
+			}
+			return out.one(path)
+		},
+	}, pathView)
+}
+
+func pathView(money.Registry) render.View[string] {
+	return render.View[string]{
+		ID:   func(path string) string { return path },
+		JSON: func(path string) []byte { return asJSON(map[string]string{"path": path}) },
+		Columns: []render.Column[string]{
+			{Name: "path", Cell: func(path string) render.Cell { return render.Own(path) }},
+		},
+	}
+}

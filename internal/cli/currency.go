@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) currency() *cobra.Command {
+	return group("currency", "Say what the service counts in: kinds, decimals, memos",
+		a.currencyList(), a.currencySet(), a.currencyRemove())
+}
+
+func (a *app) currencyList() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "list",
+		Short: "List the currencies that are known under the profile in use",
+		Long: `List the currencies that are known under the profile in use: those that are built in, those of the configuration's
+common list, and the profile's own. Where the decimals are empty, amounts are written in minor units.`,
+		Example: `  till currency list
+  till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, currencyView)
+			if err != nil {
+				return err
+			}
+			file, err := a.input(cmd).Load()
+			if err != nil {
+				return err
+			}
+			var rows []currencyRow
+			for _, e := range s.money.Entries() {
+				rows = append(rows, newCurrencyRow(e, s.sourceOfCurrency(file, e.Code)))
+			}
+			return out.slice(rows)
+		},
+	}, currencyView)
+}
+
+// sourceOfCurrency says who told about a currency; the last to do so counts.
+func (s *session) sourceOfCurrency(file config.File, code string) string {
+	switch {
+	case s.Sandbox && hasCurrency(sandboxCurrencies(), code):
+		return "sandbox"
+	case s.Sandbox:
+		return "built in"
+	case hasCurrency(file.Profiles[s.Profile].Currencies, code):
+		return "profile " + s.Profile
+	case hasCurrency(file.Currencies, code):
+		return "common list"
+	}
+	return "built in"
+}
+
+func hasCurrency(entries []money.Entry, code string) bool {
+	return slices.ContainsFunc(entries, func(e money.Entry) bool { return strings.EqualFold(e.Code, code) })
+}
+
+func (a *app) currencySet() *cobra.Command {
+	var kind, memo string
+	var decimals int
+	cmd := &cobra.Command{
+		Use:   "set CODE --kind crypto|fiat --decimals N",
+		Short: "Make a currency known, or say how many decimals it has",
+		Long: `Make a currency known, or say more about one that is. The interface does not show how many decimals the service counts
+with a crypto currency, so that till cannot know it: take the number from the service, since a wrong one moves the
+decimal point of every amount.
+
+It is written to the profile in use, or without one to the list that all profiles share.`,
+		Example: `  till currency set Btc --decimals 8
+  till currency set Doge --kind crypto --decimals 8
+  till currency set Xrp --kind crypto --decimals 6 --memo required`,
+		Args: args("CODE"),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(given) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.currencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.startCurrency(cmd)
+			if err != nil {
+				return err
+			}
+			e, err := currencyEntry(args[0], kind, memo)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("decimals") {
+				if decimals < 0 || decimals > api.MaxDecimals {
+					return usageError(fmt.Sprintf("--decimals: %d is not a number from 0 to %d", decimals, api.MaxDecimals), "write how many decimals the service counts")
+				}
+				e.Decimals = decimals
+			}
+			if err := a.edit(cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, e) }); err != nil {
+				return err
+			}
+			a.note("the currency %s is set in %s", e.Code, s.currencyPlace())
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&kind, "kind", "", "crypto or fiat; may be left out where the code is known")
+	f.IntVar(&decimals, "decimals", 0, "how many decimals the service counts")
+	f.StringVar(&memo, "memo", "", "required, where a withdrawal needs a memo")
+	cmd.MarkFlagsOneRequired("kind", "decimals", "memo")
+	offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
+	offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// currencyEntry is what the flags say, with decimals that they do not. A code that is built in keeps its spelling, which is
+// the one that the service knows.
+func currencyEntry(code, kind, memo string) (money.Entry, error) {
+	e := money.Entry{Code: code, Decimals: money.Unknown}
+	if known, ok := money.NewRegistry().Lookup(code); ok {
+		e.Code = known.Code
+	}
+	switch kind {
+	case "":
+	case "crypto":
+		e.Kind = api.Crypto
+	case "fiat":
+		e.Kind = api.Fiat
+	default:
+		return money.Entry{}, usageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
+	}
+	switch memo {
+	case "":
+	case "required":
+		e.MemoRequired = true
+	default:
+		return money.Entry{}, usageError(fmt.Sprintf("--memo: %q is not one of its values", memo), "write required, or leave it out")
+	}
+	return e, nil
+}
+
+// startCurrency is for commands that write to the profile in use.
+func (a *app) startCurrency(cmd *cobra.Command) (*session, error) {
+	s, err := a.start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if s.Sandbox {
+		return nil, usageError("the currencies of the profile sandbox are the sandbox's own and cannot be changed", "choose another profile with --profile")
+	}
+	return s, nil
+}
+
+func (s *session) currencyPlace() string {
+	if s.Profile == "" {
+		return "the common list"
+	}
+	return "the profile " + s.Profile
+}
+
+func (a *app) currencyRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove CODE",
+		Short: "Take back what currency set has said",
+		Long: `Take a currency out of the profile in use, or without one out of the list that all profiles share. What is built in
+stays known.`,
+		Example: `  till currency remove Doge`,
+		Args:    args("CODE"),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return a.ownCurrencies(cmd, given, typed), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.startCurrency(cmd)
+			if err != nil {
+				return err
+			}
+			err = a.edit(cmd, func(d *config.Document) error {
+				file, code := d.File(), args[0]
+				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) && hasCurrency(file.Currencies, code) {
+					return usageError(fmt.Sprintf("the currency %s stands in the list that all profiles share, not in the profile %s", code, s.Profile),
+						"take it out of the list currencies in "+s.ConfigFile)
+				}
+				return d.RemoveCurrency(s.Profile, code)
+			})
+			if err != nil {
+				return err
+			}
+			a.note("the currency %s is removed from %s", args[0], s.currencyPlace())
+			return nil
+		},
+	}
+}
+
+func (a *app) ownCurrencies(cmd *cobra.Command, given []string, typed string) []string {
+	settings, err := config.Resolve(a.input(cmd))
+	if err != nil || len(given) > 0 {
+		return nil
+	}
+	file, err := a.input(cmd).Load()
+	if err != nil {
+		return nil
+	}
+	entries := file.Currencies
+	if settings.Profile != "" {
+		entries = file.Profiles[settings.Profile].Currencies
+	}
+	return completeCodes(entries, typed)
+}
+
+// currencyRow is a currency as it is printed.
+type currencyRow struct {
+	Code     string `json:"code"`
+	Kind     string `json:"kind"`
+	Decimals *int   `json:"decimals"` // null: unknown
+	Memo     string `json:"memo,omitempty"`
+	From     string `json:"from,omitempty"`
+}
+
+func newCurrencyRow(e money.Entry, from string) currencyRow {
+	row := currencyRow{Code: e.Code, Kind: strings.ToLower(string(e.Kind)), From: from}
+	if e.Decimals != money.Unknown {
+		row.Decimals = &e.Decimals
+	}
+	if e.MemoRequired {
+		row.Memo = "required"
+	}
+	return row
+}
+
+func currencyView(money.Registry) render.View[currencyRow] {
+	type row = currencyRow
+	return render.View[row]{
+		ID:   func(r row) string { return r.Code },
+		JSON: func(r row) []byte { return asJSON(r) },
+		Columns: []render.Column[row]{
+			{Name: "code", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
+			{Name: "kind", Cell: func(r row) render.Cell { return render.Own(r.Kind) }},
+			{Name: "decimals", Cell: func(r row) render.Cell {
+				if r.Decimals == nil {
+					return render.Cell{}
+				}
+				return render.Int(int64(*r.Decimals))
+			}},
+			{Name: "memo", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
+			{Name: "from", Cell: func(r row) render.Cell { return render.Own(r.From) }},
+		},
+	}
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+)
+
+// The exit codes. The tens digit says whose turn it is: 1x the caller's, nothing was sent; 2x stop, money may have
+// moved; 3x the service said no; 4x try again; 5x done in part; 6x interrupted.
+const (
+	exitDone         = 0
+	exitInternal     = 1
+	exitUsage        = 10
+	exitConfig       = 11
+	exitRefused      = 12
+	exitUnknown      = 20
+	exitRejected     = 30
+	exitUnauthorized = 31
+	exitRateLimited  = 32
+	exitFailedStatus = 33
+	exitUnreachable  = 40
+	exitReadFailed   = 41
+	exitNotYet       = 42
+	exitPartial      = 50
+	exitOutput       = 51
+	exitInterrupted  = 60
+)
+
+// exitCode is one row of `till help exit-codes`.
+type exitCode struct {
+	code    int
+	kind    string
+	meaning string
+}
+
+// exitCodes is the one list of them: a code that is not in it is never returned.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitDone, "", "Done."},
+		{exitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till."},
+		{exitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo."},
+		{exitConfig, "config", "This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
+		{exitRefused, "refused", "A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
+		{exitUnknown, "unknown", "The outcome is unknown: it may have been paid. Do not send it again; find out first."},
+		{exitRejected, "rejected", "The service rejected the call, definitely."},
+		{exitUnauthorized, "unauthorized", "The service refused the key."},
+		{exitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown."},
+		{exitFailedStatus, "failed_status", "A wait saw a status that --fail-on names."},
+		{exitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again."},
+		{exitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again."},
+		{exitNotYet, "not_yet", "A wait ran out of time, or --exit-status says not finished."},
+		{exitPartial, "partial", "Some of it was done, some not, and nothing is unknown."},
+		{exitOutput, "output", "Done, but the result could not be written; the error line carries the ids."},
+		{exitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown."},
+	}
+}
+
+func kindOf(code int) string {
+	for _, e := range exitCodes() {
+		if e.code == code {
+			return e.kind
+		}
+	}
+	return "internal"
+}
+
+// failure is an error that the commands themselves find.
+type failure struct {
+	code int
+	rule string // the guard that said no
+	msg  string
+	hint string // what to do next, a sentence
+	err  error
+}
+
+func (f *failure) Error() string { return f.msg }
+func (f *failure) Unwrap() error { return f.err }
+
+func usageError(msg, hint string) error { return &failure{code: exitUsage, msg: msg, hint: hint} }
+
+func refusal(rule, msg, hint string) error {
+	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint}
+}
+
+// report is an error as it is shown: its exit code, and what the error line says.
+type report struct {
+	code    int
+	rule    string
+	message string
+	hint    string
+	call    *api.Error // the call that failed, if one did
+}
+
+// explain maps every error to its exit code. There is no other place that knows.
+func explain(err error) report {
+	r := report{code: exitInternal, message: err.Error()}
+	var (
+		own       *failure
+		call      *api.Error
+		invalid   *api.InvalidError
+		usage     *config.UsageError
+		set       *config.Error
+		amount    *money.Error
+		limit     *money.LimitError
+		output    *render.WriteError
+		rendering *render.UsageError
+	)
+	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
+		r.hint = advised.Hint()
+	}
+	switch {
+	case errors.As(err, &own):
+		r.code, r.rule, r.hint = own.code, own.rule, own.hint
+		errors.As(err, &r.call)
+	case errors.As(err, &output):
+		r.code = exitOutput
+		r.hint = "free the disk or the pipe that standard output leads to"
+	case errors.As(err, &call):
+		r.call = call
+		r.code, r.hint = explainCall(call)
+	case errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
+		r.code = exitUsage
+	case errors.As(err, &limit):
+		r.code, r.rule = exitRefused, limit.Rule
+	case errors.As(err, &set):
+		r.code = exitConfig
+	case errors.Is(err, context.Canceled):
+		r.code, r.message = exitInterrupted, "interrupted"
+	}
+	return r
+}
+
+// explainCall maps what came back from the service.
+func explainCall(e *api.Error) (code int, hint string) {
+	interrupted := errors.Is(e.Err, context.Canceled)
+	switch e.Outcome {
+	case api.Unknown:
+		return exitUnknown, "do not send it again: look in the merchant panel whether it is there"
+	case api.NotSent:
+		if interrupted {
+			return exitInterrupted, ""
+		}
+		return exitUnreachable, "it is safe to run the same command again"
+	case api.Rejected:
+		switch e.Status {
+		case 401, 403:
+			return exitUnauthorized, "check the key with: till auth status"
+		case 429:
+			if e.RetryAfter > 0 {
+				return exitRateLimited, "run it again after " + e.RetryAfter.String()
+			}
+			return exitRateLimited, "run it again later"
+		}
+		return exitRejected, ""
+	}
+	if interrupted {
+		return exitInterrupted, ""
+	}
+	return exitReadFailed, "nothing was changed, run it again"
+}

@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is how wide the topics are at most: they are read in terminals of 80 columns.
+const helpWidth = 79
+
+// helpTopics are the pages of help that belong to no command. Cobra takes a command that cannot be run for one.
+func helpTopics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "exit-codes", Short: "What the exit codes mean, and what to do next", Long: exitCodesTopic(), Example: "  till help exit-codes"},
+		{Use: "output", Short: "Formats, filters, and where what is printed", Long: outputTopic(), Example: "  till help output"},
+		{Use: "money", Short: "How amounts and currencies are written", Long: moneyTopic(), Example: "  till help money"},
+		{Use: "environment", Short: "Variables, files, and what goes before what", Long: environmentTopic(), Example: "  till help environment"},
+	}
+}
+
+// help is the command that shows them, and the help of every command.
+func (a *app) help(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Help about a command or a topic",
+		Example: `  till help withdraw create
+  till help exit-codes`,
+		DisableFlagsInUseLine: true,
+		Args:                  cobra.ArbitraryArgs,
+		ValidArgsFunction: func(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completeTopics(root, given, typed), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, names []string) error {
+			about, err := findTopic(root, names)
+			if err != nil {
+				return err
+			}
+			text, err := helpText(about)
+			about.SetOut(a.io.Out)
+			if err != nil {
+				return err
+			}
+			return a.write(text)
+		},
+	}
+}
+
+// helpText is what --help prints. The caller sets the command's output again.
+func helpText(cmd *cobra.Command) (string, error) {
+	var b bytes.Buffer
+	cmd.InitDefaultHelpFlag()
+	cmd.SetOut(&b)
+	err := cmd.Help()
+	return strings.TrimRight(b.String(), "\n") + "\n", err
+}
+
+// findTopic goes down the tree by names.
+func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
+	for _, name := range names {
+		next := childNamed(cmd, name)
+		if next == nil {
+			hint := "see: till help " + strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+			if !cmd.HasParent() {
+				hint = "see: till help"
+			}
+			if near := nearTopics(cmd, name); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return nil, usageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name", name, cmd.CommandPath()), hint)
+		}
+		cmd = next
+	}
+	return cmd, nil
+}
+
+func childNamed(cmd *cobra.Command, name string) *cobra.Command {
+	for _, child := range cmd.Commands() {
+		if child.Name() == name || child.HasAlias(name) {
+			return child
+		}
+	}
+	return nil
+}
+
+// nearTopics returns what a name was perhaps to be. Cobra compares with commands that can be run only, so all are, here.
+func nearTopics(cmd *cobra.Command, name string) []string {
+	runnable := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, child := range cmd.Commands() {
+		if !child.Hidden {
+			runnable.AddCommand(&cobra.Command{Use: child.Name(), SuggestFor: child.SuggestFor, Run: func(*cobra.Command, []string) {}})
+		}
+	}
+	return runnable.SuggestionsFor(name)
+}
+
+func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
+	cmd, err := findTopic(cmd, given)
+	if err != nil {
+		return nil
+	}
+	var offers []string
+	for _, child := range cmd.Commands() {
+		if (child.IsAvailableCommand() || child.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(child.Name(), typed) {
+			offers = append(offers, withText(child.Name(), child.Short))
+		}
+	}
+	return offers
+}
+
+// fill breaks text into lines that are at most helpWidth wide. The first begins with label, which it pads; those after it are
+// indented as far.
+func fill(label string, indent int, text string) string {
+	var b strings.Builder
+	line := fmt.Sprintf("%-*s", indent, label)
+	if len(label) >= indent && label != "" { // a label that is too wide has a line of its own
+		b.WriteString(label + "\n")
+		line = strings.Repeat(" ", indent)
+	}
+	empty := true
+	for _, word := range strings.Fields(text) {
+		if !empty && len(line)+1+len(word) > helpWidth {
+			b.WriteString(line + "\n")
+			line, empty = strings.Repeat(" ", indent), true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return b.String() + line + "\n"
+}
+
+func exitCodesTopic() string {
+	var b strings.Builder
+	b.WriteString(`The exit code says what has happened, and its tens digit who acts next.
+
+   0  Nobody: it is done.
+  1x  You. Nothing was sent.
+  2x  You, with care. Money may be on its way: look before you send anything.
+  3x  You, or the service. It said no.
+  4x  The script. The same command may be run again.
+  5x  You. It is done, but not all of it.
+  6x  You. You stopped it.
+
+`)
+	for _, e := range exitCodes() {
+		b.WriteString(fill(fmt.Sprintf("  %2d  %s", e.code, e.kind), 21, e.meaning))
+	}
+	b.WriteString(`
+A code that is not listed comes from a crash or from outside, a kill or a
+closed pipe. Where money was to be sent, take it for 20.
+
+In a script:
+  till withdraw create --order-id 4711 ... --yes
+  case $? in
+    0)  echo "accepted" ;;
+    20) echo "stop: it may have been paid" >&2 ;;
+    4?) echo "safe to run again" >&2 ;;
+    *)  echo "not accepted" >&2 ;;
+  esac
+`)
+	return b.String()
+}
+
+func outputTopic() string {
+	var formats []string
+	for _, f := range render.Formats() {
+		formats = append(formats, string(f))
+	}
+	return `What you asked for goes to standard output and nothing else does. Errors, notes
+and questions go to standard error.
+
+` + fill("  -o, --output", 16, "The format: "+strings.Join(formats, ", ")+". Without it, table.") +
+		fill("  --jq", 16, "Filter the JSON with a jq expression; jq itself is not needed. A string in the result is printed without quotes.") +
+		fill("  --template", 16, "Print the JSON with a Go template.") +
+		fill("  --columns", 16, "Which columns a table or CSV has, separated by commas. --columns help lists their names.") +
+		fill("  --sort", 16, "Sort a table or CSV by a column, downwards with a minus before it: --sort=-amount.") +
+		fill("  --no-headers", 16, "Leave out the header of a table or CSV.") +
+		fill("  -q, --quiet", 16, "Print ids only, one on each line.") + `
+json and jsonl hold what the service sent, every field and every digit. A list
+is an array in json, and one object on each line in jsonl, as they arrive.
+
+csv has all columns unless some are named. An amount takes three of them: the
+decimal, which is empty where the decimals are not known, the integer in minor
+units, and the currency. A text of the service that a spreadsheet would run as
+a formula gets an apostrophe in front.
+
+table is for reading. It fits the terminal, and shows control characters as
+escapes. Scripts are better off with another format.
+
+Under json and jsonl an error is an object too:
+  {"error":{"kind":"usage","exit_code":10,"message":"...","hint":"..."}}
+An error of the service has its status, code, reason and description besides,
+and a guard's has the rule.
+
+Colour is used on terminals. --color always and --color never decide it, and
+without them the variables NO_COLOR and CLICOLOR_FORCE.
+`
+}
+
+func moneyTopic() string {
+	return `The service counts in whole minor units: 2500 is 25.00 USD where a dollar has
+two decimals. till does so too, and never computes with fractions.
+
+Amounts
+  --amount "25.00 USD"        a decimal and its currency, one space between
+  --amount 0.015              a decimal in the currency that is withdrawn
+  --amount-minor "2500 USD"   minor units and their currency
+  --amount-minor 1500000      minor units of the currency that is withdrawn
+
+There is one way to write each number. 1e3, 1,000, +5, .5, 007, 0 and numbers
+with more decimals than the currency has are refused, and so is what does not
+fit into 64 bits.
+
+Currencies
+  Codes are found in any case and sent as the service spells them: Usd names a
+  currency, USD stands in an amount. The decimals of fiat currencies are those
+  of ISO 4217.
+
+  How many decimals a crypto currency has in the service's counting is not
+  shown anywhere, and till does not guess. Until it is told, decimals are
+  refused and tables show the integer with the word minor:
+    till currency set Btc --decimals 8
+
+  A code that is not known at all goes as crypto:CODE or fiat:CODE, with
+  amounts in minor units. till currency list shows what is known.
+
+Memos
+  Some transfers are lost without a memo. A withdrawal in Xlr, or in a currency
+  set with --memo required, is refused without --memo.
+
+Limits
+  max_per_withdrawal, max_per_run and allow_addresses of a profile stop what
+  you did not mean: till profile set --help
+`
+}
+
+// variable is one of the environment's that till looks at. One that stands for a flag has the flag's text.
+type variable struct{ name, flag, meaning string }
+
+func variables() []variable {
+	return []variable{
+		{name: "TILL_PROFILE", flag: "profile"},
+		{name: "TILL_BASE_URL", flag: "base-url"},
+		{name: "TILL_API_KEY", meaning: "the key itself"},
+		{name: "TILL_CA_FILE", meaning: "certificate authorities to trust, in PEM form"},
+		{name: "TILL_CONFIG", flag: "config"},
+		{name: "TILL_OUTPUT", flag: "output"},
+		{name: "TILL_NO_INPUT", flag: "no-input"},
+		{name: "TILL_TIMEOUT", flag: "timeout"},
+		{name: "TILL_RETRIES", flag: "retries"},
+		{name: "TILL_DEBUG", flag: "debug"},
+		{name: "TILL_JOURNAL", flag: "journal"},
+		{name: "TILL_LOOKUP", meaning: "whether to ask the service before sending: auto, never"},
+		{name: "TILL_SANDBOX_STATE", meaning: "file of the sandbox inside till"},
+		{name: "NO_COLOR", meaning: "no colour, whatever it is set to"},
+		{name: "CLICOLOR_FORCE", meaning: "colour also where there is no terminal, unless it is 0"},
+		{name: "XDG_CONFIG_HOME", meaning: "directory of configurations, ~/.config if unset"},
+		{name: "XDG_STATE_HOME", meaning: "directory of what programs remember, ~/.local/state if unset"},
+	}
+}
+
+func environmentTopic() string {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.AddFlags(flags)
+	var b strings.Builder
+	b.WriteString(`A setting is taken from the first place that has it: a flag, the environment,
+the profile, the default. till config show prints each with its place.
+
+Variables
+`)
+	for _, v := range variables() {
+		meaning := v.meaning
+		if f := flags.Lookup(v.flag); f != nil {
+			meaning = f.Usage + " (--" + v.flag + ")"
+		}
+		b.WriteString(fill("  "+v.name, 22, meaning))
+	}
+	b.WriteString(`
+Files
+  ~/.config/till/config.yaml   profiles, and which of them is the current one
+  ~/.local/state/till          what till remembers
+
+The configuration must not be writable by others. It is never looked for in
+the directory you are in. Write it with till profile set and till currency set,
+or by hand.
+
+Keys
+  No setting and no flag holds a key. It is taken from the first of
+  --api-key-file, TILL_API_KEY, the profile's api_key_command, the profile's
+  api_key_file, and the keyring, into which till auth login puts it.
+  till auth status says which of them it is.
+`)
+	return b.String()
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestImports keeps the packages in their order: each may import what stands here, and nothing else of this module or
+// from other modules. "std" is always allowed.
+func TestImports(t *testing.T) {
+	const till = "example.com/till/"
+	allowed := map[string][]string{
+		"cmd/till":        {till + "internal/cli"},
+		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
+		"pkg/api/sandbox": {},
+		"internal/render": {"github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
+		"internal/config": {"github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/money", till + "pkg/api"},
+		"internal/money":  {till + "pkg/api"},
+		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
+		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json"},
+	}
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, till)
+		if strings.HasPrefix(name, "examples/") {
+			continue
+		}
+		rule, known := allowed[name]
+		if !known {
+			t.Errorf("package %s has no rule: say here what it may import", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if imported == till+"internal/cli" && name != "cmd/till" {
+				t.Errorf("%s imports internal/cli, which only cmd/till may", name)
+			}
+			external := strings.Contains(strings.Split(imported, "/")[0], ".")
+			if rule == nil || !external {
+				continue
+			}
+			if !slices.ContainsFunc(rule, func(prefix string) bool {
+				return imported == prefix || strings.HasPrefix(imported, prefix+"/") && !strings.HasPrefix(prefix, till)
+			}) {
+				t.Errorf("%s imports %s, which it may not", name, imported)
+			}
+		}
+	}
+}
+
+// TestSDKDependsOnLittle looks at everything that comes along with the SDK.
+func TestSDKDependsOnLittle(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "example.com/till/pkg/api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		for _, banned := range []string{"spf13", "charmbracelet", "tablewriter", "gojq", "keyring", "till/internal", "till/pkg/api/sandbox"} {
+			if strings.Contains(dep, banned) {
+				t.Errorf("pkg/api brings %s along", dep)
+			}
+		}
+	}
+}
+
+type listedPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "example.com/till/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []listedPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listedPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) invite() *cobra.Command {
+	return group("invite", "Invite others to become resellers", a.inviteList(), a.inviteGet(), a.inviteCreate())
+}
+
+func (a *app) inviteList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List all invites",
+		Example: `  till invite list`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, inviteView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			invites, err := client.Invites.List(s.ctx)
+			if err != nil {
+				return err
+			}
+			return out.slice(invites)
+		},
+	}
+}
+
+func (a *app) inviteGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get ID",
+		Short:   "Show one invite",
+		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
+		Args:    args("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, inviteView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			invite, err := client.Invites.Get(s.ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return out.one(invite)
+		},
+	}
+}
+
+func (a *app) inviteCreate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "create [UUID]",
+		Short: "Make an invite and print its url",
+		Long: `Make an invite and print its url, which no other command can show again. The interface does not say what the UUID
+that it is made from means; without one, a random one is sent. It is sent at most once.`,
+		Example: `  till invite create
+  till invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
+		Args: optionalArg("UUID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, createdInviteView)
+			if err != nil {
+				return err
+			}
+			uuid := randomUUID()
+			if len(args) == 1 {
+				uuid = args[0]
+			}
+			if err := api.CheckUUID(uuid); err != nil {
+				return usageError(err.Error(), "leave it out for a random one")
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			var invite api.Invite
+			err = s.send(func() (err error) {
+				invite, err = client.Invites.Create(s.sendCtx, uuid)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return out.made(invite, invite.URL, "invite "+invite.Invite+", url "+invite.URL)
+		},
+	}
+}
+
+// createdInviteView shows what is there only once. A table has the url alone, for a script to take.
+func createdInviteView(m money.Registry) render.View[api.Invite] {
+	view := inviteView(m)
+	url := render.Column[api.Invite]{Name: "url", Cell: func(i api.Invite) render.Cell { return render.Text(i.URL) }}
+	view.Columns = append(view.Columns, url)
+	return view
+}
+
+// randomUUID makes a version 4 UUID.
+func randomUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) invoice() *cobra.Command {
+	return group("invoice", "Ask customers for money", a.invoiceCreate(), a.invoiceGet(), a.invoiceWait())
+}
+
+func (a *app) invoiceCreate() *cobra.Command {
+	var req api.CreateInvoice
+	var currency string
+	var items itemFlags
+	var number int64
+	cmd := &cobra.Command{
+		Use:   "create --title T --currency C --item NAME=AMOUNT...",
+		Short: "Make an invoice and print its id",
+		Long: `Make an invoice and print the id that the service gave it. It is sent at most once; the interface has no list of
+invoices, so after exit code 20 only the merchant panel can tell whether it was made.`,
+		Example: `  till invoice create --title "Order 1001" --currency Usd --item "Coffee beans=25.00" --item Shipping=4.50
+  till invoice create --title "Order 1002" --currency Usd --item-minor "Coffee beans=2500" --callback-url https://shop.example.com/thanks`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, createdView)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("number") {
+				req.Number = &number
+			}
+			if req.Currency, err = s.money.ParseCurrency(currency); err != nil {
+				return fmt.Errorf("--currency: %w", err)
+			}
+			if req.Items, err = items.parse(s, req.Currency); err != nil {
+				return err
+			}
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			var id string
+			err = s.send(func() (err error) {
+				id, err = client.Invoices.Create(s.sendCtx, req)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return out.made(created{id, req.OrderID}, id, "id "+id)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Title, "title", "", "title that the customer sees")
+	f.StringVar(&currency, "currency", "", "currency of the invoice, such as Usd")
+	f.Var(itemFlag{&items, false}, "item", "one of the goods with its price, such as Coffee=2.50; may be given again")
+	f.Var(itemFlag{&items, true}, "item-minor", "the same with the price in minor units, such as Coffee=250")
+	f.StringVar(&req.OrderID, "order-id", "", "your own identifier for it")
+	f.Int64Var(&number, "number", 0, "number that the customer sees")
+	f.StringVar(&req.CallbackURL, "callback-url", "", "where the customer's browser goes after payment; it is no notification")
+	require(cmd, "title", "currency")
+	cmd.MarkFlagsOneRequired("item", "item-minor")
+	a.completeCurrencies(cmd, "currency")
+	return cmd
+}
+
+// itemFlags collects --item and --item-minor in the order in which they were given.
+type itemFlags []struct {
+	text  string
+	minor bool
+}
+
+// itemFlag is one of the two flags.
+type itemFlag struct {
+	items *itemFlags
+	minor bool
+}
+
+func (f itemFlag) String() string { return "" }
+func (f itemFlag) Type() string   { return "NAME=AMOUNT" }
+
+func (f itemFlag) Set(text string) error {
+	*f.items = append(*f.items, struct {
+		text  string
+		minor bool
+	}{text, f.minor})
+	return nil
+}
+
+func (f itemFlags) parse(s *session, currency api.Currency) ([]api.Item, error) {
+	items := make([]api.Item, 0, len(f))
+	for _, flag := range f {
+		parse, name := s.money.ParseItem, "--item"
+		if flag.minor {
+			parse, name = s.money.ParseItemMinor, "--item-minor"
+		}
+		goods, price, err := parse(flag.text, currency)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		items = append(items, api.Item{Name: goods, Amount: price.Minor})
+	}
+	return items, nil
+}
+
+func (a *app) invoiceGet() *cobra.Command {
+	return &cobra.Command{
+		Use:     "get ID",
+		Short:   "Show one invoice",
+		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
+		Args:    args("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, invoiceView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			invoice, err := client.Invoices.Get(s.ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return out.one(invoice)
+		},
+	}
+}
+
+func (a *app) invoiceWait() *cobra.Command {
+	var flags waitFlags
+	cmd := &cobra.Command{
+		Use:   "wait ID --status S[,S]",
+		Short: "Wait until an invoice reaches a status or state",
+		Long: `Read an invoice again and again until its status is one of those named with --status, its state one of those named
+with --state. The interface does not show their values: see what the service calls them with till invoice get.`,
+		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid --fail-on Expired --timeout 30m`,
+		Args:    args("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, invoiceView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			invoice, err := wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
+				return client.Invoices.Get(ctx, args[0])
+			}, func(i api.Invoice) []condition {
+				return []condition{{"status", i.Status, flags.status}, {"state", i.State, flags.state}}
+			})
+			if err != nil {
+				return err
+			}
+			return out.one(invoice)
+		},
+	}
+	addWaitFlags(cmd, &flags)
+	cmd.Flags().StringSliceVar(&flags.state, "state", nil, "states to wait for, separated by commas")
+	cmd.MarkFlagsOneRequired("status", "state")
+	return cmd
+}

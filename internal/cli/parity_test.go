@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// operations are those of the service's interface, each with the SDK's method, the command and the script that belong to
+// it. A new operation fails here until all of them exist.
+var operations = []struct{ endpoint, method, command, script string }{
+	{"POST /api/merchant_withdrawal/create", "(s *Withdrawals) Create", "withdraw create", "withdraw_create"},
+	{"GET /api/merchant_withdrawal", "(s *Withdrawals) Get", "withdraw get", "withdraw_get"},
+	{"POST /api/merchant_withdrawal/list", "(s *Withdrawals) List", "withdraw list", "withdraw_list"},
+	{"POST /api/invoice", "(s *Invoices) Create", "invoice create", "invoice_create"},
+	{"GET /api/invoice", "(s *Invoices) Get", "invoice get", "invoice_get"},
+	{"GET /api/invites", "(s *Invites) List", "invite list", "invite_list"},
+	{"GET /api/invite", "(s *Invites) Get", "invite get", "invite_get"},
+	{"POST /api/invite", "(s *Invites) Create", "invite create", "invite_create"},
+	{"GET /api/resellers", "(s *Resellers) List", "reseller list", "reseller_list"},
+	{"GET /api/resellers/ids", "(s *Resellers) IDs", "reseller ids", "reseller_ids"},
+	{"GET /api/reseller/info", "(s *Resellers) Info", "reseller info", "reseller_info"},
+	{"GET /api/reseller/invite", "(s *Resellers) Invite", "reseller invite", "reseller_invite"},
+	{"GET /api/reseller/stats", "(s *Resellers) Stats", "reseller stats", "reseller_stats"},
+	{"POST /api/reseller/withdraw/list", "(s *Resellers) Withdrawals", "reseller withdraw list", "reseller_withdraw_list"},
+	{"GET /api/reseller/withdraw", "(s *Resellers) Withdrawal", "reseller withdraw get", "reseller_withdraw_get"},
+	{"GET /api/reseller/balance", "(s *Resellers) Balance", "reseller balance", "reseller_balance"},
+	{"GET /api/reseller/balance/currency", "(s *Resellers) BalanceIn", "reseller balance", "reseller_balance"},
+	{"GET /api/reseller/rebate", "(s *Resellers) Rebate", "reseller rebate", "reseller_rebate"},
+	{"GET /api/reseller/rebate/currency", "(s *Resellers) RebateIn", "reseller rebate", "reseller_rebate"},
+	{"POST /api/reseller/invoice/list", "(s *Resellers) Invoices", "reseller invoice list", "reseller_invoice_list"},
+	{"GET /api/reseller/invoice", "(s *Resellers) Invoice", "reseller invoice get", "reseller_invoice_get"},
+	{"GET /api/reseller/invoice/finished", "(s *Resellers) InvoiceFinished", "reseller invoice finished", "reseller_invoice_finished"},
+}
+
+func TestParity(t *testing.T) {
+	if len(operations) != 22 {
+		t.Fatalf("the interface has 22 operations, and %d are listed", len(operations))
+	}
+	sdk := sources(t, "../../pkg/api")
+	service, err := sandbox.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := map[string]bool{}
+	for _, cmd := range leaves(tree(t)) {
+		commands[strings.TrimPrefix(cmd.CommandPath(), "till ")] = true
+	}
+	for _, op := range operations {
+		verb, path, _ := strings.Cut(op.endpoint, " ")
+		if !strings.Contains(sdk, "func "+op.method+"(") {
+			t.Errorf("%s: the SDK has no method %s", op.endpoint, op.method)
+		}
+		if !strings.Contains(sdk, "// "+op.endpoint+" (section ") {
+			t.Errorf("%s: the method's documentation does not name it", op.endpoint)
+		}
+		if status := answerOf(service, verb, path); status != http.StatusUnauthorized {
+			t.Errorf("%s: the sandbox answers a call without a key with %d: has it no handler?", op.endpoint, status)
+		}
+		if !commands[op.command] {
+			t.Errorf("%s: there is no command %q", op.endpoint, op.command)
+		}
+		if _, err := os.Stat("testdata/script/" + op.script + ".txtar"); err != nil {
+			t.Errorf("%s: %v", op.endpoint, err)
+		}
+	}
+}
+
+func answerOf(service http.Handler, verb, path string) int {
+	w := httptest.NewRecorder()
+	service.ServeHTTP(w, httptest.NewRequest(verb, "http://127.0.0.1"+path, nil))
+	return w.Code
+}
+
+// sources returns the code of a package without its tests.
+func sources(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources in %s: %v", dir, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}

@@ -1,0 +1,24 @@
+//go:build !unix
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+)
+
+// There are no process groups here: what is typed in the console reaches the command by itself.
+
+func prepareChild(*exec.Cmd, bool) {}
+
+func inForeground() bool { return true }
+
+func deliver(child *os.Process, _ bool, sig os.Signal) {
+	if sig != os.Interrupt {
+		_ = child.Kill() // the only signal there is
+	}
+}
+
+func endGroup(int) {}
+
+func killGroup(child *os.Process) error { return child.Kill() }

@@ -1,0 +1,61 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// prepareChild gives a command its place among the processes.
+func prepareChild(cmd *exec.Cmd, shared bool) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !shared}
+	endWithUs(cmd.SysProcAttr)
+}
+
+// inForeground reports whether the terminal, if there is one, is ours. A command must then stay in our process group: it
+// may read from the terminal, and what is typed there, Ctrl-C and Ctrl-Z, reaches both of us.
+func inForeground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// deliver hands a signal on: to the command's whole group, or to the command alone where the group is ours too. What the
+// terminal sends has reached it already.
+func deliver(child *os.Process, shared bool, sig os.Signal) {
+	switch {
+	case !shared:
+		_ = unix.Kill(-child.Pid, sig.(syscall.Signal)) // it may be gone
+	case (sig == syscall.SIGINT || sig == syscall.SIGQUIT) && inForeground():
+	default:
+		_ = child.Signal(sig)
+	}
+}
+
+const groupGrace = 2 * time.Second
+
+// endGroup ends what is left of a group whose leader has ended.
+func endGroup(leader int) {
+	if unix.Kill(-leader, unix.SIGTERM) != nil { // nothing is left
+		return
+	}
+	_ = unix.Kill(-leader, unix.SIGCONT) // a stopped process could not act on it
+	for waited := time.Duration(0); waited < groupGrace; waited += groupGrace / 200 {
+		if unix.Kill(-leader, 0) != nil {
+			return
+		}
+		time.Sleep(groupGrace / 200)
+	}
+	_ = unix.Kill(-leader, unix.SIGKILL)
+}
+
+func killGroup(leader *os.Process) error { return unix.Kill(-leader.Pid, unix.SIGKILL) }

@@ -1,0 +1,386 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) profile() *cobra.Command {
+	return group("profile", "Keep the settings of one or several services",
+		a.profileList(), a.profileShow(), a.profileUse(), a.profileSet(), a.profileRemove())
+}
+
+func (a *app) profileList() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "list",
+		Short: "List the profiles, and which is the current one",
+		Example: `  till profile list
+  till profile list --columns name,base_url,first_page`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, out, err := alone(a, cmd, profileView)
+			if err != nil {
+				return err
+			}
+			file, err := a.input(cmd).Load()
+			if err != nil {
+				return err
+			}
+			var rows []profileRow
+			for _, name := range append(file.Names(), config.Sandbox) {
+				rows = append(rows, newProfileRow(file, name))
+			}
+			if err := out.slice(rows); err != nil {
+				return err
+			}
+			if len(file.Profiles) == 0 {
+				a.note("no profile is set up yet: %s", firstSteps)
+			}
+			a.noteOverride(file.Current)
+			return nil
+		},
+	}, profileView)
+}
+
+const firstSteps = "till profile set live base_url=https://... && till auth login"
+
+// noteOverride tells a person that another profile is in use than the current one.
+func (a *app) noteOverride(current string) {
+	if name := a.io.env("TILL_PROFILE"); name != "" && name != current {
+		a.note("TILL_PROFILE names the profile %s, which goes before the current one", name)
+	}
+}
+
+func (a *app) profileShow() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "show [NAME]",
+		Short: "Show a profile as it stands in the configuration",
+		Long: `Show a profile as it stands in the configuration, without a name the one in use. What flags, the environment and
+defaults make of it, till config show tells.`,
+		Example: `  till profile show
+  till profile show live -o json`,
+		Args:              optionalArg("NAME"),
+		ValidArgsFunction: a.completeProfile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, out, err := alone(a, cmd, profileView)
+			if err != nil {
+				return err
+			}
+			name, err := a.profileNamed(cmd, args)
+			if err != nil {
+				return err
+			}
+			file, err := a.input(cmd).Load()
+			if err != nil {
+				return err
+			}
+			if _, exists := file.Profiles[name]; !exists && name != config.Sandbox {
+				return &config.Error{
+					Msg:    fmt.Sprintf("the profile %q does not exist: choose one of %s", name, strings.Join(append(file.Names(), config.Sandbox), ", ")),
+					Advice: "till profile set NAME base_url=https://...",
+				}
+			}
+			row := newProfileRow(file, name)
+			out.view = viewOfProfile(func(key string) bool { return row.settings[key] != nil })
+			return out.one(row)
+		},
+	}, profileView)
+}
+
+// profileNamed is the profile that an argument names, or else the one in use.
+func (a *app) profileNamed(cmd *cobra.Command, args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	settings, err := config.Resolve(a.input(cmd))
+	if err != nil {
+		return "", err
+	}
+	if settings.Profile == "" {
+		return "", &config.Error{Msg: "no profile is in use: name one, or set one up", Advice: firstSteps}
+	}
+	return settings.Profile, nil
+}
+
+func (a *app) profileUse() *cobra.Command {
+	return &cobra.Command{
+		Use:               "use NAME",
+		Short:             "Make a profile the current one",
+		Long:              `Make a profile the current one, which is used where neither a flag nor TILL_PROFILE names another.`,
+		Example:           `  till profile use live`,
+		Args:              args("NAME"),
+		ValidArgsFunction: a.completeProfile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			if err := a.edit(cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
+				return err
+			}
+			a.note("the current profile is %s", name)
+			a.noteOverride(name)
+			return nil
+		},
+	}
+}
+
+func (a *app) profileSet() *cobra.Command {
+	return &cobra.Command{
+		Use:   "set NAME KEY=VALUE...",
+		Short: "Set keys of a profile, and make it where it does not exist",
+		Long: `Set keys of a profile, and make the profile where it does not exist. The first profile becomes the current one. KEY=
+without a value takes the setting away. Lists are written with commas between, the key command with spaces, and both
+also in brackets, as in the file.
+
+Keys:
+` + keyTable(),
+		Example: `  till profile set live base_url=https://pay.example.com account=acme
+  till profile set live "max_per_withdrawal=1000.00 USD, 900.00 EUR" first_page=1
+  till profile set live api_key_command="/usr/bin/pass show till/live"`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) > 2 {
+				return nil
+			}
+			return args("NAME", "KEY=VALUE")(cmd, given)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(given) == 0 {
+				return a.completeProfile(cmd, given, typed)
+			}
+			return completeKeys(given[1:], typed)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			var before config.File
+			err := a.edit(cmd, func(d *config.Document) error {
+				before = d.File()
+				return d.SetProfile(name, args[1:]...)
+			})
+			if err != nil {
+				return err
+			}
+			_, existed := before.Profiles[name]
+			switch {
+			case existed:
+				a.note("the profile %s is changed", name)
+			case len(before.Profiles) == 0 && before.Current == "":
+				a.note("the profile %s is made, and is the current one", name)
+				a.noteOverride(name)
+			default:
+				a.note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name, name, name)
+			}
+			return nil
+		},
+	}
+}
+
+// profileKeys says what the keys of a profile are for. Currencies have a command of their own.
+func profileKeys() [][2]string {
+	return [][2]string{
+		{"base_url", "address of the service"},
+		{"account", "whose payments these are; the profile's name if unset"},
+		{"api_key_file", "file that holds the key, readable by you alone"},
+		{"api_key_command", "program that prints the key, with an absolute path"},
+		{"ca_file", "certificate authorities to trust, in PEM form"},
+		{"journal", "where sends are recorded: a file, or postgres://..."},
+		{"reseller_auth", "bearer, or none to send resellers' calls without key"},
+		{"first_page", "number of a list's first page: auto, 0 or 1"},
+		{"time_layout", "how times are written, as 2006-01-02T15:04:05"},
+		{"time_zone", "zone of dates and months, such as Europe/Berlin"},
+		{"lookup", "whether to ask the service before sending: auto, never"},
+		{"lookup_since", "how far back to look then"},
+		{"settle_after", "how long an unknown payment may still turn up"},
+		{"duplicate_window", "how long the same payment again is held up"},
+		{"max_per_withdrawal", "the most that one withdrawal may be, by currency"},
+		{"max_per_run", "the most that one run may come to, by currency"},
+		{"allow_addresses", "the only addresses that may be paid"},
+	}
+}
+
+func keyTable() string {
+	var b strings.Builder
+	for _, k := range profileKeys() {
+		fmt.Fprintf(&b, "  %-19s %s\n", k[0], k[1])
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// completeKeys completes the KEY= of a setting that is not given yet.
+func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if strings.Contains(typed, "=") {
+		return nil, cobra.ShellCompDirectiveDefault // the value may be a path
+	}
+	var offers []string
+	for _, k := range profileKeys() {
+		set := slices.ContainsFunc(given, func(text string) bool { return strings.HasPrefix(text, k[0]+"=") })
+		if !set && strings.HasPrefix(k[0], typed) {
+			offers = append(offers, withText(k[0]+"=", k[1]))
+		}
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func (a *app) profileRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a profile from the configuration",
+		Long: `Remove a profile from the configuration. A key that is kept for it stays where it is: take that away before, with till
+auth logout --profile NAME.`,
+		Example:           `  till profile remove old`,
+		Args:              args("NAME"),
+		ValidArgsFunction: a.completeProfile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, current := args[0], ""
+			if name == config.Sandbox {
+				return usageError("the profile sandbox is built in and cannot be removed", "see: till profile list")
+			}
+			err := a.edit(cmd, func(d *config.Document) error {
+				current = d.File().Current
+				return d.RemoveProfile(name)
+			})
+			if err != nil {
+				return err
+			}
+			a.note("the profile %s is removed", name)
+			if name == current {
+				a.note("no profile is the current one now: choose one with till profile use NAME")
+			}
+			return nil
+		},
+	}
+}
+
+// edit changes the configuration file.
+func (a *app) edit(cmd *cobra.Command, change func(*config.Document) error) error {
+	if err := noDryRun(cmd); err != nil {
+		return err
+	}
+	path, _, err := a.input(cmd).Path()
+	if err != nil {
+		return err
+	}
+	return config.Edit(path, change)
+}
+
+// noDryRun is for commands that change something on this machine, which --dry-run would not show.
+func noDryRun(cmd *cobra.Command) error {
+	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
+		return usageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()), "leave it out")
+	}
+	return nil
+}
+
+func (a *app) completeProfile(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+// profileRow is a profile as it stands in the configuration.
+type profileRow struct {
+	name     string
+	current  bool
+	builtIn  bool
+	settings map[string]any // by key: a string, a []string or a []currencyRow; what is not set is not there
+}
+
+func newProfileRow(file config.File, name string) profileRow {
+	row := profileRow{name: name, current: name == file.Current, builtIn: name == config.Sandbox, settings: map[string]any{}}
+	p, exists := file.Profiles[name]
+	if !exists {
+		return row
+	}
+	for key, value := range p.Values {
+		if key == "journal" {
+			value = config.RedactJournal(value)
+		}
+		row.settings[key] = value
+	}
+	registry := money.NewRegistry().With(file.Currencies...).With(p.Currencies...)
+	amounts := func(limits []api.Amount) (texts []string) {
+		for _, l := range limits {
+			texts = append(texts, registry.Format(l))
+		}
+		return texts
+	}
+	for key, values := range map[string][]string{
+		"api_key_command":    p.APIKeyCommand,
+		"max_per_withdrawal": amounts(p.Limits.MaxPerWithdrawal),
+		"max_per_run":        amounts(p.Limits.MaxPerRun),
+		"allow_addresses":    p.Limits.AllowAddresses,
+	} {
+		if len(values) > 0 {
+			row.settings[key] = values
+		}
+	}
+	if len(p.Currencies) > 0 {
+		var rows []currencyRow
+		for _, e := range p.Currencies {
+			rows = append(rows, newCurrencyRow(e, ""))
+		}
+		row.settings["currencies"] = rows
+	}
+	return row
+}
+
+// text is a setting on one line.
+func (r profileRow) text(key string) string {
+	switch value := r.settings[key].(type) {
+	case string:
+		return value
+	case []string:
+		if key == "api_key_command" {
+			return strings.Join(value, " ")
+		}
+		return strings.Join(value, ", ")
+	case []currencyRow:
+		var codes []string
+		for _, c := range value {
+			codes = append(codes, c.Code)
+		}
+		return strings.Join(codes, ", ")
+	}
+	return ""
+}
+
+// json keeps the order of the columns, which a map would lose.
+func (r profileRow) json() []byte {
+	b := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, asJSON(r.name), r.current, r.builtIn)
+	for _, key := range config.ProfileKeys() {
+		if value := r.settings[key]; value != nil {
+			b = fmt.Appendf(b, ",%s:%s", asJSON(key), asJSON(value))
+		}
+	}
+	return append(b, '}')
+}
+
+func profileView(money.Registry) render.View[profileRow] {
+	return viewOfProfile(func(string) bool { return true })
+}
+
+// viewOfProfile shows a single profile with those of its settings that are worth a line.
+func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
+	type row = profileRow
+	view := render.View[row]{
+		ID:   func(r row) string { return r.name },
+		JSON: row.json,
+		Columns: []render.Column[row]{
+			{Name: "name", Cell: func(r row) render.Cell { return render.Own(r.name) }},
+			{Name: "current", Cell: func(r row) render.Cell { return render.Bool(r.current) }},
+			{Name: "built_in", Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.builtIn) }},
+		},
+	}
+	for _, key := range config.ProfileKeys() {
+		listed := key == "base_url" || key == "account"
+		view.Columns = append(view.Columns, render.Column[row]{
+			Name: key, Extra: !listed || !detail(key), Detail: detail(key), Cell: func(r row) render.Cell { return render.Own(r.text(key)) },
+		})
+	}
+	return view
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// readyFile tells other programs where a server of ours is. It appears as a whole once the server answers, and goes when
+// the server does. A script waits for it, so what an earlier server may have left in its place is removed beforehand; but
+// only that: a file that somebody else wrote is never replaced.
+type readyFile struct {
+	flag string
+	path string                 // empty: not wanted
+	ours func(text []byte) bool // recognises what an earlier one has left
+	text []byte                 // what was published
+}
+
+func jsonReadyFile(flag, path string, keys ...string) *readyFile {
+	return &readyFile{flag: flag, path: path, ours: func(text []byte) bool {
+		var fields map[string]string
+		return json.Unmarshal(text, &fields) == nil && slices.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(slices.Values(keys)))
+	}}
+}
+
+func envReadyFile(flag, path string) *readyFile {
+	return &readyFile{flag: flag, path: path, ours: func(text []byte) bool {
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "TILL_") {
+				return false
+			}
+		}
+		return true
+	}}
+}
+
+// prepare finds out whether the file may be written, and clears the place.
+func (r *readyFile) prepare(flags *pflag.FlagSet) error {
+	if r.path == "" {
+		if f := flags.Lookup(r.flag); f != nil && f.Changed {
+			return usageError("--"+r.flag+": the name of the file is empty", "a variable of your script may be unset")
+		}
+		return nil
+	}
+	refuse := func(why string) error {
+		return usageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why), "name a file that does not exist yet")
+	}
+	info, err := os.Lstat(r.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		dir, err := os.Stat(filepath.Dir(r.path))
+		if err != nil || !dir.IsDir() {
+			return usageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path), "make it first")
+		}
+		return nil
+	case err != nil:
+		return refuse("cannot be looked at: " + err.Error())
+	case !info.Mode().IsRegular():
+		return refuse("is not a regular file")
+	}
+	text, err := os.ReadFile(r.path)
+	switch {
+	case err != nil:
+		return refuse("exists and cannot be read: " + err.Error())
+	case len(text) > 0 && !r.ours(text):
+		return refuse("exists and was not written by an earlier run of till")
+	}
+	if err := os.Remove(r.path); err != nil {
+		return refuse("exists and cannot be removed: " + err.Error())
+	}
+	return nil
+}
+
+// publish writes the file beside its place, syncs it, and renames it. Only its owner can read it.
+func (r *readyFile) publish(text []byte) (err error) {
+	if r.path == "" {
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			err = &failure{code: exitUsage, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", r.flag, r.path, err), hint: "name a file in a directory that you may write to"}
+		}
+	}()
+	f, err := os.CreateTemp(filepath.Dir(r.path), "."+filepath.Base(r.path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), r.path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	r.text = text
+	return nil
+}
+
+// retract removes the file, unless another server has put its own there since.
+func (r *readyFile) retract() error {
+	if r.text == nil {
+		return nil
+	}
+	text, err := os.ReadFile(r.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(text, r.text) {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(r.path)
+	}
+	if err != nil {
+		return fmt.Errorf("--%s: %s is left behind: %w", r.flag, r.path, err)
+	}
+	return nil
+}

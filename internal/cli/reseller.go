@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) reseller() *cobra.Command {
+	return group("reseller", "Look after resellers: rebates, balances, statistics",
+		a.resellerList(), a.resellerIDs(), a.resellerInfo(), a.resellerInvite(), a.resellerStats(),
+		a.resellerBalance(), a.resellerRebate(), a.resellerWithdraw(), a.resellerInvoice())
+}
+
+// findReseller turns what stands where a reseller's id is asked into an id: a label will do where one reseller has it.
+func (s *session) findReseller(client *api.Client, text string) (string, error) {
+	if api.CheckUUID(text) == nil {
+		return text, nil
+	}
+	all, err := client.Resellers.List(s.ctx)
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, r := range all {
+		if r.InviteInfo.Label == text {
+			ids = append(ids, r.ID)
+		}
+	}
+	switch len(ids) {
+	case 1:
+		return ids[0], nil
+	case 0:
+		return "", usageError(fmt.Sprintf("no reseller has the id or label %q", text), "see: till reseller list")
+	}
+	return "", usageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text), "name one by its id: "+strings.Join(ids, ", "))
+}
+
+// aboutReseller is a command that reads one thing of one reseller.
+func aboutReseller[T any](a *app, use, short, example string, view func(money.Registry) render.View[T],
+	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
+	return &cobra.Command{
+		Use:               use,
+		Short:             short,
+		Example:           example,
+		Args:              args(append([]string{"ID"}, more...)...),
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, view)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			id, err := s.findReseller(client, args[0])
+			if err != nil {
+				return err
+			}
+			value, err := read(s.ctx, client, id, args)
+			if err != nil {
+				return err
+			}
+			return out.one(value)
+		},
+	}
+}
+
+func (a *app) resellerList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List all resellers with their rebates",
+		Example: `  till reseller list`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, resellerView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			all, err := client.Resellers.List(s.ctx)
+			if err != nil {
+				return err
+			}
+			return out.slice(all)
+		},
+	}
+}
+
+func (a *app) resellerIDs() *cobra.Command {
+	return &cobra.Command{
+		Use:     "ids",
+		Short:   "List the ids of all resellers",
+		Example: `  till reseller ids -q`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, idView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			ids, err := client.Resellers.IDs(s.ctx)
+			if err != nil {
+				return err
+			}
+			return out.slice(ids)
+		},
+	}
+}
+
+func idView(money.Registry) render.View[string] {
+	return render.View[string]{
+		ID:      func(id string) string { return id },
+		JSON:    func(id string) []byte { return asJSON(id) },
+		Columns: []render.Column[string]{{Name: "id", Cell: func(id string) render.Cell { return render.Text(id) }}},
+	}
+}
+
+func (a *app) resellerInfo() *cobra.Command {
+	return aboutReseller(a, "info ID", "Show one reseller",
+		`  till reseller info "North shop"`, resellerView,
+		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
+			return client.Resellers.Info(ctx, id)
+		})
+}
+
+func (a *app) resellerInvite() *cobra.Command {
+	return aboutReseller(a, "invite ID", "Show the invite that a reseller came by",
+		`  till reseller invite "North shop"`, inviteView,
+		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
+			return client.Resellers.Invite(ctx, id)
+		})
+}
+
+// completeResellers offers ids and labels. It asks the service; where that fails, there is nothing to offer.
+func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	if len(given) > 0 {
+		return nil, none
+	}
+	s, err := a.start(cmd)
+	if err != nil {
+		return nil, none
+	}
+	s.Retries = 0
+	client, err := s.connect()
+	if err != nil {
+		return nil, none
+	}
+	all, err := client.Resellers.List(s.ctx)
+	if err != nil {
+		return nil, none
+	}
+	var offers []string
+	for _, r := range all {
+		label := render.Safe(r.InviteInfo.Label)
+		offers = append(offers, cobra.CompletionWithDesc(r.ID, label))
+		if label != "" && label == r.InviteInfo.Label {
+			offers = append(offers, label)
+		}
+	}
+	return offers, none
+}
+
+// safeLines writes text of which only the line breaks are trusted.
+type safeLines struct{ w io.Writer }
+
+func (s safeLines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		if _, err := io.WriteString(s.w, render.Safe(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}

@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// sideBySide is how many resellers are read at the same time.
+const sideBySide = 8
+
+// figures is a command that reads figures of one reseller, or of all of them when none is named. As JSON they are what
+// the service sent; a table has a row for each reseller and currency.
+type figures[T, R any] struct {
+	read func(ctx context.Context, client *api.Client, id string) (T, error)
+	raw  func(T) json.RawMessage
+	name string // under which raw stands in the JSON of all resellers; empty: raw tells by itself whose it is
+	rows func(id, label string, value T) []R
+	view func(money.Registry) render.View[R]
+}
+
+func (f figures[T, R]) run(a *app, cmd *cobra.Command, args []string) error {
+	s, err := a.start(cmd)
+	if err != nil {
+		return err
+	}
+	view := f.view(s.money)
+	view.ID = func(R) string { return "" } // ids and JSON come from the documents
+	view.JSON = func(R) []byte { return nil }
+	if len(args) == 1 {
+		view.Columns = view.Columns[2:] // whose they are is known
+	}
+	out, err := show(s, view)
+	if err != nil {
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		id, err := s.findReseller(client, args[0])
+		if err != nil {
+			return err
+		}
+		value, err := f.read(s.ctx, client, id)
+		if err != nil {
+			return err
+		}
+		if out.tabular() {
+			return out.slice(f.rows(id, "", value))
+		}
+		return output[document]{s, documentView()}.one(document{id, f.raw(value)})
+	}
+	return f.all(s, client, out)
+}
+
+func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error {
+	resellers, err := client.Resellers.List(s.ctx)
+	if err != nil {
+		return err
+	}
+	values, errs := make([]T, len(resellers)), make([]error, len(resellers))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, sideBySide)
+	for i, r := range resellers {
+		slots <- struct{}{}
+		group.Go(func() {
+			values[i], errs[i] = f.read(s.ctx, client, r.ID)
+			<-slots
+		})
+	}
+	group.Wait()
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	var rows []R
+	var docs []document
+	var failed []string
+	var first error
+	for i, r := range resellers {
+		if errs[i] != nil {
+			first = cmpErr(first, errs[i])
+			failed = append(failed, r.ID)
+			continue
+		}
+		rows = append(rows, f.rows(r.ID, r.InviteInfo.Label, values[i])...)
+		docs = append(docs, f.document(r, values[i]))
+	}
+	if first != nil && len(docs) == 0 {
+		return first
+	}
+	if out.tabular() {
+		err = out.slice(rows)
+	} else {
+		err = output[document]{s, documentView()}.slice(docs)
+	}
+	if err == nil && first != nil {
+		err = &failure{code: exitPartial, err: first, msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers), strings.Join(failed, ", "), first),
+			hint: "the others are right; run it again for those"}
+	}
+	return err
+}
+
+func cmpErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// document is the JSON about one reseller.
+type document struct {
+	id   string
+	text json.RawMessage
+}
+
+func (f figures[T, R]) document(r api.Reseller, value T) document {
+	text := f.raw(value)
+	if f.name != "" {
+		text = json.RawMessage(fmt.Sprintf(`{"id":%s,"label":%s,%q:%s}`, asJSON(r.ID), asJSON(r.InviteInfo.Label), f.name, text))
+	}
+	return document{r.ID, text}
+}
+
+func documentView() render.View[document] {
+	return render.View[document]{
+		ID:   func(d document) string { return d.id },
+		JSON: func(d document) []byte { return d.text },
+	}
+}
+
+// rebateRow is what a reseller has earned in one currency.
+type rebateRow struct {
+	id, label string
+	amount    api.Amount
+}
+
+func (a *app) resellerRebate() *cobra.Command {
+	var currency string
+	cmd := &cobra.Command{
+		Use:   "rebate [ID]",
+		Short: "Show what resellers have earned, per currency",
+		Example: `  till reseller rebate
+  till reseller rebate "North shop" --currency Usd`,
+		Args:              optionalArg("ID"),
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := a.currencyCode(cmd, currency)
+			if err != nil {
+				return fmt.Errorf("--currency: %w", err)
+			}
+			if code == "" {
+				return figures[api.RebateList, rebateRow]{
+					read: func(ctx context.Context, client *api.Client, id string) (api.RebateList, error) {
+						return client.Resellers.Rebate(ctx, id)
+					},
+					raw:  api.RebateList.RawJSON,
+					name: "rebates",
+					rows: func(id, label string, r api.RebateList) (rows []rebateRow) {
+						for _, amount := range r.Amounts {
+							rows = append(rows, rebateRow{id, label, amount})
+						}
+						return rows
+					},
+					view: rebateView,
+				}.run(a, cmd, args)
+			}
+			return figures[api.RebateMap, rebateRow]{
+				read: func(ctx context.Context, client *api.Client, id string) (api.RebateMap, error) {
+					return client.Resellers.RebateIn(ctx, id, code)
+				},
+				raw:  api.RebateMap.RawJSON,
+				name: "rebates",
+				rows: func(id, label string, r api.RebateMap) (rows []rebateRow) {
+					for _, rebate := range r.Rebates {
+						rows = append(rows, rebateRow{id, label, rebate.Amount})
+					}
+					return rows
+				},
+				view: rebateView,
+			}.run(a, cmd, args)
+		},
+	}
+	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
+	a.completeCurrencies(cmd, "currency")
+	return cmd
+}
+
+// currencyCode is the code that goes into a query, spelled as in a currency.
+func (a *app) currencyCode(cmd *cobra.Command, text string) (string, error) {
+	if text == "" {
+		if cmd.Flags().Changed("currency") {
+			return "", usageError("it is empty", "name a currency, such as Usd, or leave it out")
+		}
+		return "", nil
+	}
+	s, err := a.start(cmd)
+	if err != nil {
+		return "", err
+	}
+	c, err := s.money.ParseCurrency(text)
+	return c.Code, err
+}
+
+func rebateView(m money.Registry) render.View[rebateRow] {
+	type row = rebateRow
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
+		{Name: "rebate", Amount: true, Cell: func(r row) render.Cell { return amountCell(m, r.amount) }},
+	}}
+}
+
+// balanceRow is a record whose shape nobody knows.
+type balanceRow struct {
+	id, label string
+	record    json.RawMessage
+}
+
+func (a *app) resellerBalance() *cobra.Command {
+	var currency, fiat string
+	cmd := &cobra.Command{
+		Use:   "balance [ID]",
+		Short: "Show the balances of resellers as the service sent them",
+		Long: `Show the balances of resellers. The interface does not show the shape of a balance, so it stays the JSON that the
+service sent; neither does it say what include_fiat means, so it is sent as given.`,
+		Example: `  till reseller balance -o json
+  till reseller balance "North shop" --currency Btc --include-fiat`,
+		Args:              optionalArg("ID"),
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code, err := a.currencyCode(cmd, currency)
+			if err != nil {
+				return fmt.Errorf("--currency: %w", err)
+			}
+			if code == "" && cmd.Flags().Changed("include-fiat") {
+				return usageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
+			}
+			return figures[json.RawMessage, balanceRow]{
+				read: func(ctx context.Context, client *api.Client, id string) (json.RawMessage, error) {
+					if code == "" {
+						return client.Resellers.Balance(ctx, id)
+					}
+					return client.Resellers.BalanceIn(ctx, id, code, fiat)
+				},
+				raw:  func(m json.RawMessage) json.RawMessage { return m },
+				name: "balance",
+				rows: func(id, label string, m json.RawMessage) []balanceRow { return []balanceRow{{id, label, m}} },
+				view: balanceView,
+			}.run(a, cmd, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&currency, "currency", "", "only this currency")
+	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
+	f.Lookup("include-fiat").NoOptDefVal = "true"
+	a.completeCurrencies(cmd, "currency")
+	return cmd
+}
+
+func balanceView(money.Registry) render.View[balanceRow] {
+	type row = balanceRow
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
+		{Name: "balance", Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
+	}}
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) resellerInvoice() *cobra.Command {
+	return group("invoice", "Look at a reseller's invoices", a.resellerInvoiceList(), a.resellerInvoiceGet(), a.resellerInvoiceFinished())
+}
+
+func (a *app) resellerInvoiceList() *cobra.Command {
+	var filter string
+	var page, pageSize int
+	cmd := &cobra.Command{
+		Use:   "list ID",
+		Short: "Show the service's list of a reseller's invoices as it came",
+		Long: `Show the service's list of a reseller's invoices. The interface shows the shape neither of the filter nor of the
+answer: the filter is sent as given, and the answer is shown as it came, one page at a time. --page is sent as given; without it, page 0 is asked for, or the first
+page that the profile names.`,
+		Example: `  till reseller invoice list "North shop" -o json
+  till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
+		Args:              args("ID"),
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, rawView("answer"))
+			if err != nil {
+				return err
+			}
+			text, err := readFilter(filter)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("page") && s.firstPage() == api.PageBaseOne {
+				page = 1
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			id, err := s.findReseller(client, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := client.Resellers.Invoices(s.ctx, id, text, page, pageSize)
+			if err != nil {
+				return err
+			}
+			return out.one(answer)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&filter, "filter", "", "filter as JSON, or @FILE; sent as given")
+	f.IntVar(&page, "page", 0, "number of the page, in the service's own numbering")
+	f.IntVar(&pageSize, "page-size", api.DefaultPageSize, "how many to ask for")
+	return cmd
+}
+
+// readFilter reads the text of --filter, which must be a JSON object.
+func readFilter(text string) (json.RawMessage, error) {
+	if name, isFile := strings.CutPrefix(text, "@"); isFile {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, usageError(fmt.Sprintf("--filter: %v", err), "name a file that can be read, such as @filter.json")
+		}
+		text = string(content)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
+		return nil, usageError("--filter: it is not a JSON object", "write one, such as '{}'")
+	}
+	return json.RawMessage(text), nil
+}
+
+// rawView shows an answer of unknown shape as the JSON that it is.
+func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
+	return func(money.Registry) render.View[json.RawMessage] {
+		return render.View[json.RawMessage]{
+			JSON:    func(m json.RawMessage) []byte { return m },
+			Columns: []render.Column[json.RawMessage]{{Name: name, Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
+		}
+	}
+}
+
+func (a *app) resellerInvoiceGet() *cobra.Command {
+	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
+		`  till reseller invoice get "North shop" 7c9e6679-7425-40de-944b-e07fc1f90ae7`, invoiceView,
+		func(ctx context.Context, client *api.Client, id string, args []string) (api.Invoice, error) {
+			return client.Resellers.Invoice(ctx, id, args[1])
+		}, "INVOICE")
+}
+
+func (a *app) resellerInvoiceFinished() *cobra.Command {
+	var exitStatus bool
+	cmd := &cobra.Command{
+		Use:               "finished ID INVOICE",
+		Short:             "Tell whether one of a reseller's invoices is finished: true or false",
+		Example:           `  till reseller invoice finished "North shop" 7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
+		Args:              args("ID", "INVOICE"),
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, finishedView)
+			if err != nil {
+				return err
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			id, err := s.findReseller(client, args[0])
+			if err != nil {
+				return err
+			}
+			finished, err := client.Resellers.InvoiceFinished(s.ctx, id, args[1])
+			if err != nil {
+				return err
+			}
+			if err := out.bare(finished, fmt.Sprint(finished)); err != nil {
+				return err
+			}
+			if exitStatus && !finished {
+				return &failure{code: exitNotYet, msg: "invoice " + args[1] + " is not finished", hint: "ask again later"}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with code 42 when it is not finished")
+	return cmd
+}
+
+func finishedView(money.Registry) render.View[bool] {
+	return render.View[bool]{
+		ID:      func(finished bool) string { return fmt.Sprint(finished) },
+		JSON:    func(finished bool) []byte { return asJSON(finished) },
+		Columns: []render.Column[bool]{{Name: "finished", Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
+	}
+}

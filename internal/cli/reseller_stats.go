@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) resellerStats() *cobra.Command {
+	return &cobra.Command{
+		Use:   "stats [ID]",
+		Short: "Show volume, rebates and invoices by status over all time",
+		Example: `  till reseller stats
+  till reseller stats "North shop" -o json`,
+		Args:              optionalArg("ID"),
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return figures[api.ResellerStats, statsRow]{
+				read: func(ctx context.Context, client *api.Client, id string) (api.ResellerStats, error) {
+					return client.Resellers.Stats(ctx, id)
+				},
+				raw:  api.ResellerStats.RawJSON,
+				rows: func(_, _ string, stats api.ResellerStats) []statsRow { return statsRows(stats) },
+				view: statsView,
+			}.run(a, cmd, args)
+		},
+	}
+}
+
+// statsRow is a reseller's figures in one currency. One without any volume has a row without a currency.
+type statsRow struct {
+	id, label       string
+	currency        string
+	volume, rebates *api.CodeAmount
+	invoices        string
+}
+
+func statsRows(stats api.ResellerStats) []statsRow {
+	var rows []statsRow
+	row := func(currency, code string) *statsRow {
+		for i := range rows {
+			if r := &rows[i]; r.currency == currency && (r.volume == nil || r.volume.Code == code) && (r.rebates == nil || r.rebates.Code == code) {
+				return r
+			}
+		}
+		rows = append(rows, statsRow{id: stats.ID, label: stats.Label, currency: currency, invoices: countLine(stats.InvoiceStats)})
+		return &rows[len(rows)-1]
+	}
+	for _, total := range stats.TotalVolume {
+		for _, amount := range total.Amounts {
+			row(total.Code, amount.Code).volume = &amount
+		}
+	}
+	for _, total := range stats.TotalRebates {
+		for _, amount := range total.Amounts {
+			row(total.Code, amount.Code).rebates = &amount
+		}
+	}
+	if len(rows) == 0 {
+		row("", "")
+	}
+	return rows
+}
+
+func countLine(counts []api.StatusCount) string {
+	parts := make([]string, len(counts))
+	for i, c := range counts {
+		parts[i] = fmt.Sprintf("%s %d", c.Status, c.Count)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func statsView(m money.Registry) render.View[statsRow] {
+	type row = statsRow
+	amount := func(a *api.CodeAmount) render.Cell {
+		if a == nil {
+			return render.Cell{}
+		}
+		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
+	}
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
+		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.currency) }},
+		{Name: "volume", Amount: true, Cell: func(r row) render.Cell { return amount(r.volume) }},
+		{Name: "rebates", Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
+		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
+	}}
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"example.com/till/internal/config"
+	"github.com/spf13/cobra"
+)
+
+// app is one run of the program.
+type app struct {
+	io      IO
+	ctx     context.Context // of everything but creates: the first signal ends it
+	sendCtx context.Context // of creates: the second one does
+	spinner spinner
+	running bool // whether a command has begun; an error before that is one of usage
+}
+
+// root builds the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "till",
+		Short: "Pay out, invoice and look after resellers, from the command line",
+		Long: `till is the command line of a merchant payment service: withdrawals that are sent at most once, invoices, and the
+administration of resellers. Data goes to standard output, everything else to standard error.`,
+		Example: `  till --sandbox invoice create --title "Order 1001" --currency Usd --item Coffee=2.50
+  till help exit-codes`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	root.SetIn(a.io.In)
+	root.SetOut(a.io.Out)
+	root.SetErr(a.io.Err)
+	config.AddFlags(root.PersistentFlags())
+	root.SetUsageTemplate(usageTemplate)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
+	root.AddCommand(
+		a.withdraw(), a.invoice(), a.invite(), a.reseller(), a.api(),
+		a.sandbox(), a.callback(),
+		a.profile(), a.auth(), a.currency(), a.config(), a.completion(), a.version(),
+	)
+	root.AddCommand(helpTopics()...)
+	root.SetHelpCommand(a.help(root))
+	a.completeGlobals(root)
+	a.finish(root)
+	return root
+}
+
+// finish walks the tree once it is complete and gives every command what all of them share.
+func (a *app) finish(cmd *cobra.Command) {
+	cmd.DisableFlagsInUseLine = true
+	cmd.Flags().SortFlags = false
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.running = true
+			return run(cmd, args)
+		}
+	}
+	for _, child := range cmd.Commands() {
+		a.finish(child)
+	}
+}
+
+// group is a command that only holds others.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     name,
+		Short:   short,
+		Example: commands[0].Example,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return usageError(fmt.Sprintf("%s needs a command after it: %s", cmd.CommandPath(), strings.Join(childNames(cmd), ", ")), helpHint(cmd))
+		},
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+func childNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			names = append(names, child.Name())
+		}
+	}
+	return names
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := helpHint(cmd)
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
+}
+
+func helpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
+
+// args requires exactly the arguments that it names.
+func args(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usageError(fmt.Sprintf("%s needs %s", cmd.CommandPath(), strings.Join(names[len(args):], " and ")), helpHint(cmd))
+		case len(args) > len(names):
+			return usageError(fmt.Sprintf("%s: %q is one argument too many", cmd.CommandPath(), args[len(names)]), helpHint(cmd))
+		}
+		for i, arg := range args {
+			if strings.TrimSpace(arg) == "" {
+				return usageError(fmt.Sprintf("%s: %s is empty", cmd.CommandPath(), names[i]), "a variable of your script may be unset")
+			}
+		}
+		return nil
+	}
+}
+
+func noArgs(cmd *cobra.Command, given []string) error { return args()(cmd, given) }
+
+// atMost allows one argument that may be left out.
+func optionalArg(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(given) == 0 {
+			return nil
+		}
+		return args(name)(cmd, given)
+	}
+}
+
+// require marks flags without which a command cannot run.
+func require(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		if err := cmd.MarkFlagRequired(flag); err != nil {
+			panic(err) // the flag is not declared
+		}
+	}
+}
+
+func flagError(cmd *cobra.Command, err error) error {
+	return usageError(cmd.CommandPath()+": "+err.Error(), helpHint(cmd))
+}
+
+// misused words an error that ended the run before a command began.
+func (a *app) misused(root *cobra.Command, args []string, err error) error {
+	if r := explain(err); r.code != exitInternal {
+		return err
+	}
+	cmd, _, findErr := root.Find(args)
+	if findErr != nil || cmd == nil {
+		cmd = root
+	}
+	return flagError(cmd, err)
+}
+
+// usageTemplate is cobra's without the list of global flags, which would push every command's own off the screen.
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
+
+Topics:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
+  {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Flags that every command has: till --help{{end}}
+`

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"example.com/till/internal/render"
+	"golang.org/x/term"
+)
+
+// IO is everything that a command takes from its surroundings.
+type IO struct {
+	In      io.Reader
+	Out     io.Writer // data, and nothing but data
+	Err     io.Writer // everything else: errors, prompts, progress
+	Environ func() []string
+	Now     func() time.Time
+}
+
+func (i IO) env(name string) string {
+	value := ""
+	for _, entry := range i.Environ() {
+		if k, v, _ := strings.Cut(entry, "="); k == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// terminal returns the file behind a stream when it is a terminal, and nil otherwise.
+func terminal(stream any) *os.File {
+	if file, ok := stream.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		return file
+	}
+	return nil
+}
+
+// memoryLimit makes the collector work harder before it lets a broken or hostile service's answers take more memory.
+const memoryLimit = 48 << 20
+
+// Run executes one command line and returns its exit code.
+func Run(ctx context.Context, args []string, io IO) int {
+	debug.SetMemoryLimit(memoryLimit)
+	a := &app{io: io}
+	a.ctx, a.sendCtx = interruptible(ctx)
+	root := a.root()
+	root.SetArgs(args[1:])
+	err := root.ExecuteContext(a.ctx)
+	a.spinner.stop()
+	if err == nil || errors.Is(err, errDone) || errors.Is(err, errDryRun) {
+		return exitDone
+	}
+	if !a.running {
+		err = a.misused(root, args[1:], err)
+	}
+	r := explain(err)
+	a.printError(r, jsonErrors(args[1:], io.env("TILL_OUTPUT")))
+	return r.code
+}
+
+// errDone ends a command early, with nothing wrong.
+var errDone = errors.New("done")
+
+// interruptible returns the context of reads, which the first SIGINT or SIGTERM cancels, and that of creates, which
+// takes two: what is in flight is worth waiting for, because without its answer nobody knows whether it was done.
+func interruptible(ctx context.Context) (reads, creates context.Context) {
+	reads, stopReads := context.WithCancel(ctx)
+	creates, stopCreates := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		stopReads()
+		<-signals
+		stopCreates()
+	}()
+	return reads, creates
+}
+
+// jsonErrors reports whether errors are wanted as JSON. It looks at the bare arguments, because the error may be that
+// they could not be parsed.
+func jsonErrors(args []string, env string) bool {
+	format := env
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return isJSON(format)
+		case arg == "--jq" || strings.HasPrefix(arg, "--jq="):
+			format = "json"
+		case (arg == "-o" || arg == "--output") && i+1 < len(args):
+			format = args[i+1]
+		case strings.HasPrefix(arg, "--output="):
+			format = strings.TrimPrefix(arg, "--output=")
+		case strings.HasPrefix(arg, "-o") && !strings.HasPrefix(arg, "--"):
+			format = strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+		}
+	}
+	return isJSON(format)
+}
+
+func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
+
+// errorLine is the JSON form of an error.
+type errorLine struct {
+	Kind        string `json:"kind"`
+	ExitCode    int    `json:"exit_code"`
+	Rule        string `json:"rule,omitempty"`
+	Message     string `json:"message"`
+	Status      int    `json:"status,omitempty"`
+	Code        *int64 `json:"code,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Description string `json:"description,omitempty"`
+	Hint        string `json:"hint,omitempty"`
+}
+
+func (a *app) printError(r report, asJSON bool) {
+	if asJSON {
+		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint}
+		if r.call != nil {
+			line.Status, line.Reason, line.Description = r.call.Status, r.call.Reason, r.call.Description
+			if r.call.Reason != "" || r.call.Description != "" || r.call.Code != 0 {
+				line.Code = &r.call.Code
+			}
+		}
+		enc := json.NewEncoder(a.io.Err)
+		enc.SetEscapeHTML(false)
+		enc.Encode(map[string]errorLine{"error": line})
+		return
+	}
+	text := "till: " + render.Safe(r.message)
+	if r.rule != "" {
+		text = "till: " + r.rule + ": " + render.Safe(r.message)
+	}
+	if r.hint != "" {
+		text += "; " + render.Safe(r.hint)
+	}
+	io.WriteString(a.io.Err, a.paint(text)+"\n")
+}

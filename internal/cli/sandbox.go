@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api/sandbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) sandbox() *cobra.Command {
+	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
+		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings())
+	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for trying things out and for tests. It
+needs no network and no secret, and it listens on loopback addresses only. For a single command, till --sandbox is enough.`
+	return cmd
+}
+
+// sandboxFlags are the flags of every command that starts a sandbox.
+type sandboxFlags struct {
+	listen, seed   string
+	set            []string
+	readyFile, env string
+}
+
+func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
+	f := cmd.Flags()
+	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
+	f.StringVar(&flags.seed, "seed", "", "what it holds: demo (resellers and months of invoices too) or none (default funds in every currency)")
+	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
+	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, as {"base_url":"...","api_key":"..."}`)
+	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with the lines TILL_BASE_URL=... and so on")
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveNoFileComp),
+		"listen": cobra.NoFileCompletions,
+		"set": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, s := range sandbox.Settings() {
+				names = append(names, cobra.CompletionWithDesc(s.Name+"=", s.Meaning))
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flag is not declared
+		}
+	}
+}
+
+// sandboxAddress is where a sandbox is and what opens it.
+type sandboxAddress struct {
+	BaseURL string `json:"base_url"`
+	APIKey  string `json:"api_key"`
+}
+
+func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
+	type row = sandboxAddress
+	return render.View[row]{
+		ID:   func(s row) string { return s.BaseURL },
+		JSON: func(s row) []byte { return asJSON(s) },
+		Columns: []render.Column[row]{
+			{Name: "base_url", Cell: func(s row) render.Cell { return render.Own(s.BaseURL) }},
+			{Name: "api_key", Cell: func(s row) render.Cell { return render.Own(s.APIKey) }},
+		},
+	}
+}
+
+// environment is what a program needs to find the sandbox.
+func (s sandboxAddress) environment() []string {
+	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox}
+}
+
+// envFile is the environment as a shell reads it. Values without special characters stand bare, since other programs that
+// read such files do not take quotes away.
+func (s sandboxAddress) envFile() []byte {
+	var b strings.Builder
+	for _, entry := range s.environment() {
+		name, value, _ := strings.Cut(entry, "=")
+		b.WriteString(name + "=" + quoteForShell(value) + "\n")
+	}
+	return []byte(b.String())
+}
+
+func quoteForShell(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:[]", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// withSandbox starts a sandbox, does some work beside it, and takes it away again: when this returns, neither its port nor
+// its files are left. The channel that the work is given yields an error if the sandbox ends before it.
+func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(at sandboxAddress, broke <-chan error) error) error {
+	if err := s.noDryRun(cmd.CommandPath()); err != nil {
+		return err
+	}
+	server, err := s.newSandbox(flags)
+	if err != nil {
+		return err
+	}
+	ready, env := jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key"), envReadyFile("env-file", flags.env)
+	if ready.path != "" && ready.path == env.path {
+		return usageError("--ready-file and --env-file name the same file", "name two")
+	}
+	for _, file := range []*readyFile{ready, env} {
+		if err := file.prepare(cmd.Flags()); err != nil {
+			return err
+		}
+	}
+	if err := checkLoopback(flags.listen); err != nil {
+		return err
+	}
+	listener, err := listenOn(flags.listen)
+	if err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(math.MaxInt64) // its state lives in memory, and may be as large as the tests want it
+	ctx, stop := context.WithCancel(context.WithoutCancel(s.ctx))
+	broke, served := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(served)
+		err := server.Serve(ctx, listener)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			broke <- err
+		case err != nil: // it was asked to end, and has
+			s.note("%v", err)
+		}
+	}()
+	defer func() {
+		stop()
+		<-served
+		for _, file := range []*readyFile{env, ready} {
+			if err := file.retract(); err != nil {
+				s.note("%v", err)
+			}
+		}
+	}()
+	at := sandboxAddress{"http://" + listener.Addr().String(), server.Key()}
+	if err := env.publish(at.envFile()); err != nil {
+		return err
+	}
+	if err := ready.publish(append(asJSON(at), '\n')); err != nil {
+		return err
+	}
+	return work(at, broke)
+}
+
+// newSandbox makes the sandbox that the flags describe.
+func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
+	var opts []sandbox.Option
+	if flags.seed != "" {
+		opts = append(opts, sandbox.WithSeed(flags.seed))
+	}
+	given := map[string]bool{}
+	for _, text := range flags.set {
+		name, value, found := strings.Cut(text, "=")
+		switch {
+		case !found:
+			return nil, usageError(fmt.Sprintf("--set: %q is not NAME=VALUE", text), "see: till sandbox settings")
+		case given[name]:
+			return nil, usageError(fmt.Sprintf("--set: %s is given twice", name), "leave one out")
+		case !isSandboxSetting(name):
+			return nil, usageError(fmt.Sprintf("--set: there is no setting %q", name), "see: till sandbox settings")
+		}
+		given[name] = true
+		opts = append(opts, sandbox.WithSetting(name, value))
+	}
+	key, err := s.sandboxKey()
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		opts = append(opts, sandbox.WithKey(key))
+	}
+	server, err := sandbox.New(opts...)
+	if err != nil {
+		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), "see: till sandbox settings")
+	}
+	return server, nil
+}
+
+func isSandboxSetting(name string) bool {
+	return slices.ContainsFunc(sandbox.Settings(), func(s sandbox.Setting) bool { return s.Name == name })
+}
+
+// sandboxKey is the key that a flag or the environment gives, or "" for one of the sandbox's own. The profile's key is a
+// real one, and no sandbox ever sees it.
+func (s *session) sandboxKey() (string, error) {
+	settings := s.Settings
+	settings.BaseURL, settings.Sandbox = "", false // where the key goes is not decided by them
+	switch source, _, _ := strings.Cut(s.keys.Source(settings), " "); source {
+	case "flag", "environment":
+	default:
+		return "", nil
+	}
+	key, source, err := s.keys.Key(s.ctx, settings)
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(key, sandbox.KeyPrefix) || key == sandbox.KeyPrefix {
+		return "", usageError(fmt.Sprintf("the key (%s) is not a sandbox's, and a real key has no business in one", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
+	}
+	return key, nil
+}
+
+// checkLoopback refuses addresses that another machine can reach. A name is refused too, because what it stands for is
+// decided elsewhere.
+func checkLoopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil // listenOn says what is wrong with it
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() && ip.Zone() == "" && !ip.Is4In6() {
+		return nil
+	}
+	return usageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
+}
+
+func (a *app) sandboxSettings() *cobra.Command {
+	return &cobra.Command{
+		Use:   "settings",
+		Short: "List every choice that the sandbox makes, and how to make it otherwise",
+		Long: `List every choice that the sandbox makes where the service's interface is silent: its name for --set, its default, the
+values that it may have, and what it means. The names of the statuses are among them.`,
+		Example: `  till sandbox settings
+  till sandbox settings --jq '.[] | select(.name == "withdrawal_flow") | .default'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, out, err := begin(a, cmd, sandboxSettingView)
+			if err != nil {
+				return err
+			}
+			return out.slice(sandbox.Settings())
+		},
+	}
+}
+
+func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
+	type row = sandbox.Setting
+	return render.View[row]{
+		ID:   func(s row) string { return s.Name },
+		JSON: func(s row) []byte { return asJSON(s) },
+		Columns: []render.Column[row]{
+			{Name: "name", Cell: func(s row) render.Cell { return render.Own(s.Name) }},
+			{Name: "default", Cell: func(s row) render.Cell { return render.Own(s.Default) }},
+			{Name: "values", Cell: func(s row) render.Cell { return render.Own(s.Values) }},
+			{Name: "meaning", Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
+		},
+	}
+}

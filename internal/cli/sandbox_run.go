@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) sandboxRun() *cobra.Command {
+	var flags sandboxFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
+		Short: "Run a command beside a fresh sandbox",
+		Long: `Start a fresh sandbox, run a command that finds it in TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, and take the sandbox
+away when the command has ended. Everything after -- is the command and its arguments; no shell reads them. Standard input,
+output and error are the command's own. A TILL_JOURNAL is kept from it, since a sandbox's sends belong into no journal of
+real ones.
+
+The exit code is the command's: 128 and the signal's number when a signal ended it, 127 when it was not found, 126 when it
+cannot be run. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to it. Where it has no terminal, processes that it has
+left running in its process group are ended with it.`,
+		Example: `  till sandbox run -- till invoice create --title "Order 1001" --currency Usd --item Coffee=2.50
+  till sandbox run --seed demo -- sh -c 'curl -sS -H "Authorization: Bearer $TILL_API_KEY" "$TILL_BASE_URL/api/resellers/ids"'`,
+		Args: commandAfterDash,
+		RunE: func(cmd *cobra.Command, command []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			return s.runBesideSandbox(cmd, flags, command)
+		},
+	}
+	addSandboxFlags(cmd, &flags)
+	return cmd
+}
+
+// commandAfterDash wants a command, and nothing but a command.
+func commandAfterDash(cmd *cobra.Command, given []string) error {
+	const hint = "write it after two dashes: till sandbox run -- COMMAND"
+	switch dash := cmd.ArgsLenAtDash(); {
+	case len(given) == 0:
+		return usageError(cmd.CommandPath()+" needs a command", hint)
+	case dash < 0:
+		return usageError(cmd.CommandPath()+" needs two dashes before its command", hint)
+	case dash > 0:
+		return usageError(cmd.CommandPath()+": "+given[0]+" stands before the two dashes", hint)
+	case given[0] == "":
+		return usageError(cmd.CommandPath()+": the name of the command is empty", "a variable of your script may be unset")
+	}
+	return nil
+}
+
+func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, command []string) error {
+	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
+		return usageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
+	}
+	signals, release := forwarded()
+	defer release()
+	child := exec.Command(command[0], command[1:]...)
+	if child.Err != nil {
+		return statusOf(command[0], child.Err)
+	}
+	child.Stdin, child.Stdout, child.Stderr = s.io.In, s.io.Out, s.io.Err
+	child.WaitDelay = time.Second // applies only where these are no files
+	return s.withSandbox(cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+		if err := s.ctx.Err(); err != nil { // a signal came while there was nobody to pass it on to
+			return err
+		}
+		child.Env = replaceEnv(s.io.Environ(), at.environment(), "TILL_JOURNAL")
+		shared := inForeground()
+		err := runChild(child, shared, signals)
+		if child.Process != nil && !shared {
+			endGroup(child.Process.Pid)
+		}
+		select {
+		case broken := <-broke:
+			s.note("the sandbox has broken off: %v", broken)
+		default:
+		}
+		return statusOf(command[0], err)
+	})
+}
+
+// replaceEnv sets some variables of an environment, and takes others out of it.
+func replaceEnv(environ, set []string, without ...string) []string {
+	names := slices.Clone(without)
+	for _, entry := range set {
+		name, _, _ := strings.Cut(entry, "=")
+		names = append(names, name)
+	}
+	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
+	return append(kept, set...)
+}

@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/big"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// session is a command at work: the settings it runs under, and the way to the service and to the output.
+type session struct {
+	*app
+	config.Settings
+	money money.Registry
+	out   render.Options
+	keys  config.Keys
+}
+
+// start works out the settings. It does not need an address or a key: client does.
+func (a *app) start(cmd *cobra.Command) (*session, error) {
+	settings, err := config.Resolve(a.input(cmd))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{app: a, Settings: settings, money: settings.Registry, keys: a.keys()}
+	a.spinner.out = terminal(a.io.Err)
+	s.out = render.Options{
+		Format:    render.Format(s.Output),
+		Template:  s.Template,
+		Columns:   s.Columns,
+		Sort:      s.Sort,
+		NoHeaders: s.NoHeaders,
+		Quiet:     s.Quiet,
+		Width:     a.width(),
+		Color:     s.Color == "always" || s.Color == "auto" && terminal(a.io.Out) != nil,
+	}
+	if s.JQ != "" {
+		if s.out.Filter, err = jqFilter(s.JQ); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// input is what the configuration is resolved from.
+func (a *app) input(cmd *cobra.Command) config.Input {
+	return config.Input{
+		Flags:             cmd.Root().PersistentFlags(),
+		Command:           cmd.Flags(),
+		Env:               a.io.env,
+		Home:              a.io.env("HOME"),
+		SandboxCurrencies: sandboxCurrencies,
+	}
+}
+
+func sandboxCurrencies() []money.Entry {
+	var entries []money.Entry
+	for _, c := range sandbox.Currencies() {
+		kind := api.Crypto
+		if c.Kind == "fiat" {
+			kind = api.Fiat
+		}
+		entries = append(entries, money.Entry{Code: c.Code, Kind: kind, Decimals: c.Decimals, MemoRequired: c.MemoRequired})
+	}
+	return entries
+}
+
+// width is that of the terminal that data goes to, or 0.
+func (a *app) width() int {
+	out := terminal(a.io.Out)
+	if out == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(out.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+// client returns the way to the service, and starts the spinner, since what comes next takes time.
+func (s *session) client() (*api.Client, error) {
+	client, err := s.connect()
+	if err == nil && !s.DryRun {
+		s.spinner.start("waiting for " + s.serviceName())
+	}
+	return client, err
+}
+
+func (s *session) connect() (*api.Client, error) {
+	base, err := s.RequireBaseURL()
+	if err != nil {
+		return nil, err
+	}
+	opts := []api.Option{api.WithTimeouts(s.Timeout, s.Timeout), api.WithRetries(s.Retries)}
+	if base == "" {
+		return s.embedded(opts)
+	}
+	key, _, err := s.keys.Key(s.ctx, s.Settings)
+	if err != nil && !s.DryRun { // what would be sent can be shown without one
+		return nil, err
+	}
+	opts = append(opts, api.WithAPIKey(key))
+	if s.ResellerAuth == "none" {
+		opts = append(opts, api.WithoutResellerAuth())
+	}
+	if s.CAFile != "" {
+		pool, err := certificates(s.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, api.WithRootCAs(pool))
+	}
+	return s.newClient(base, opts)
+}
+
+func (s *session) newClient(base string, opts []api.Option) (*api.Client, error) {
+	if s.Debug {
+		opts = append(opts, api.WithTrace(safeLines{s.io.Err}))
+	}
+	if s.DryRun {
+		opts = append(opts, api.WithTransport(dryRun{s.io.Out}), api.WithRetries(0))
+	}
+	client, err := api.New(base, opts...)
+	if err != nil {
+		return nil, &config.Error{Msg: err.Error(), Err: err}
+	}
+	return client, nil
+}
+
+func certificates(path string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities cannot be read: %v", err), Err: err}
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, &config.Error{Msg: fmt.Sprintf("%s holds no certificate in PEM form", path)}
+	}
+	return pool, nil
+}
+
+// send makes a create. A signal that came before it keeps it from being sent at all. From here on a closed standard
+// output is an error like any other: dying of it would take the new id along.
+func (s *session) send(create func() error) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGPIPE)
+	return create()
+}
+
+func (s *session) profileName() string {
+	if s.Profile == "" {
+		return "none"
+	}
+	return s.Profile
+}
+
+func (s *session) profileOr(other string) string {
+	if s.Profile == "" {
+		return other
+	}
+	return s.Profile
+}
+
+// serviceName is where calls go, as a person knows it.
+func (s *session) serviceName() string {
+	if s.BaseURL == "" {
+		return "the embedded sandbox"
+	}
+	return s.BaseURL
+}
+
+func (s *session) firstPage() api.PageBase {
+	switch s.FirstPage {
+	case "0":
+		return api.PageBaseZero
+	case "1":
+		return api.PageBaseOne
+	}
+	return api.PageBaseAuto
+}
+
+func (s *session) period() period {
+	return period{now: s.io.Now(), layout: s.TimeLayout, zone: s.TimeZone}
+}
+
+// tableOnTerminal reports whether a person is looking at a table, who is better served by a part of it.
+func (s *session) tableOnTerminal() bool {
+	return s.out.Format == render.Table && !s.Quiet && s.out.Filter == nil && s.Template == "" && terminal(s.io.Out) != nil
+}
+
+// note writes a line for a person to standard error.
+func (a *app) note(format string, args ...any) {
+	a.spinner.stop()
+	io.WriteString(a.io.Err, render.Safe(fmt.Sprintf(format, args...))+"\n")
+}
+
+// randomOrderID makes an order id that no other has, for all practical purposes: one of 2^53-1.
+func randomOrderID() string {
+	n, err := rand.Int(rand.Reader, big.NewInt(api.MaxOrderID))
+	if err != nil {
+		panic(err) // the system's source of randomness does not fail
+	}
+	return n.Add(n, big.NewInt(1)).String()
+}
+
+func asJSON(value any) []byte {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		panic(err) // only values of this package come here
+	}
+	return []byte(strings.TrimSpace(b.String()))
+}
+
+func (a *app) keys() config.Keys {
+	return config.Keys{Env: a.io.env, Stdin: a.io.In, Stderr: a.io.Err, Keyring: config.SystemKeyring()}
+}
+
+// output prints values of one type.
+type output[T any] struct {
+	s    *session
+	view render.View[T]
+}
+
+// show checks the flags of the output against a view, before anything is sent, and answers --columns help.
+func show[T any](s *session, view render.View[T]) (output[T], error) {
+	out := output[T]{s, view}
+	if len(s.Columns) == 1 && s.Columns[0] == "help" {
+		fmt.Fprintln(s.io.Out, strings.Join(view.Names(), "\n"))
+		return out, errDone
+	}
+	return out, view.Check(s.out)
+}
+
+func (o output[T]) one(value T) error {
+	o.s.spinner.stop()
+	return o.view.One(o.s.io.Out, o.s.out, value)
+}
+
+// tabular reports whether rows are printed, and not the service's JSON or ids.
+func (o output[T]) tabular() bool {
+	out := o.s.out
+	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet && out.Filter == nil && out.Template == ""
+}
+
+// bare prints a value of which a table has only its text, for a script to take.
+func (o output[T]) bare(value T, text string) error {
+	if o.s.out.Format != render.Table || !o.tabular() || len(o.s.Columns) > 0 {
+		return o.one(value)
+	}
+	o.s.spinner.stop()
+	if _, err := io.WriteString(o.s.io.Out, render.Safe(text)+"\n"); err != nil {
+		return &render.WriteError{Err: err}
+	}
+	return nil
+}
+
+// made prints what a create has made. If that fails, the error is the last place where its ids can be.
+func (o output[T]) made(value T, text, ids string) error {
+	err := o.bare(value, text)
+	var output *render.WriteError
+	if errors.As(err, &output) {
+		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids: nothing was lost but this line"}
+	}
+	return err
+}
+
+func (o output[T]) list(items iter.Seq2[T, error]) error {
+	return o.view.List(o.s.io.Out, o.s.out, func(yield func(T, error) bool) {
+		for item, err := range items {
+			o.s.spinner.stop()
+			if !yield(item, err) {
+				return
+			}
+		}
+		o.s.spinner.stop()
+	})
+}
+
+func (o output[T]) slice(items []T) error { return o.list(limited(items, 0)) }
+
+// begin starts a command whose output has one view.
+func begin[T any](a *app, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*session, output[T], error) {
+	s, err := a.start(cmd)
+	if err != nil {
+		return nil, output[T]{}, err
+	}
+	out, err := show(s, view(s.money))
+	return s, out, err
+}

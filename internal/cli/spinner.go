@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// spinner shows that a call is under way, once it takes longer than a person waits without wondering.
+type spinner struct {
+	out  *os.File // the terminal, or nil
+	mu   sync.Mutex
+	done chan struct{}
+	gone chan struct{}
+}
+
+const patience = 500 * time.Millisecond
+
+func (s *spinner) start(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out == nil || s.done != nil {
+		return
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	s.done, s.gone = done, gone
+	go func() {
+		defer close(gone)
+		spin(s.out, text, done)
+	}()
+}
+
+func spin(out *os.File, text string, done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-time.After(patience):
+	}
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	begin := time.Now()
+	for i := 0; ; i++ {
+		fmt.Fprintf(out, "\r%c %s %s\x1b[K", frames[i%len(frames)], text, (patience + time.Since(begin)).Round(time.Second))
+		select {
+		case <-done:
+			fmt.Fprint(out, "\r\x1b[K")
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// stop takes the spinner off the screen, and returns when it is gone.
+func (s *spinner) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done == nil {
+		return
+	}
+	close(s.done)
+	<-s.gone
+	s.done = nil
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// ageLimit keeps the arithmetic of ages within what time.Duration holds.
+const ageLimit = 100 * 365 * 24 * time.Hour
+
+// period turns what was typed after --from or --to into what is sent. The interface does not show the format of its
+// filter's times, so a full date-time is sent as it was typed; a date, a month or an age is written in the layout and
+// the zone that the profile sets. The end of a day or month is its last second.
+type period struct {
+	now    time.Time
+	layout string
+	zone   *time.Location
+}
+
+func (p period) from(text string) (string, error) { return p.write("--from", text, false) }
+func (p period) to(text string) (string, error)   { return p.write("--to", text, true) }
+
+func (p period) write(flag, text string, end bool) (string, error) {
+	if text == "" || isDateTime(text) {
+		return text, nil
+	}
+	at, err := p.parse(flag, text, end)
+	if err != nil {
+		return "", err
+	}
+	return at.In(p.zone).Format(p.layout), nil
+}
+
+func (p period) parse(flag, text string, end bool) (time.Time, error) {
+	if age, ok := parseAge(text); ok {
+		return p.now.Add(-age), nil
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, p.zone); err == nil {
+		if end {
+			day = day.AddDate(0, 0, 1).Add(-time.Second)
+		}
+		return day, nil
+	}
+	if month, err := time.ParseInLocation("2006-01", text, p.zone); err == nil {
+		if end {
+			month = month.AddDate(0, 1, 0).Add(-time.Second)
+		}
+		return month, nil
+	}
+	return time.Time{}, usageError(
+		fmt.Sprintf("%s: %q is not a time", flag, text),
+		"write a date (2026-05-03), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)")
+}
+
+// isDateTime recognises a date with a time behind it, in any of the usual spellings, or a count of seconds.
+func isDateTime(text string) bool {
+	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) || regexp.MustCompile(`^\d{9,}$`).MatchString(text)
+}
+
+func parseAge(text string) (time.Duration, bool) {
+	if len(text) < 2 {
+		return 0, false
+	}
+	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[text[len(text)-1]]
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[:len(text)-1], 10, 31)
+	if err != nil || time.Duration(n) > ageLimit/unit {
+		return 0, false
+	}
+	return time.Duration(n) * unit, true
+}

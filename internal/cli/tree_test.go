@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"time"
+)
+
+// tree returns the program's commands.
+func tree(t *testing.T) *cobra.Command {
+	t.Helper()
+	a := &app{
+		io:  IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Environ: func() []string { return nil }, Now: time.Now},
+		ctx: context.Background(), sendCtx: context.Background(),
+	}
+	return a.root()
+}
+
+// leaves returns the commands that do something, help topics left out.
+func leaves(cmd *cobra.Command) []*cobra.Command {
+	if !cmd.HasSubCommands() {
+		if !cmd.Runnable() || cmd.Name() == "help" {
+			return nil
+		}
+		return []*cobra.Command{cmd}
+	}
+	var all []*cobra.Command
+	for _, child := range cmd.Commands() {
+		all = append(all, leaves(child)...)
+	}
+	return all
+}
+
+// TestTree holds every command to what all of them owe their users: a sentence, an example, and a script that tests it.
+func TestTree(t *testing.T) {
+	found := leaves(tree(t))
+	if len(found) < 22 {
+		t.Fatalf("only %d commands: the walk is wrong", len(found))
+	}
+	for _, cmd := range found {
+		path := cmd.CommandPath()
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || strings.ToUpper(cmd.Short[:1]) != cmd.Short[:1] {
+			t.Errorf("%s: Short is %q: a sentence without its full stop belongs there", path, cmd.Short)
+		}
+		if !strings.Contains(cmd.Example, path) && !strings.Contains(cmd.Example, strings.TrimPrefix(path, "till ")) {
+			t.Errorf("%s: the example does not show it: %q", path, cmd.Example)
+		}
+		for line := range strings.Lines(cmd.Long + "\n" + cmd.Short) {
+			if len(line) > 121 {
+				t.Errorf("%s: a line of its help is %d wide: %q", path, len(line), line)
+			}
+		}
+		if cmd.Args == nil {
+			t.Errorf("%s: it does not say which arguments it takes", path)
+		}
+		script := strings.ReplaceAll(strings.TrimPrefix(path, "till "), " ", "_")
+		if _, err := os.Stat("testdata/script/" + script + ".txtar"); err != nil {
+			t.Errorf("%s has no script: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) version() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "version",
+		Short: "Show which version of till this is",
+		Example: `  till version
+  till version -o json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := alone(a, cmd, buildView)
+			if err != nil {
+				return err
+			}
+			info, _ := debug.ReadBuildInfo()
+			b := buildOf(info)
+			if s.plain() {
+				return a.write(b.String() + "\n")
+			}
+			return out.one(b)
+		},
+	}, buildView)
+}
+
+// build says what a binary was made from. What is not known is empty.
+type build struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	Committed string `json:"committed,omitempty"` // when
+	Modified  bool   `json:"modified"`            // whether files were changed since the commit
+	Go        string `json:"go"`
+	Platform  string `json:"platform"`
+}
+
+func buildOf(info *debug.BuildInfo) build {
+	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil { // a build without modules
+		return b
+	}
+	b.Version = cmp.Or(info.Main.Version, b.Version)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Committed = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) String() string {
+	text := "till " + b.Version
+	if b.Commit != "" {
+		text += " " + b.Commit[:min(len(b.Commit), 12)]
+	}
+	if b.Modified {
+		text += " modified"
+	}
+	return fmt.Sprintf("%s (%s, %s)", text, b.Go, b.Platform)
+}
+
+func buildView(money.Registry) render.View[build] {
+	return render.View[build]{
+		ID:   func(b build) string { return b.Version },
+		JSON: func(b build) []byte { return asJSON(b) },
+		Columns: []render.Column[build]{
+			{Name: "version", Cell: func(b build) render.Cell { return render.Own(b.Version) }},
+			{Name: "commit", Cell: func(b build) render.Cell { return render.Own(b.Commit) }},
+			{Name: "committed", Cell: func(b build) render.Cell { return render.Own(b.Committed) }},
+			{Name: "modified", Cell: func(b build) render.Cell { return render.Bool(b.Modified) }},
+			{Name: "go", Cell: func(b build) render.Cell { return render.Own(b.Go) }},
+			{Name: "platform", Cell: func(b build) render.Cell { return render.Own(b.Platform) }},
+		},
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// waitFlags are the flags of every wait.
+type waitFlags struct {
+	status   []string
+	state    []string // of an invoice only
+	failOn   []string
+	interval time.Duration
+	timeout  time.Duration
+}
+
+func addWaitFlags(cmd *cobra.Command, flags *waitFlags) {
+	f := cmd.Flags()
+	f.StringSliceVar(&flags.status, "status", nil, "statuses to wait for, separated by commas")
+	f.StringSliceVar(&flags.failOn, "fail-on", nil, "statuses that end the wait with exit code 33")
+	f.DurationVar(&flags.interval, "interval", 2*time.Second, "pause between two readings")
+	f.DurationVar(&flags.timeout, "timeout", 10*time.Minute, "limit of the whole wait; TILL_TIMEOUT limits each call")
+}
+
+func (f waitFlags) check() error {
+	if f.interval < 10*time.Millisecond {
+		return usageError("--interval: it must be at least 10ms", "leave it out for 2s")
+	}
+	if f.timeout <= 0 {
+		return usageError("--timeout: it must be longer than 0", "leave it out for 10m")
+	}
+	for _, names := range [][]string{f.status, f.state, f.failOn} {
+		if slices.Contains(names, "") {
+			return usageError("an empty name of a status", "write names separated by single commas")
+		}
+	}
+	return nil
+}
+
+// condition is a field that is watched: what it is now, and the values that end the wait.
+type condition struct {
+	name   string
+	now    string
+	wanted []string
+}
+
+// wait reads until every watched field has a value that was waited for. Names are compared without regard to case,
+// because nobody knows how the service spells them.
+func wait[T any](s *session, flags waitFlags, what string, read func(context.Context) (T, error), look func(T) []condition) (T, error) {
+	var none T
+	if err := flags.check(); err != nil {
+		return none, err
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, flags.timeout)
+	defer cancel()
+	var seen []string
+	for {
+		value, err := read(ctx)
+		if err != nil && ctx.Err() == context.DeadlineExceeded {
+			return none, ranOut(what, flags.timeout, seen)
+		}
+		if err != nil {
+			return none, err
+		}
+		reached := true
+		var now []string
+		for _, c := range look(value) {
+			if among(c.now, flags.failOn) {
+				return none, &failure{code: exitFailedStatus, msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.name, c.now)}
+			}
+			reached = reached && (len(c.wanted) == 0 || among(c.now, c.wanted))
+			now = append(now, c.now)
+		}
+		if reached {
+			return value, nil
+		}
+		if text := strings.Join(now, "/"); len(seen) == 0 || seen[len(seen)-1] != text {
+			seen = append(seen, text)
+		}
+		select {
+		case <-ctx.Done():
+			if err := s.ctx.Err(); err != nil {
+				return none, err
+			}
+			return none, ranOut(what, flags.timeout, seen)
+		case <-time.After(flags.interval):
+		}
+	}
+}
+
+func ranOut(what string, timeout time.Duration, seen []string) error {
+	was := "no answer came"
+	if len(seen) > 0 {
+		was = "it was " + strings.Join(seen, ", then ")
+	}
+	return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: %s", what, timeout, was), hint: "wait again, or longer with --timeout"}
+}
+
+func among(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}

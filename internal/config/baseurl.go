@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// NormalizeBaseURL checks the address of a service and writes it in its one normal form: scheme and host in lower
+// case, no default port, no slash at the end. Plain http is for literal loopback addresses alone.
+func NormalizeBaseURL(text string) (string, error) {
+	u, err := parseBaseURL(text)
+	if err != nil {
+		return "", err
+	}
+	return u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/"), nil
+}
+
+// errPlainHTTP marks the one fault of an address that is not a matter of how it is written.
+var errPlainHTTP = errors.New("plain http to another machine")
+
+func parseBaseURL(text string) (*url.URL, error) {
+	const want = "write one such as https://pay.example.com"
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
+		return nil, fmt.Errorf("the address has spaces or control characters: %s", want)
+	}
+	u, err := url.Parse(text)
+	if err != nil { // the error shows the address, and perhaps a password in it
+		return nil, fmt.Errorf("the address cannot be understood: %s", want)
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("the address has a user name or a password: leave them out, and %s", want)
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "":
+		return nil, fmt.Errorf("%q does not begin with https://: %s", text, want)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("%q has no host: %s", text, want)
+	case strings.Contains(text, "?"):
+		return nil, fmt.Errorf("%q has a query: %s", text, want)
+	case strings.Contains(text, "#"):
+		return nil, fmt.Errorf("%q has a fragment: %s", text, want)
+	}
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return nil, fmt.Errorf("%q has no such port: write a number from 1 to 65535", text)
+		}
+		port = strconv.FormatUint(n, 10)
+	}
+	if u.Scheme == "http" && !isLoopback(host) {
+		instead := "write https://"
+		if host == "localhost" { // a name, which a machine can be told to look up anywhere
+			instead = "write 127.0.0.1 instead of localhost"
+		}
+		return nil, fmt.Errorf("%q is plain http, over which a key would be readable on the way: %s (%w)", text, instead, errPlainHTTP)
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		host = addr.String() // one spelling of an IPv6 address
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		u.Host = host
+	} else {
+		u.Host = host + ":" + port
+	}
+	return u, nil
+}
+
+func checkBaseURL(text string) error {
+	_, err := parseBaseURL(text)
+	return err
+}
+
+// isLoopback reports whether a host is a literal loopback address, 127.0.0.0/8 or ::1. No name is one.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Zone() == "" && !addr.Is4In6() && addr.IsLoopback()
+}
+
+// IsLoopbackURL reports whether an address is on a literal loopback address.
+func IsLoopbackURL(text string) bool {
+	u, err := parseBaseURL(text)
+	return err == nil && isLoopback(u.Hostname())
+}
+
+// origin is the part of an address that decides who gets a key: scheme, host and port. It is empty for no address.
+func origin(text string) string {
+	u, err := parseBaseURL(text)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func isPlainHTTP(err error) bool { return errors.Is(err, errPlainHTTP) }

@@ -1,0 +1,53 @@
+package config
+
+import "testing"
+
+func TestNormalizeBaseURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://pay.example.com":           "https://pay.example.com",
+		"HTTPS://PAY.Example.COM:443/":      "https://pay.example.com",
+		"https://pay.example.com:8443/A/b/": "https://pay.example.com:8443/A/b",
+		"https://x:0443":                    "https://x",
+		"https://x/a%20b":                   "https://x/a%20b",
+		"http://127.0.0.1:8080":             "http://127.0.0.1:8080",
+		"http://127.9.8.7:80":               "http://127.9.8.7",
+		"http://[::1]:8080/":                "http://[::1]:8080",
+		"http://[0:0::1]":                   "http://[::1]",
+		"https://[2001:DB8::1]":             "https://[2001:db8::1]",
+		"https://x:":                        "https://x",
+	} {
+		if got, err := NormalizeBaseURL(text); err != nil || got != want {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"", "x", "//x", "http://", "https://", "https:x", "http://127.0.0.1.example.com", "http://127.1", "http://2130706433", "http://0x7f.0.0.1",
+		"http://0.0.0.0", "http://[::]", "http://[::ffff:127.0.0.1]", "http://[::1%25lo]", "http://localhost", "http://LOCALHOST:1",
+		"http://128.0.0.1", "http://10.0.0.1", "https://x y", "https://x\n", "https://x:0", "https://x:65536", "https://u@x", "https://x?", "https://x#",
+		"http://127.0.0.1@evil.example", "http://evil.example\\@127.0.0.1",
+	} {
+		if got, err := NormalizeBaseURL(text); err == nil {
+			t.Errorf("%q is taken as %q", text, got)
+		}
+	}
+}
+
+func TestRedactJournal(t *testing.T) {
+	for text, want := range map[string]string{
+		"/home/me/journal.db":                          "/home/me/journal.db",
+		"postgres://till@db/till":                      "postgres://till@db/till",
+		"postgres://till:pw@db/till":                   "postgres://till:xxxxx@db/till",
+		"postgresql://till:p:w@x@db:5432/till":         "postgresql://till:xxxxx@db:5432/till",
+		"postgres://till:@db/till":                     "postgres://till:xxxxx@db/till",
+		"postgres://db/till?user=u&password=pw&a=b":    "postgres://db/till?user=u&password=xxxxx&a=b",
+		"postgres://db/till?sslPassword=pw":            "postgres://db/till?sslPassword=xxxxx",
+		"postgres://db/till?p%61ssword=pw":             "postgres://db/till?p%61ssword=xxxxx",
+		"postgres://till:p/w@db/till":                  "postgres://xxxxx@db/till",
+		"postgres://till:pw@db":                        "postgres://till:xxxxx@db",
+		"postgres://db/till?options=-c%20search_path=": "postgres://db/till?options=-c%20search_path=",
+	} {
+		if got := RedactJournal(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

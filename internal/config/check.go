@@ -1,0 +1,151 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A check looks at one value, as text. Its error is a sentence that shows the value and says what to write instead.
+type check func(text string) error
+
+func oneOf(values ...string) check {
+	return func(text string) error {
+		if slices.Contains(values, text) {
+			return nil
+		}
+		return fmt.Errorf("%q is not one of its values: write %s or %s", text,
+			strings.Join(values[:len(values)-1], ", "), values[len(values)-1])
+	}
+}
+
+func checkText(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return errors.New("it is empty: write a value, or leave it out")
+	case text != strings.TrimSpace(text):
+		return fmt.Errorf("%q begins or ends in a space: take it away", text)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return fmt.Errorf("%q has control characters: write plain text", text)
+	}
+	return nil
+}
+
+func checkBool(text string) error {
+	if _, err := strconv.ParseBool(text); err != nil {
+		return fmt.Errorf("%q is neither true nor false: write 1 or 0", text)
+	}
+	return nil
+}
+
+func checkCount(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > 1000 || strconv.FormatUint(n, 10) != text {
+		return fmt.Errorf("%q is not a number from 0 to 1000: write digits", text)
+	}
+	return nil
+}
+
+func checkDuration(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration: write a number and a unit, such as 90s, 15m or 2h", text)
+	}
+	if d < 0 {
+		return fmt.Errorf("%q is negative: write a duration such as 15m", text)
+	}
+	return nil
+}
+
+func checkPositiveDuration(text string) error {
+	if err := checkDuration(text); err != nil {
+		return err
+	}
+	if d, _ := time.ParseDuration(text); d == 0 {
+		return fmt.Errorf("%q is no time at all: write a duration such as 30s", text)
+	}
+	return nil
+}
+
+// checkPath is for paths in the file, which must not depend on the directory in which a command happens to run.
+func checkPath(text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(text) && !strings.HasPrefix(text, "~/") {
+		return fmt.Errorf("%q is a relative path: write an absolute one, or one that begins with ~/", text)
+	}
+	return nil
+}
+
+func expandHome(home, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+func checkTimeZone(text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	if _, err := time.LoadLocation(text); err != nil {
+		return fmt.Errorf("%q is not a time zone that this machine knows: write a name such as UTC or Europe/Berlin", text)
+	}
+	return nil
+}
+
+// checkTimeLayout wants a layout in which two different days never look the same.
+func checkTimeLayout(text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	day := time.Date(2001, time.February, 3, 4, 5, 6, 0, time.UTC)
+	for _, other := range []struct {
+		part string
+		time time.Time
+	}{{"year", day.AddDate(28, 0, 0)}, {"month", day.AddDate(0, 1, 0)}, {"day", day.AddDate(0, 0, 7)}} {
+		// 28 years and 7 days later it is the same day of the week, which is no date
+		if day.Format(text) == other.time.Format(text) {
+			return fmt.Errorf("%q has no %s: write how 2 January 2006, 15:04:05 looks, such as 2006-01-02T15:04:05", text, other.part)
+		}
+	}
+	return nil
+}
+
+// ValidProfileName reports whether a profile can have this name: lower-case letters, digits, - and _, beginning with a
+// letter or a digit.
+func ValidProfileName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case (c == '-' || c == '_') && i > 0:
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
+
+func checkProfileName(name string) error {
+	if !ValidProfileName(name) {
+		return fmt.Errorf("%q cannot be the name of a profile: write lower-case letters, digits, - and _, at most 64", name)
+	}
+	if name == Sandbox {
+		return fmt.Errorf("the profile %s is built in and has no settings: choose another name", Sandbox)
+	}
+	return nil
+}
+
+// checkCommand wants a program that is found without a search: one that PATH decides on could be anybody's.
+func checkCommand(words []string) error {
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return errors.New("the command does not begin with an absolute path: write it as [/usr/bin/pass, show, till/live]")
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Edit changes the configuration file at path, which need not exist, and leaves comments and order as they are. The
+// result is checked as Load would, and takes the old file's place as a whole or not at all. A symbolic link stays, and what
+// it points to is changed. Of several processes, one edits at a time.
+//
+// A change whose result is not a right configuration is a *UsageError; a file that was wrong before is an *Error.
+func Edit(path string, change func(*Document) error) error {
+	path, err := followLink(path)
+	if err != nil {
+		return &Error{Msg: fmt.Sprintf("the configuration file cannot be changed: %v", err), Err: err}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return &Error{Msg: fmt.Sprintf("the directory of the configuration cannot be made: %v", err), Err: err}
+	}
+	unlock, err := lock(path + ".lock")
+	if err != nil {
+		return &Error{Msg: fmt.Sprintf("the configuration file %s cannot be locked (%v): another process may be changing it, try again", path, err), Err: err}
+	}
+	defer unlock()
+
+	old, err := readFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	d, err := newDocument(old)
+	if err != nil {
+		return located(err, path)
+	}
+	if err := change(d); err != nil {
+		return err
+	}
+	content, err := d.encode()
+	if err != nil {
+		return &Error{Msg: fmt.Sprintf("the configuration cannot be written as YAML: %v", err), Err: err}
+	}
+	if bytes.Equal(content, old) {
+		return nil
+	}
+	if _, _, err := parse(content); err != nil {
+		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(), Advice: adviceOf(err)}
+	}
+	if err := replaceFile(path, content); err != nil {
+		return &Error{Msg: fmt.Sprintf("the configuration file cannot be written: %v", err), Err: err}
+	}
+	return nil
+}
+
+func adviceOf(err error) string {
+	var p *problem
+	if errors.As(err, &p) {
+		return p.advice
+	}
+	return ""
+}
+
+// followLink returns the file that a path means, which may not exist yet. A link that leads nowhere is an error: writing
+// through it would make a file in a place that nobody has looked at.
+func followLink(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", err
+		}
+		if info, err = os.Lstat(path); err != nil {
+			return "", err
+		}
+	}
+	if !info.Mode().IsRegular() { // a rename would put a file in the place of /dev/null
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	return path, nil
+}
+
+// Document is a configuration file that is being edited.
+type Document struct {
+	empty  bool   // whether the file had no YAML in it
+	before string // the comments of such a file, which the YAML library would lose
+	doc    *yaml.Node
+	file   File // as it was before the edit
+}
+
+func newDocument(text []byte) (*Document, error) {
+	f, doc, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{doc: doc, file: f}
+	if doc.Kind == 0 {
+		d.empty, d.before = true, commentLines(text)
+		*doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
+	}
+	return d, nil
+}
+
+// commentLines keeps the lines of a text that has nothing else.
+func commentLines(text []byte) string {
+	var kept []byte
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#")) {
+			kept = append(append(kept, bytes.TrimRight(line, "\r\n")...), '\n')
+		}
+	}
+	return string(kept)
+}
+
+func (d *Document) encode() ([]byte, error) {
+	out := bytes.NewBufferString(d.before)
+	if d.empty && len(d.top().Content) == 0 {
+		return out.Bytes(), nil
+	}
+	enc := yaml.NewEncoder(out)
+	enc.SetIndent(2)
+	if err := enc.Encode(d.doc); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func (d *Document) top() *yaml.Node { return d.doc.Content[0] }
+
+// File returns the configuration as it was before the edit.
+func (d *Document) File() File { return d.file }
+
+// get finds the value of a key in a mapping, and where the key stands.
+func get(m *yaml.Node, key string) (value *yaml.Node, at int) {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return m.Content[i+1], i
+		}
+	}
+	return nil, -1
+}
+
+// put sets a key of a mapping, in its place where it is there and at the end where it is not. Comments of the value
+// that goes are kept.
+func put(m *yaml.Node, key string, value *yaml.Node) {
+	if old, at := get(m, key); at >= 0 {
+		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment
+		m.Content[at+1] = value
+		return
+	}
+	if isNull(m) {
+		toMapping(m)
+	}
+	m.Content = append(m.Content, textNode(key), value)
+}
+
+func drop(m *yaml.Node, key string) bool {
+	_, at := get(m, key)
+	if at < 0 {
+		return false
+	}
+	m.Content = append(m.Content[:at:at], m.Content[at+2:]...)
+	return true
+}
+
+// section returns the mapping under a key, and makes it where it is missing or empty.
+func section(m *yaml.Node, key string) *yaml.Node {
+	value, at := get(m, key)
+	if at < 0 {
+		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		put(m, key, value)
+	} else if isNull(value) {
+		toMapping(value)
+	}
+	return value
+}
+
+func toMapping(n *yaml.Node) {
+	n.Kind, n.Tag, n.Value, n.Style = yaml.MappingNode, "!!map", "", 0
+}
+
+func textNode(text string) *yaml.Node {
+	n := new(yaml.Node)
+	n.SetString(text)
+	return n
+}
+
+func listNode(words []string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+	for _, w := range words {
+		n.Content = append(n.Content, textNode(w))
+	}
+	return n
+}

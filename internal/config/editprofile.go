@@ -1,0 +1,148 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// SetProfile sets keys of a profile, each as KEY=VALUE, and makes the profile where it does not exist. An empty value takes
+// the key away. Lists are written with commas between (max_per_run=10000.00 USD,0.5 Btc), a command with spaces
+// (api_key_command=/usr/bin/pass show till/live), and both also as in the file, in brackets. The first profile becomes the
+// current one.
+func (d *Document) SetProfile(name string, settings ...string) error {
+	if err := checkProfileName(name); err != nil {
+		return usagef("%v", err)
+	}
+	profiles := section(d.top(), "profiles")
+	profile := section(profiles, name)
+	seen := map[string]bool{}
+	for _, text := range settings {
+		key, value, found := strings.Cut(text, "=")
+		if !found {
+			return usagef("the setting %q has no value: write KEY=VALUE, or KEY= to take it away", text)
+		}
+		if seen[key] {
+			return usagef("the setting %s is given twice: leave one out", key)
+		}
+		seen[key] = true
+		node, err := settingNode(key, value)
+		if err != nil {
+			return err
+		}
+		if node == nil {
+			drop(profile, key)
+		} else {
+			put(profile, key, node)
+		}
+	}
+	if len(d.file.Profiles) == 0 && d.file.Current == "" {
+		if _, at := get(d.top(), "current"); at < 0 {
+			top := d.top()
+			top.Content = append([]*yaml.Node{textNode("current"), textNode(name)}, top.Content...)
+		}
+	}
+	return nil
+}
+
+// settingNode checks one value and writes it as YAML. An empty value is a nil node.
+func settingNode(key, value string) (*yaml.Node, error) {
+	switch key {
+	case "api_key":
+		return nil, &UsageError{Msg: "api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere",
+			Advice: "till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
+	case keyCurrency:
+		return nil, &UsageError{Msg: "currencies: they have a command of their own", Advice: "till currency set CODE --kind crypto --decimals N"}
+	case keyCommand, keyMax, keyMaxRun, keyAllow:
+		if value == "" {
+			return nil, nil
+		}
+		words, err := listValue(key, value)
+		if err != nil {
+			return nil, err
+		}
+		if key == keyCommand {
+			if err := checkCommand(words); err != nil {
+				return nil, usagef("%s: %v", key, err)
+			}
+		}
+		return listNode(words), nil
+	}
+	s, known := scalar(key)
+	if !known {
+		return nil, usagef("the setting %q is not known: a profile has %s", key, strings.Join(ProfileKeys(), ", "))
+	}
+	if value == "" {
+		return nil, nil
+	}
+	if err := s.check(value); err != nil {
+		if isPlainHTTP(err) {
+			return nil, failf("%s: %v", key, err)
+		}
+		return nil, usagef("%s: %v", key, err)
+	}
+	return textNode(value), nil
+}
+
+func listValue(key, value string) ([]string, error) {
+	if strings.HasPrefix(value, "[") {
+		var words []string
+		if err := yaml.Unmarshal([]byte(value), &words); err != nil {
+			return nil, usagef("%s: %q is not a list: write it as [first, second]", key, value)
+		}
+		return words, nil
+	}
+	if key == keyCommand {
+		if strings.ContainsAny(value, `'"\`) {
+			return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, [/usr/bin/pass, show, till/live]", key)
+		}
+		return strings.Fields(value), nil
+	}
+	words := strings.Split(value, ",")
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
+	}
+	if slices.Contains(words, "") {
+		return nil, usagef("%s: %q has an empty part: write values with one comma between", key, value)
+	}
+	return words, nil
+}
+
+// UseProfile makes a profile the current one.
+func (d *Document) UseProfile(name string) error {
+	if err := d.mustExist(name); err != nil && name != Sandbox {
+		return err
+	}
+	if _, at := get(d.top(), "current"); at >= 0 {
+		put(d.top(), "current", textNode(name))
+		return nil
+	}
+	top := d.top()
+	top.Content = append([]*yaml.Node{textNode("current"), textNode(name)}, top.Content...)
+	return nil
+}
+
+// RemoveProfile removes a profile. Where it was the current one, none is current any more.
+func (d *Document) RemoveProfile(name string) error {
+	if err := d.mustExist(name); err != nil {
+		return err
+	}
+	drop(section(d.top(), "profiles"), name)
+	if d.file.Current == name {
+		drop(d.top(), "current")
+	}
+	return nil
+}
+
+func (d *Document) mustExist(name string) error {
+	if _, ok := d.file.Profiles[name]; ok {
+		return nil
+	}
+	msg := fmt.Sprintf("the profile %q does not exist: there is none yet", name)
+	if names := d.file.Names(); len(names) > 0 {
+		msg = fmt.Sprintf("the profile %q does not exist: choose one of %s", name, strings.Join(names, ", "))
+	}
+	return &Error{Msg: msg, Advice: "till profile set NAME base_url=https://..."}
+}

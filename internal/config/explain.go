@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"example.com/till/internal/money"
+	"github.com/spf13/viper"
+)
+
+// Origin returns where a setting comes from, by its key as in the file: "flag --output", "environment TILL_OUTPUT", "profile
+// live" or "default".
+func (s Settings) Origin(key string) string { return s.origins[key] }
+
+// Row is one setting as `config show` prints it.
+type Row struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// Explain returns all settings in a fixed order, without secrets. The key's row says only where the key would come from.
+func (s Settings) Explain(keys Keys) []Row {
+	rows := []Row{
+		{"config_file", s.ConfigFile, s.origins["config_file"]},
+		{"profile", s.Profile, s.origins["profile"]},
+	}
+	for _, t := range table() {
+		switch t.key {
+		case "api_key_flag", "api_key_file":
+			continue
+		}
+		rows = append(rows, Row{t.key, s.values[t.key], s.origins[t.key]})
+	}
+	own := func(name string, values []string) {
+		from := "default"
+		if len(values) > 0 {
+			from = "profile " + s.Profile
+		}
+		rows = append(rows, Row{name, strings.Join(values, ", "), from})
+	}
+	var most, run []string
+	for _, a := range s.Limits.MaxPerWithdrawal {
+		most = append(most, s.Registry.Format(a))
+	}
+	for _, a := range s.Limits.MaxPerRun {
+		run = append(run, s.Registry.Format(a))
+	}
+	own(keyMax, most)
+	own(keyMaxRun, run)
+	own(keyAllow, s.Limits.AllowAddresses)
+	own(keyCurrency, currencyTexts(s.profile.Currencies))
+	if len(s.common) > 0 && !s.Sandbox {
+		rows = append(rows, Row{keyCurrency, strings.Join(currencyTexts(s.common), ", "), "configuration currencies"})
+	}
+	return append(rows, Row{"api_key", "not shown", keys.Source(s)})
+}
+
+// describe notes every value as text.
+func (s *Settings) describe(in Input, v *viper.Viper, from string) {
+	s.origins["profile"] = from
+	s.origins["config_file"] = "default"
+	if f := in.flag("config"); f != nil && f.Changed {
+		s.origins["config_file"] = "flag --config"
+	} else if in.env("TILL_CONFIG") != "" {
+		s.origins["config_file"] = "environment TILL_CONFIG"
+	}
+	for _, t := range table() {
+		s.values[t.key] = v.GetString(t.key)
+	}
+	maps.Copy(s.values, map[string]string{
+		"base_url": s.BaseURL, "account": s.Account, "output": s.Output, "color": s.Color,
+		"columns": strings.Join(s.Columns, ","), "journal": RedactJournal(s.Journal), "sandbox_state": s.SandboxState,
+	})
+	for _, key := range []string{"no_headers", "quiet", "yes", "no_input", "dry_run", "debug"} {
+		s.values[key] = fmt.Sprint(v.GetBool(key))
+	}
+	if s.Timeout == 0 {
+		s.values["timeout"] = "30s for reads, 90s for creates"
+	}
+}
+
+func currencyTexts(entries []money.Entry) []string {
+	var texts []string
+	for _, e := range entries {
+		text := e.Code + " " + strings.ToLower(string(e.Kind))
+		if e.Decimals != money.Unknown {
+			text += fmt.Sprintf(" %d", e.Decimals)
+		}
+		if e.MemoRequired {
+			text += " memo"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

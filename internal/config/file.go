@@ -1,0 +1,137 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/money"
+)
+
+// maxFile is far more than any configuration, and little enough to read at once.
+const maxFile = 1 << 20
+
+// File is a configuration file that has been read and found right. The zero File is an empty configuration.
+type File struct {
+	Path       string // where it was read from
+	Current    string // the profile in use where no other is named, or empty
+	Currencies []money.Entry
+	Profiles   map[string]Profile
+}
+
+// Profile is one profile of a configuration file, as it stands there: what it leaves out is left out here.
+type Profile struct {
+	Values        map[string]string // the settings that are one text, by key; the base_url is normalised
+	APIKeyCommand []string
+	Limits        money.Limits
+	Currencies    []money.Entry
+}
+
+// Names returns the names of the file's profiles, sorted.
+func (f File) Names() []string {
+	names := make([]string, 0, len(f.Profiles))
+	for name := range f.Profiles {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// registry returns what a profile knows of currencies: the built-in ones, the common list, its own.
+func (f File) registry(p Profile) money.Registry {
+	return money.NewRegistry().With(f.Currencies...).With(p.Currencies...)
+}
+
+// Load reads the configuration file at path, strictly. One that does not exist is an error with fs.ErrNotExist in its
+// chain; Input.Load knows when that is none.
+func Load(path string) (File, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return File{}, err
+	}
+	f, _, err := parse(data)
+	if err != nil {
+		return File{}, located(err, path)
+	}
+	f.Path = path
+	return f, nil
+}
+
+// Load reads the configuration that Path names. Where it is not named and does not exist, the configuration is empty.
+func (in Input) Load() (File, error) {
+	path, named, err := in.Path()
+	if err != nil {
+		return File{}, err
+	}
+	f, err := Load(path)
+	if !named && errors.Is(err, fs.ErrNotExist) {
+		return File{Path: path}, nil
+	}
+	return f, err
+}
+
+func located(err error, path string) error {
+	var p *problem
+	if errors.As(err, &p) {
+		return p.in(path)
+	}
+	return err
+}
+
+// readFile reads a configuration file that nobody else can write. Mode and content are of one open file, so that neither can
+// be exchanged in between.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Msg: fmt.Sprintf("the configuration file %s does not exist: check the path, or make it with `till profile set`", path), Err: err}
+	}
+	if err != nil {
+		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be opened: %v", err), Err: err}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be looked at: %v", err), Err: err}
+	}
+	if info.IsDir() {
+		return nil, failf("the configuration file %s is a directory: name a file", path)
+	}
+	if open := openTo(info, 0o022); open != 0 {
+		return nil, &Error{
+			Msg:    fmt.Sprintf("the configuration file %s can be written by others (mode %04o), who could send your money elsewhere: take that away", path, info.Mode().Perm()),
+			Advice: "chmod 600 " + quoteShell(path),
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be read: %v", err), Err: err}
+	}
+	if len(data) > maxFile {
+		return nil, failf("the configuration file %s is larger than 1 MiB: it cannot be a configuration, name another", path)
+	}
+	return data, nil
+}
+
+// openTo returns which of the permission bits in mask a file has. Pipes and devices have no content to protect, and on
+// Windows the bits say nothing.
+func openTo(info fs.FileInfo, mask fs.FileMode) fs.FileMode {
+	if !info.Mode().IsRegular() || runtime.GOOS == "windows" {
+		return 0
+	}
+	return info.Mode().Perm() & mask
+}
+
+func quoteShell(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,@%", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

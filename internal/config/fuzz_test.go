@@ -1,0 +1,68 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"unicode/utf8"
+
+	"example.com/till/internal/money"
+)
+
+// Any text is a configuration or an error with a message; one that is right stays right and means the same after an edit.
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{
+		whole, two, commented, "", "# c\n", "a: &a [*a]\n", "current: a\n---\n", "{}", "[]", "~", "profiles:\n", "profiles: {a: {<<: {}}}",
+		"? [a]\n: b\n", "\xff", "currencies: [{code: Btc, decimals: 8}]", "a: |\n  b\n", "!!map {current: a}", "profiles: !!null {}", "%YAML 1.1\n---\ncurrent: a\n",
+		"profiles: {a: {journal: postgres://x}}\n# end", "current: a\n# x\n\n# y\nprofiles:\n  # z\n", "\"current\": 'a'\n",
+	} {
+		f.Add([]byte(text))
+	}
+	path := filepath.Join(f.TempDir(), "config.yaml")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, doc, err := parse(text)
+		if err != nil {
+			if located(err, "x").Error() == "" || !reflect.DeepEqual(file, File{}) {
+				t.Fatalf("%+v, %v", file, err)
+			}
+			return
+		}
+		if !utf8.Valid(text) || doc == nil {
+			t.Fatal("a text that is not UTF-8 was read")
+		}
+		d, err := newDocument(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.SetProfile("fuzz-profile", "account=x"); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.SetCurrency("", money.Entry{Code: "FuzzCoin", Kind: "Crypto", Decimals: 3}); err != nil {
+			t.Fatal(err)
+		}
+		out, err := d.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, _, err := parse(out)
+		if err != nil {
+			t.Fatalf("after an edit: %v\n%s", err, out)
+		}
+		if after.Profiles["fuzz-profile"].Values["account"] != "x" {
+			t.Fatalf("the edit is lost in\n%s", out)
+		}
+		delete(after.Profiles, "fuzz-profile")
+		delete(file.Profiles, "fuzz-profile")
+		if !reflect.DeepEqual(after.Profiles, file.Profiles) {
+			t.Fatalf("%+v\n became %+v in\n%s", file.Profiles, after.Profiles, out)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Resolve(Input{Env: env("TILL_CONFIG", path)})
+		if err == nil {
+			s.Explain(Keys{})
+		}
+	})
+}

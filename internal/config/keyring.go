@@ -1,0 +1,81 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zalando/go-keyring"
+)
+
+// Keyring is where the operating system keeps secrets. An entry that does not exist is keyring.ErrNotFound.
+type Keyring interface {
+	Get(service, user string) (string, error)
+	Set(service, user, secret string) error
+	Delete(service, user string) error
+}
+
+// SystemKeyring returns the operating system's keyring.
+func SystemKeyring() Keyring { return systemKeyring{} }
+
+type systemKeyring struct{}
+
+func (systemKeyring) Get(service, user string) (string, error) { return keyring.Get(service, user) }
+func (systemKeyring) Set(service, user, secret string) error {
+	return keyring.Set(service, user, secret)
+}
+func (systemKeyring) Delete(service, user string) error { return keyring.Delete(service, user) }
+
+const (
+	keyringService = "till"
+	keyringLimit   = 3 * time.Second
+)
+
+// keyringUser names the entry of a profile's key. The origin is part of it, so that a key never goes elsewhere when the
+// profile's address is changed.
+func (s Settings) keyringUser() string {
+	profile := s.Profile
+	if profile == "" {
+		profile = "default"
+	}
+	return profile + "@" + origin(s.BaseURL)
+}
+
+var errNoAnswer = errors.New("it did not answer in time")
+
+// withKeyring runs a call that cannot be cancelled: one that does not come back in time is left behind.
+func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error)) (string, error) {
+	if k.Keyring == nil {
+		return "", errors.New("there is none")
+	}
+	limit := k.keyringLimit
+	if limit == 0 {
+		limit = keyringLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNoAnswer)
+	defer cancel()
+	type answer struct {
+		text string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		text, err := call(k.Keyring)
+		done <- answer{text, err}
+	}()
+	select {
+	case a := <-done:
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+func unreachable(err error) *Error {
+	return &Error{
+		Msg:    fmt.Sprintf("the keyring of this machine cannot be reached (%v): give the key with --api-key-file, with TILL_API_KEY, or with api_key_command or api_key_file in the profile", err),
+		Advice: "till auth login --store file",
+		Err:    err,
+	}
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/zalando/go-keyring"
+)
+
+// ReadKey reads a key from a stream to its end, such as standard input, and takes a newline at its end away.
+func ReadKey(r io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxKey+3))
+	if err != nil {
+		return "", err
+	}
+	return trimNewline(string(data)), nil
+}
+
+func (k Keys) readFlag(path string) (string, error) {
+	if path == "-" {
+		if k.Stdin == nil {
+			return "", usagef("--api-key-file - wants the key on standard input, and there is none: name a file")
+		}
+		key, err := ReadKey(k.Stdin)
+		if err != nil {
+			return "", &Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
+		}
+		return key, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", &Error{Msg: fmt.Sprintf("the file of --api-key-file cannot be opened: %v", err), Err: err}
+	}
+	defer f.Close()
+	key, err := ReadKey(f)
+	if err != nil {
+		return "", &Error{Msg: fmt.Sprintf("the file of --api-key-file cannot be read: %v", err), Err: err}
+	}
+	return key, nil
+}
+
+// readKeyFile reads the file that a profile names, which nobody else may read.
+func readKeyFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", &Error{Msg: fmt.Sprintf("the api_key_file of the profile cannot be opened: %v", err), Err: err}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", &Error{Msg: fmt.Sprintf("the api_key_file of the profile cannot be looked at: %v", err), Err: err}
+	}
+	if openTo(info, 0o077) != 0 {
+		return "", &Error{
+			Msg:    fmt.Sprintf("the api_key_file %s is open to others (mode %04o): take that away, and think of making a new key", path, info.Mode().Perm()),
+			Advice: "chmod 600 " + quoteShell(path),
+		}
+	}
+	key, err := ReadKey(f)
+	if err != nil {
+		return "", &Error{Msg: fmt.Sprintf("the api_key_file of the profile cannot be read: %v", err), Err: err}
+	}
+	return key, nil
+}
+
+// runCommand runs the profile's key command: no shell, nothing on its standard input, and only its first bytes of output.
+func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
+	limit := k.commandLimit
+	if limit == 0 {
+		limit = commandLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdout = &limitedWriter{w: &out, left: maxKey + 64}
+	cmd.Stderr = k.Stderr
+	cmd.WaitDelay = limit / 10 // a child of the command may hold its output open
+	err := cmd.Run()
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", failf("the api_key_command %s did not end within %s: run it by hand to see what it waits for", words[0], limit)
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", &Error{Msg: fmt.Sprintf("the api_key_command %s failed (%v): run it by hand to see why", words[0], err), Err: err}
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// limitedWriter keeps the first bytes and lets the rest go by.
+type limitedWriter struct {
+	w    io.Writer
+	left int
+}
+
+func (l *limitedWriter) Write(b []byte) (int, error) {
+	keep := min(len(b), l.left)
+	l.left -= keep
+	if _, err := l.w.Write(b[:keep]); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// fromKeyring returns "" where the keyring has no entry.
+func (k Keys) fromKeyring(ctx context.Context, s Settings) (string, error) {
+	if s.BaseURL == "" {
+		return "", nil
+	}
+	key, err := k.withKeyring(ctx, func(r Keyring) (string, error) { return r.Get(keyringService, s.keyringUser()) })
+	switch {
+	case errors.Is(err, keyring.ErrNotFound):
+		return "", nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", unreachable(err)
+	}
+	return key, nil
+}

@@ -1,0 +1,36 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package config
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	lockLimit = 10 * time.Second
+	lockPause = 20 * time.Millisecond
+)
+
+// lock takes the lock on changes of a configuration. The lock file stays where it is: taking it away would let two processes
+// hold a lock on two files of one name. The system frees the lock when a process ends in any way.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for waited := time.Duration(0); ; waited += lockPause {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { f.Close() }, nil
+		case errors.Is(err, syscall.EINTR):
+		case !errors.Is(err, syscall.EWOULDBLOCK) || waited >= lockLimit:
+			f.Close()
+			return nil, err
+		}
+		time.Sleep(lockPause)
+	}
+}

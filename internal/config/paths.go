@@ -1,0 +1,42 @@
+package config
+
+import "path/filepath"
+
+// Path returns where the configuration is: --config, TILL_CONFIG, or the place for configurations, in which case named is
+// false. Without a home directory there is no such place, which is an error rather than no configuration: a profile's
+// limits must not vanish with a variable.
+func (in Input) Path() (path string, named bool, err error) {
+	if f := in.flag("config"); f != nil && f.Changed {
+		if f.Value.String() == "" {
+			return "", true, usagef("--config is empty: write the path of a configuration file")
+		}
+		return f.Value.String(), true, nil
+	}
+	if path := in.env("TILL_CONFIG"); path != "" {
+		return path, true, nil
+	}
+	dir := in.xdg("XDG_CONFIG_HOME", ".config")
+	if dir == "" {
+		return "", false, &Error{
+			Msg:    "the configuration cannot be found, because neither HOME nor XDG_CONFIG_HOME is set: set one of them, or TILL_CONFIG",
+			Advice: "export TILL_CONFIG=/dev/null, to go without a configuration",
+		}
+	}
+	return filepath.Join(dir, "config.yaml"), false, nil
+}
+
+// StateDir returns the directory in which journal and sandbox state are kept, or "" without a home directory.
+func (in Input) StateDir() string { return in.xdg("XDG_STATE_HOME", ".local/state") }
+
+// xdg returns the program's directory below one of the XDG base directories. A relative one is ignored, as the
+// specification of those asks.
+func (in Input) xdg(variable, fallback string) string {
+	base := in.env(variable)
+	if !filepath.IsAbs(base) {
+		if !filepath.IsAbs(in.Home) {
+			return ""
+		}
+		base = filepath.Join(in.Home, fallback)
+	}
+	return filepath.Join(base, "till")
+}

@@ -1,0 +1,222 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.com/till/internal/money"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// Input is all that settings are made from.
+type Input struct {
+	Flags   *pflag.FlagSet      // the flags that AddFlags declared: the root command's persistent ones. May be nil
+	Command *pflag.FlagSet      // the command's own flags, looked at for --lookup and --lookup-since only. May be nil
+	Env     func(string) string // os.Getenv, or a test's. May be nil
+	Home    string              // the home directory, or empty where there is none
+
+	// SandboxCurrencies returns the currencies of the built-in profile. It is called for that profile only. May be nil.
+	SandboxCurrencies func() []money.Entry
+}
+
+func (in Input) env(name string) string {
+	if in.Env == nil {
+		return ""
+	}
+	return in.Env(name)
+}
+
+func (in Input) flag(name string) *pflag.Flag {
+	if in.Flags == nil || name == "" {
+		return nil
+	}
+	return in.Flags.Lookup(name)
+}
+
+// bound returns the flag that a setting is read from, or nil.
+func (in Input) bound(s setting) *pflag.Flag {
+	if s.local != "" && in.Command != nil {
+		return in.Command.Lookup(s.local)
+	}
+	return in.flag(s.flag)
+}
+
+// Resolve loads the configuration, chooses the profile, and works out every setting.
+func Resolve(in Input) (Settings, error) {
+	file, err := in.Load()
+	if err != nil {
+		return Settings{}, err
+	}
+	name, from, err := in.chooseProfile(file)
+	if err != nil {
+		return Settings{}, err
+	}
+	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(), home: in.Home, common: file.Currencies,
+		profile: file.Profiles[name], origins: map[string]string{}, values: map[string]string{}}
+
+	v, err := in.layers(&s)
+	if err != nil {
+		return Settings{}, err
+	}
+	if err := v.Unmarshal(&s); err != nil {
+		return Settings{}, &Error{Msg: fmt.Sprintf("the settings cannot be decoded: %v", err), Err: err}
+	}
+	s.keyFlag = v.GetString("api_key_flag")
+	s.Registry = file.registry(s.profile)
+	if s.Sandbox {
+		s.Registry = money.NewRegistry()
+		if in.SandboxCurrencies != nil {
+			s.Registry = s.Registry.With(in.SandboxCurrencies()...)
+		}
+	}
+	s.Limits = s.profile.Limits
+	if s.TimeZone, err = time.LoadLocation(v.GetString("time_zone")); err != nil { // checked before, when it was read
+		return Settings{}, &Error{Msg: fmt.Sprintf("time_zone: %v", err), Err: err}
+	}
+	if err := s.finish(in); err != nil {
+		return Settings{}, err
+	}
+	s.describe(in, v, from)
+	return s, nil
+}
+
+// chooseProfile returns the profile's name, or "" for none, and where the choice comes from.
+func (in Input) chooseProfile(file File) (name, from string, err error) {
+	short := in.flag("sandbox")
+	isShort := short != nil && short.Changed && short.Value.String() == "true"
+	long := in.flag("profile")
+	switch {
+	case long != nil && long.Changed:
+		name, from = long.Value.String(), "flag --profile"
+		if isShort && name != Sandbox {
+			return "", "", usagef("--sandbox and --profile %s name two profiles: leave one out", name)
+		}
+		if name == "" {
+			return "", "", usagef("--profile is empty: write the name of a profile")
+		}
+	case isShort:
+		name, from = Sandbox, "flag --sandbox"
+	case in.env("TILL_PROFILE") != "":
+		name, from = in.env("TILL_PROFILE"), "environment TILL_PROFILE"
+	case file.Current != "":
+		name, from = file.Current, "configuration current"
+	default:
+		return "", "default", nil
+	}
+	if _, exists := file.Profiles[name]; exists || name == Sandbox {
+		return name, from, nil
+	}
+	names := append(file.Names(), Sandbox)
+	return "", "", &Error{
+		Msg:    fmt.Sprintf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from, strings.Join(names, ", ")),
+		Advice: "till profile set NAME base_url=https://...",
+	}
+}
+
+// layers puts the sources on top of each other, each value checked, and notes where each comes from. Viper would read the
+// process's environment by itself; here the environment is handed in, so it is merged over the profile.
+func (in Input) layers(s *Settings) (*viper.Viper, error) {
+	v := viper.New()
+	rows := table()
+	profile, env := map[string]any{}, map[string]any{}
+	for _, row := range rows {
+		if row.def != "" { // an empty text is no default of a number
+			v.SetDefault(row.key, row.def)
+		}
+		s.origins[row.key] = "default"
+		if text, ok := s.profile.Values[row.key]; ok {
+			switch row.key {
+			case "journal", "ca_file", "api_key_file":
+				text = expandHome(in.Home, text)
+			}
+			profile[row.key] = text
+			s.origins[row.key] = "profile " + s.Profile
+		}
+		if text := in.env(row.env); row.env != "" && text != "" {
+			env[row.key] = text
+			s.origins[row.key] = "environment " + row.env
+		}
+		if f := in.bound(row); f != nil {
+			if err := v.BindPFlag(row.key, f); err != nil {
+				return nil, err
+			}
+			if f.Changed {
+				s.origins[row.key] = "flag --" + f.Name
+			}
+		}
+	}
+	s.ProfileJournal, _ = profile["journal"].(string)
+	for _, layer := range []map[string]any{profile, env} {
+		if err := v.MergeConfigMap(layer); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range rows {
+		if err := checkLayered(row, s.origins[row.key], v.GetString(row.key)); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// checkLayered checks a value that was typed. One from the file was checked when that was read, and defaults are right.
+func checkLayered(row setting, origin, text string) error {
+	source, name, _ := strings.Cut(origin, " ")
+	if source != "flag" && source != "environment" {
+		return nil
+	}
+	err := row.checkTyped(text)
+	if err == nil {
+		return nil
+	}
+	if source == "flag" && !isPlainHTTP(err) {
+		return usagef("%s: %v", name, err)
+	}
+	return failf("%s: %v", name, err)
+}
+
+// finish does what needs more than one setting.
+func (s *Settings) finish(in Input) error {
+	if s.BaseURL != "" {
+		s.BaseURL, _ = NormalizeBaseURL(s.BaseURL)
+	}
+	if s.Sandbox && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL) {
+		return usagef("the profile %s is for this machine, and %s (%s) is elsewhere: leave the address out, or use another profile", Sandbox, s.BaseURL, s.origins["base_url"])
+	}
+	if s.Account == "" {
+		s.Account = cmp.Or(s.Profile, "default")
+	}
+	if s.Journal == "" && s.StateDir != "" {
+		s.Journal = filepath.Join(s.StateDir, "journal.db")
+	}
+	if s.SandboxState == "" && s.StateDir != "" {
+		s.SandboxState = filepath.Join(s.StateDir, "sandbox.db")
+	}
+	if s.origins["journal"] == "flag --journal" && journalHasPassword(s.Journal) {
+		return usagef("--journal has a password, and a command line is public: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
+	}
+	if s.JQ != "" && s.Template != "" {
+		return usagef("--jq and --template both say what to print: leave one out")
+	}
+	for _, filter := range []struct{ flag, value string }{{"--jq", s.JQ}, {"--template", s.Template}} {
+		switch {
+		case filter.value == "":
+		case s.origins["output"] != "flag --output":
+			s.Output, s.origins["output"] = "json", "flag "+filter.flag
+		case s.Output != "json" && s.Output != "jsonl":
+			return usagef("%s works on JSON, and --output is %s: leave --output out", filter.flag, s.Output)
+		}
+	}
+	if s.Color == "auto" {
+		if in.env("NO_COLOR") != "" {
+			s.Color, s.origins["color"] = "never", "environment NO_COLOR"
+		} else if force := in.env("CLICOLOR_FORCE"); force != "" && force != "0" {
+			s.Color, s.origins["color"] = "always", "environment CLICOLOR_FORCE"
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"example.com/till/internal/money"
+)
+
+// Settings are the settings in effect for one command.
+type Settings struct {
+	Profile    string `mapstructure:"-"` // empty: none
+	Sandbox    bool   `mapstructure:"-"` // whether Profile is the built-in one
+	ConfigFile string `mapstructure:"-"`
+	StateDir   string `mapstructure:"-"` // where journal and sandbox state are kept; empty without a home directory
+
+	BaseURL string `mapstructure:"base_url"` // normalised; empty: none, or the embedded sandbox where Sandbox is set
+	Account string `mapstructure:"account"`
+	CAFile  string `mapstructure:"ca_file"`
+
+	Output    string        `mapstructure:"output"`
+	JQ        string        `mapstructure:"jq"`
+	Template  string        `mapstructure:"template"`
+	Columns   []string      `mapstructure:"columns"`
+	Sort      string        `mapstructure:"sort"`
+	NoHeaders bool          `mapstructure:"no_headers"`
+	Quiet     bool          `mapstructure:"quiet"`
+	Color     string        `mapstructure:"color"` // auto, always, never
+	Yes       bool          `mapstructure:"yes"`
+	NoInput   bool          `mapstructure:"no_input"` // that standard input is no terminal is the caller's to add
+	DryRun    bool          `mapstructure:"dry_run"`
+	Debug     bool          `mapstructure:"debug"`
+	Timeout   time.Duration `mapstructure:"timeout"` // zero: 30s for reads, 90s for creates
+	Retries   int           `mapstructure:"retries"`
+
+	Journal         string         `mapstructure:"journal"` // a path or postgres://...; empty without a home directory
+	ProfileJournal  string         `mapstructure:"-"`       // the one that the profile names, or empty
+	SandboxState    string         `mapstructure:"sandbox_state"`
+	ResellerAuth    string         `mapstructure:"reseller_auth"` // bearer, none
+	FirstPage       string         `mapstructure:"first_page"`    // auto, 0, 1
+	TimeLayout      string         `mapstructure:"time_layout"`
+	TimeZone        *time.Location `mapstructure:"-"`
+	Lookup          string         `mapstructure:"lookup"`       // auto, never
+	LookupSince     string         `mapstructure:"lookup_since"` // as written; empty: from the beginning
+	SettleAfter     time.Duration  `mapstructure:"settle_after"`
+	DuplicateWindow time.Duration  `mapstructure:"duplicate_window"`
+
+	Limits   money.Limits   `mapstructure:"-"`
+	Registry money.Registry `mapstructure:"-"`
+
+	home    string
+	keyFlag string            // --api-key-file
+	common  []money.Entry     // the file's own currencies
+	profile Profile           // as it stands in the file
+	origins map[string]string // by key
+	values  map[string]string // by key, as `config show` prints them
+}
+
+// RequireBaseURL is for commands that call the service. It returns the address, and "" in the profile sandbox for the
+// sandbox inside this program.
+func (s Settings) RequireBaseURL() (string, error) {
+	if s.BaseURL != "" || s.Sandbox {
+		return s.BaseURL, nil
+	}
+	const try = "; `till --sandbox` works without a service"
+	if s.Profile == "" {
+		return "", &Error{
+			Msg:    "no service is set up yet: type `till profile set live base_url=https://...`, then `till auth login`" + try,
+			Advice: "till profile set live base_url=https://... && till auth login",
+		}
+	}
+	return "", &Error{
+		Msg:    fmt.Sprintf("the profile %s has no address: type `till profile set %s base_url=https://...`, then `till auth login`%s", s.Profile, s.Profile, try),
+		Advice: fmt.Sprintf("till profile set %s base_url=https://... && till auth login", s.Profile),
+	}
+}

@@ -1,0 +1,147 @@
+package money
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"example.com/till/pkg/api"
+)
+
+const maxAmount = 100 // bytes; 19 digits, a point, a space and crypto:CODE are fewer
+
+// ParseAmount reads a decimal amount, such as "25.00 USD", or "0.015" in the withdrawn currency. With the zero Currency,
+// nothing is withdrawn: the code must be there, and may be any.
+func (r Registry) ParseAmount(text string, withdrawn api.Currency) (api.Amount, error) {
+	number, e, err := r.split(text, withdrawn)
+	if err != nil {
+		return api.Amount{}, err
+	}
+	if e.Decimals == Unknown {
+		return api.Amount{}, r.unknownDecimals(text, e)
+	}
+	minor, err := api.ParseDecimal(number, e.Decimals)
+	return positive(text, e, minor, err)
+}
+
+// ParseMinor reads a whole number of minor units, such as "2500 USD", or "2500" of the withdrawn currency. It needs no
+// decimals, so it takes every currency. See ParseAmount for the zero Currency.
+func (r Registry) ParseMinor(text string, withdrawn api.Currency) (api.Amount, error) {
+	number, e, err := r.split(text, withdrawn)
+	if err != nil {
+		return api.Amount{}, err
+	}
+	if strings.Contains(number, ".") {
+		return api.Amount{}, wrong("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
+	}
+	minor, err := api.ParseDecimal(number, 0)
+	return positive(text, e, minor, err)
+}
+
+func positive(text string, e Entry, minor int64, err error) (api.Amount, error) {
+	if err != nil {
+		return api.Amount{}, wrong("the amount %v", err)
+	}
+	if minor == 0 {
+		return api.Amount{}, wrong("the amount %q is zero: write one that is greater", text)
+	}
+	return e.Amount(minor), nil
+}
+
+// split takes an amount apart into its number, still unread, and its currency, which may stand beside the withdrawn one.
+func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, error) {
+	fail := func(format string, args ...any) (string, Entry, error) {
+		return "", Entry{}, wrong("the amount "+quote(text)+" "+format, args...)
+	}
+	switch {
+	case text == "":
+		return "", Entry{}, wrong("the amount is empty: write it as 25.00 USD")
+	case len(text) > maxAmount:
+		return fail("is too long: write digits, one space and a code, such as 25.00 USD")
+	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }):
+		return fail("has characters other than plain digits, letters and one space: write it as 25.00 USD")
+	}
+	number, code, spaced := strings.Cut(text, " ")
+	if !spaced {
+		if digits := strings.TrimLeft(text, "0123456789."); digits != text {
+			if _, known := r.Lookup(digits); known {
+				return fail("has no space before the code: write %s %s", strings.TrimSuffix(text, digits), digits)
+			}
+		}
+		if withdrawn == (api.Currency{}) {
+			return fail("has no currency: write the code after one space, such as 25.00 USD")
+		}
+		e, ok := r.lookup(withdrawn.Kind, withdrawn.Code)
+		if !ok {
+			e = Entry{Code: withdrawn.Code, Kind: withdrawn.Kind, Decimals: Unknown}
+		}
+		return number, e, nil
+	}
+	switch fields := strings.Fields(text); {
+	case len(fields) == 0:
+		return fail("has no digits: write it as 25.00 USD")
+	case len(fields) > 2:
+		return fail("has too many parts: write the number, one space and the code, such as 25.00 USD")
+	case len(fields) == 1 || fields[0]+" "+fields[1] != text:
+		return fail("has spaces too many: write %q", strings.Join(fields, " "))
+	case !isDigit(number[0]) && isDigit(code[0]) && ValidCode(number):
+		return fail("begins with the code: write %s %s", code, number)
+	}
+	e, err := r.parseCode(code)
+	if err != nil {
+		return "", Entry{}, err
+	}
+	if e.Kind == crypto && withdrawn != (api.Currency{}) && !sameUnit(e.Kind, e.Code, withdrawn.Kind, withdrawn.Code) {
+		if withdrawn.Kind == fiat {
+			return fail("is in %s, and %s is withdrawn: give it in %s", e.Code, withdrawn.Code, amountSpelling(fiat, withdrawn.Code))
+		}
+		return fail("is in %s, and %s is withdrawn: give it in %s or in a fiat currency", e.Code, withdrawn.Code, withdrawn.Code)
+	}
+	return number, e, nil
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func sameUnit(kind api.Kind, code string, kind2 api.Kind, code2 string) bool {
+	return kind == kind2 && strings.EqualFold(code, code2)
+}
+
+// unknownDecimals shows the command that makes decimals known. The number in it is the customary one where there is one,
+// and said to be a condition: how the service counts is for the person to know.
+func (r Registry) unknownDecimals(text string, e Entry) error {
+	command := "till currency set " + e.Code
+	if _, known := r.Lookup(e.Code); !known {
+		command += " --kind " + strings.ToLower(string(e.Kind))
+	}
+	number := "N"
+	if n := customaryDecimals(e); n != Unknown {
+		number = strconv.Itoa(n)
+	}
+	advice := fmt.Sprintf("if the service counts %s with %s decimals: %s --decimals %s", e.Code, number, command, number)
+	return &Error{
+		What:   fmt.Sprintf("the amount %q cannot be counted, because the decimals of %s are not known: give it in minor units, or say how many decimals %s has", text, e.Code, e.Code),
+		Advice: advice,
+	}
+}
+
+func customaryDecimals(e Entry) int {
+	switch fold(e.Code) {
+	case "btc":
+		return 8
+	case "usdterc20":
+		return 6
+	case "xlr":
+		return 7
+	}
+	return Unknown
+}
+
+// Format writes an amount as ParseAmount reads it, such as "25.00 USD", with the registry's spelling of the code. Where the
+// decimals are unknown it is the count and the word minor: "1500000 minor Btc".
+func (r Registry) Format(a api.Amount) string {
+	e, ok := r.lookup(a.Kind, a.Code)
+	if !ok || e.Decimals == Unknown {
+		return fmt.Sprintf("%d minor %s", a.Minor, amountSpelling(a.Kind, a.Code))
+	}
+	return api.FormatDecimal(a.Minor, e.Decimals) + " " + e.Code
+}

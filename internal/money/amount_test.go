@@ -1,0 +1,211 @@
+package money
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api"
+)
+
+// known is the built-in registry of somebody who has said how Btc and Xlr are counted.
+func known() Registry {
+	return NewRegistry().With(
+		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8},
+		Entry{Code: "Xlr", Kind: api.Crypto, Decimals: 7},
+	)
+}
+
+var (
+	none = api.Currency{}
+	btc  = api.Currency{Kind: api.Crypto, Code: "Btc"}
+	usdt = api.Currency{Kind: api.Crypto, Code: "UsdtErc20"}
+	usd  = api.Currency{Kind: api.Fiat, Code: "Usd"}
+)
+
+func crypt(code string, minor int64) api.Amount {
+	return api.Amount{Kind: api.Crypto, Code: code, Minor: minor}
+}
+func fia(code string, minor int64) api.Amount {
+	return api.Amount{Kind: api.Fiat, Code: code, Minor: minor}
+}
+
+func TestParseAmount(t *testing.T) {
+	for _, c := range []struct {
+		text      string
+		withdrawn api.Currency
+		want      api.Amount
+	}{
+		{"25.00 USD", btc, fia("USD", 2500)},
+		{"25 usd", btc, fia("USD", 2500)},
+		{"25.5 Usd", btc, fia("USD", 2550)},
+		{"0.015 Btc", btc, crypt("Btc", 1_500_000)},
+		{"0.015 BTC", btc, crypt("Btc", 1_500_000)},
+		{"0.015 crypto:btc", btc, crypt("Btc", 1_500_000)},
+		{"0.015", btc, crypt("Btc", 1_500_000)},
+		{"0.015", api.Currency{Kind: api.Crypto, Code: "BTC"}, crypt("Btc", 1_500_000)},
+		{"25", usd, fia("USD", 2500)},
+		{"25 EUR", usd, fia("EUR", 2500)}, // a fiat equivalent
+		{"25 fiat:eur", usd, fia("EUR", 2500)},
+		{"100 JPY", btc, fia("JPY", 100)},
+		{"1.234 KWD", btc, fia("KWD", 1234)},
+		{"1.2345 CLF", btc, fia("CLF", 12345)},
+		{"0.01 USD", none, fia("USD", 1)},
+		{"92233720368547758.07 USD", none, fia("USD", 9223372036854775807)},
+		{"0.5 Btc", none, crypt("Btc", 50_000_000)},
+	} {
+		got, err := known().ParseAmount(c.text, c.withdrawn)
+		if err != nil || got != c.want {
+			t.Errorf("ParseAmount(%q, %v) = %v, %v; want %v", c.text, c.withdrawn, got, err, c.want)
+		}
+	}
+}
+
+func TestParseAmountRefuses(t *testing.T) {
+	for _, c := range []struct {
+		text      string
+		withdrawn api.Currency
+		says      string // a part of the sentence
+	}{
+		{"", btc, "is empty"},
+		{" ", btc, "no digits"},
+		{"0.015Btc", btc, "write 0.015 Btc"},
+		{"25EUR", btc, "write 25 EUR"},
+		{"007", usd, "leading zero: write 7"},
+		{"007 USD", btc, "leading zero: write 7"},
+		{"00.5 USD", btc, "leading zero"},
+		{"25.000 USD", btc, "has 3 decimals, and the currency has 2"},
+		{"1.5 JPY", btc, "has 1 decimals, and the currency has 0"},
+		{"1e3", usd, "exponent"},
+		{"1e3 USD", btc, "exponent"},
+		{"1,000", usd, "separator"},
+		{"1,000 USD", btc, "separator"},
+		{"1_000 USD", btc, "separator"},
+		{"+5", usd, "has a sign"},
+		{"+5 USD", btc, "has a sign"},
+		{".5", usd, "write 0.5"},
+		{".5 USD", btc, "write 0.5"},
+		{"5.", usd, "write 5"},
+		{"1.2.3 USD", btc, "two decimal points"},
+		{"0 USD", btc, "is zero"},
+		{"0.00", usd, "is zero"},
+		{"-5 USD", btc, "is negative"},
+		{"-0 USD", btc, "is negative"},
+		{"92233720368547758.08 USD", btc, "too large: at most 92233720368547758.07"},
+		{"92233720369 Btc", btc, "too large"},
+		{"0x10 USD", btc, "not a number"},
+		{"NaN USD", btc, "not a number"},
+		{"Inf", usd, "not a number"},
+		{"$25", usd, "not a number"},
+		{"25  USD", btc, `write "25 USD"`},
+		{" 25 USD", btc, `write "25 USD"`},
+		{"25 USD ", btc, `write "25 USD"`},
+		{"25 ", usd, `write "25"`},
+		{"25\tUSD", btc, "other than plain digits"},
+		{"25\u00a0USD", btc, "other than plain digits"},
+		{"２５ USD", btc, "other than plain digits"},
+		{"25 USD\n", btc, "other than plain digits"},
+		{"25\x00 USD", btc, "other than plain digits"},
+		{"25 US D", btc, "too many parts"},
+		{"USD 25", btc, "write 25 USD"},
+		{"25", none, "has no currency"},
+		{"25 Doge", btc, `"Doge" is not known`},
+		{"25 crypto:Usd", btc, "Usd is wrong"},
+		{"0.5 Xlr", btc, "is in Xlr, and Btc is withdrawn: give it in Btc or in a fiat currency"},
+		{"0.5 Btc", usd, "is in Btc, and Usd is withdrawn: give it in USD"},
+		{"1.5", usdt, "decimals of UsdtErc20 are not known"},
+		{"1.5 UsdtErc20", usdt, "decimals of UsdtErc20 are not known"},
+		{"1.5 fiat:Zzz", btc, "decimals of ZZZ are not known"},
+		{strings.Repeat("1", 101), usd, "too long"},
+	} {
+		got, err := known().ParseAmount(c.text, c.withdrawn)
+		var e *Error
+		if !errors.As(err, &e) || got != (api.Amount{}) {
+			t.Errorf("ParseAmount(%q, %v) = %v, %v; want an *Error", c.text, c.withdrawn, got, err)
+			continue
+		}
+		if says := strings.ReplaceAll(c.says, "Usd is wrong", "is wrong, because USD is known as a fiat currency: write Usd"); !strings.Contains(err.Error(), says) {
+			t.Errorf("ParseAmount(%q, %v): %q does not say %q", c.text, c.withdrawn, err, says)
+		}
+	}
+}
+
+func TestUnknownDecimalsShowTheCommand(t *testing.T) {
+	for _, c := range []struct{ text, hint string }{
+		{"0.015 Btc", "till currency set Btc --decimals 8"},
+		{"1 usdterc20", "till currency set UsdtErc20 --decimals 6"},
+		{"1 crypto:Doge", "till currency set Doge --kind crypto --decimals N"},
+		{"1 fiat:zzz", "till currency set ZZZ --kind fiat --decimals N"},
+		{"1 Doge", "till currency set Doge --kind crypto --decimals N"},
+	} {
+		_, err := NewRegistry().ParseAmount(c.text, none)
+		var e *Error
+		if !errors.As(err, &e) || !strings.HasSuffix(e.Hint(), c.hint) {
+			t.Errorf("ParseAmount(%q): %#v; want a hint that ends in %q", c.text, err, c.hint)
+		}
+	}
+}
+
+func TestParseMinor(t *testing.T) {
+	for _, c := range []struct {
+		text      string
+		withdrawn api.Currency
+		want      api.Amount
+	}{
+		{"2500 USD", btc, fia("USD", 2500)},
+		{"2500", usd, fia("USD", 2500)},
+		{"1500000", btc, crypt("Btc", 1_500_000)},
+		{"1500000 btc", btc, crypt("Btc", 1_500_000)},
+		{"7", api.Currency{Kind: api.Crypto, Code: "Doge"}, crypt("Doge", 7)},
+		{"7 crypto:Doge", api.Currency{Kind: api.Crypto, Code: "Doge"}, crypt("Doge", 7)},
+		{"7 fiat:zzz", btc, fia("ZZZ", 7)},
+		{"7", api.Currency{Kind: api.Fiat, Code: "Zzz"}, fia("ZZZ", 7)},
+		{"9223372036854775807", btc, crypt("Btc", 9223372036854775807)},
+	} {
+		got, err := NewRegistry().ParseMinor(c.text, c.withdrawn)
+		if err != nil || got != c.want {
+			t.Errorf("ParseMinor(%q, %v) = %v, %v; want %v", c.text, c.withdrawn, got, err, c.want)
+		}
+	}
+	for text, says := range map[string]string{
+		"25.00 USD":           "decimal point",
+		"25.":                 "decimal point",
+		"0":                   "is zero",
+		"-1":                  "is negative",
+		"+1":                  "has a sign",
+		"01":                  "leading zero",
+		"1e3":                 "exponent",
+		"9223372036854775808": "too large",
+		"2500USD":             "write 2500 USD",
+		"7 Doge":              "write crypto:Doge or fiat:Doge",
+		"7 crypto:Doge":       "is in Doge, and Btc is withdrawn",
+		"":                    "is empty",
+	} {
+		if got, err := NewRegistry().ParseMinor(text, btc); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("ParseMinor(%q) = %v, %v; want an error that says %q", text, got, err, says)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct {
+		r    Registry
+		a    api.Amount
+		want string
+	}{
+		{known(), fia("USD", 2500), "25.00 USD"},
+		{known(), fia("Usd", 2500), "25.00 USD"},
+		{known(), fia("USD", -5), "-0.05 USD"},
+		{known(), fia("JPY", 100), "100 JPY"},
+		{known(), crypt("BTC", 1_500_000), "0.01500000 Btc"},
+		{NewRegistry(), crypt("Btc", 1_500_000), "1500000 minor Btc"},
+		{known(), crypt("USD", 2500), "2500 minor USD"}, // a crypto currency that is called so is not the dollar
+		{known(), crypt("Doge", 7), "7 minor Doge"},
+		{known(), fia("zzz", 7), "7 minor ZZZ"},
+		{known(), crypt("", 7), "7 minor "},
+	} {
+		if got := c.r.Format(c.a); got != c.want {
+			t.Errorf("Format(%v) = %q, want %q", c.a, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package money
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.com/till/pkg/api"
+)
+
+// ParseItem reads an item of an invoice, NAME=AMOUNT, such as "Coffee=2.50" or "Coffee=2.50 USD". A name may contain the
+// sign = and an amount never does, so the last one counts. The amount is in the invoice's currency, no other.
+func (r Registry) ParseItem(text string, invoice api.Currency) (name string, amount api.Amount, err error) {
+	return parseItem(text, invoice, "2.50", r.ParseAmount)
+}
+
+// ParseItemMinor is ParseItem with the amount in minor units, such as "Coffee=250".
+func (r Registry) ParseItemMinor(text string, invoice api.Currency) (name string, amount api.Amount, err error) {
+	return parseItem(text, invoice, "250", r.ParseMinor)
+}
+
+func parseItem(text string, invoice api.Currency, example string, parse func(string, api.Currency) (api.Amount, error)) (string, api.Amount, error) {
+	fail := func(format string, args ...any) (string, api.Amount, error) {
+		return "", api.Amount{}, wrong("the item "+quote(text)+" "+format, args...)
+	}
+	i := strings.LastIndexByte(text, '=')
+	if i < 0 {
+		return fail("has no amount: write NAME=AMOUNT, such as Coffee=%s", example)
+	}
+	name := text[:i]
+	switch {
+	case strings.TrimSpace(name) == "":
+		return fail("has no name: write NAME=AMOUNT, such as Coffee=%s", example)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fail("has control characters in its name: write it as plain text")
+	}
+	amount, err := parse(text[i+1:], invoice)
+	if err != nil {
+		advice := ""
+		if e, ok := err.(*Error); ok {
+			advice = e.Advice
+		}
+		return "", api.Amount{}, &Error{What: "the item " + quote(name) + ": " + err.Error(), Advice: advice}
+	}
+	if !sameUnit(amount.Kind, amount.Code, invoice.Kind, invoice.Code) {
+		return fail("is in %s, and the invoice is in %s: give it in %s", amount.Code, invoice.Code, amountSpelling(invoice.Kind, invoice.Code))
+	}
+	return name, amount, nil
+}

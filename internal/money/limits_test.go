@@ -1,0 +1,65 @@
+package money
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api"
+)
+
+func TestLimits(t *testing.T) {
+	xlr := api.Currency{Kind: api.Crypto, Code: "Xlr"}
+	l := Limits{
+		MaxPerWithdrawal: []api.Amount{crypt("Btc", 50), fia("USD", 1000)},
+		MaxPerRun:        []api.Amount{fia("USD", 1500)},
+	}
+	allow := Limits{AllowAddresses: []string{"a", "b"}}
+	for name, c := range map[string]struct {
+		l        Limits
+		payments []Payment
+		rule     string // empty: allowed
+		index    int
+		says     string
+	}{
+		"nothing is limited":           {Limits{}, []Payment{{btc, crypt("Btc", math.MaxInt64), "a"}}, "", 0, ""},
+		"just the limit":               {l, []Payment{{btc, crypt("Btc", 50), "a"}}, "", 0, ""},
+		"one more than the limit":      {l, []Payment{{btc, crypt("Btc", 51), "a"}}, RuleLimit, 0, "max_per_withdrawal|0.00000051 Btc is more than the 0.00000050 Btc"},
+		"in another case":              {l, []Payment{{btc, crypt("BTC", 51), "a"}}, RuleLimit, 0, "one withdrawal"},
+		"the second of two":            {l, []Payment{{btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 51), "a"}}, RuleLimit, 1, "one withdrawal"},
+		"equivalent within its limit":  {l, []Payment{{btc, fia("USD", 1000), "a"}}, "", 0, ""},
+		"equivalent above its limit":   {l, []Payment{{btc, fia("USD", 1001), "a"}}, RuleLimit, 0, "10.01 USD is more than the 10.00 USD"},
+		"equivalent without a limit":   {l, []Payment{{btc, fia("EUR", 1), "a"}}, RuleLimit, 0, "the amount is in EUR, for which max_per_withdrawal of the profile has no limit"},
+		"a currency without a limit":   {l, []Payment{{xlr, crypt("Xlr", math.MaxInt64), "a"}}, "", 0, ""},
+		"and its unlimited equivalent": {l, []Payment{{xlr, fia("EUR", math.MaxInt64), "a"}}, "", 0, ""},
+		"and its limited equivalent":   {l, []Payment{{xlr, fia("USD", 1001), "a"}}, RuleLimit, 0, "one withdrawal"},
+		"a run just at the limit":      {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("USD", 800), "a"}}, "", 0, ""},
+		"a run above the limit":        {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("Usd", 801), "a"}}, RuleLimit, -1, "15.01 USD is more than the 15.00 USD"},
+		"other units do not count":     {l, []Payment{{btc, fia("USD", 1000), "a"}, {btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 50), "a"}}, "", 0, ""},
+		"no way round a run's limit":   {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{usd, fia("EUR", 1), "a"}}, RuleLimit, 0, "max_per_run"},
+		"a run beyond 64 bits":         {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{btc, fia("USD", math.MaxInt64), "a"}, {btc, fia("USD", math.MaxInt64), "a"}}, RuleLimit, -1, "the total in USD"},
+		"a negative makes no room":     {l, []Payment{{btc, fia("USD", 900), "a"}, {btc, fia("USD", -900), "a"}, {btc, fia("USD", 900), "a"}}, RuleLimit, -1, "18.00 USD"},
+		"an allowed address":           {allow, []Payment{{btc, crypt("Btc", 1), "b"}}, "", 0, ""},
+		"another address":              {allow, []Payment{{btc, crypt("Btc", 1), "a"}, {btc, crypt("Btc", 1), "B"}}, RuleAllowList, 1, `the address "B" is not`},
+		"no payment":                   {allow, nil, "", 0, ""},
+	} {
+		err := c.l.Check(known(), c.payments...)
+		var e *LimitError
+		switch {
+		case c.rule == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.rule == "":
+		case !errors.As(err, &e):
+			t.Errorf("%s: %v, want a refusal", name, err)
+		case e.Rule != c.rule || e.Index != c.index || e.Hint() == "":
+			t.Errorf("%s: %+v", name, e)
+		default:
+			for part := range strings.SplitSeq(c.says, "|") {
+				if !strings.Contains(e.What+e.Advice, part) {
+					t.Errorf("%s: %q does not say %q", name, e.What, part)
+				}
+			}
+		}
+	}
+}

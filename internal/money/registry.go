@@ -1,0 +1,157 @@
+package money
+
+import (
+	"slices"
+	"strings"
+
+	"example.com/till/pkg/api"
+)
+
+const (
+	crypto = api.Crypto
+	fiat   = api.Fiat
+)
+
+// Unknown is the number of decimals of a currency whose decimals are unknown.
+const Unknown = -1
+
+// Entry is what is known of one currency.
+type Entry struct {
+	Code         string   // as the service writes it in an amount: Btc, USD
+	Kind         api.Kind // api.Crypto or api.Fiat
+	Decimals     int      // 0 to api.MaxDecimals, or Unknown
+	MemoRequired bool     // whether a withdrawal needs a memo
+}
+
+// Currency returns the entry as the service writes it in a currency: Btc, Usd.
+func (e Entry) Currency() api.Currency {
+	return api.Currency{Kind: e.Kind, Code: currencySpelling(e.Kind, e.Code)}
+}
+
+// Amount returns a count of the entry's minor units.
+func (e Entry) Amount(minor int64) api.Amount {
+	return api.Amount{Kind: e.Kind, Code: amountSpelling(e.Kind, e.Code), Minor: minor}
+}
+
+// Registry is a set of currencies: the built-in ones, and what With has put on top of them. It is a value that never
+// changes; the zero Registry is the built-in one.
+type Registry struct {
+	own []Entry // sorted by folded code
+}
+
+// NewRegistry returns the built-in registry.
+func NewRegistry() Registry { return Registry{} }
+
+// builtinCrypto returns the currencies that the service's interface names. Their decimals are not shown there.
+func builtinCrypto() [3]Entry {
+	return [3]Entry{
+		{Code: "Btc", Kind: crypto, Decimals: Unknown},
+		{Code: "UsdtErc20", Kind: crypto, Decimals: Unknown},
+		{Code: "Xlr", Kind: crypto, Decimals: Unknown, MemoRequired: true},
+	}
+}
+
+func builtin(code string) (Entry, bool) {
+	for _, e := range builtinCrypto() {
+		if strings.EqualFold(e.Code, code) {
+			return e, true
+		}
+	}
+	return isoLookup(code)
+}
+
+// With returns the registry with the entries added. A later entry takes the place of an earlier one with the same code
+// in any case, and its spelling wins. Two things are kept from an earlier one of the same kind: its decimals where the
+// later entry does not know them, and a memo that the built-in registry requires, because the service demands it
+// whatever is configured here.
+func (r Registry) With(entries ...Entry) Registry {
+	own := slices.Clone(r.own)
+	for _, e := range entries {
+		e.Code = amountSpelling(e.Kind, e.Code)
+		if b, ok := builtin(e.Code); ok && b.Kind == e.Kind {
+			e.MemoRequired = e.MemoRequired || b.MemoRequired
+		}
+		if old, ok := (Registry{own}).Lookup(e.Code); ok && old.Kind == e.Kind && e.Decimals == Unknown {
+			e.Decimals = old.Decimals
+		}
+		i, found := search(own, e.Code)
+		if found {
+			own[i] = e
+		} else {
+			own = slices.Insert(own, i, e)
+		}
+	}
+	return Registry{own}
+}
+
+func search(entries []Entry, code string) (int, bool) {
+	return slices.BinarySearchFunc(entries, fold(code), func(e Entry, code string) int { return strings.Compare(fold(e.Code), code) })
+}
+
+// fold makes codes that differ in case only equal. Codes are ASCII, see checkCode.
+func fold(code string) string { return strings.ToLower(code) }
+
+// Lookup finds a code without regard to case. It knows plain codes only, not crypto:CODE.
+func (r Registry) Lookup(code string) (Entry, bool) {
+	if !ValidCode(code) { // a service's text, perhaps: letters that only fold to ASCII are not ASCII
+		return Entry{}, false
+	}
+	if i, found := search(r.own, code); found {
+		return r.own[i], true
+	}
+	return builtin(code)
+}
+
+// lookup finds a code of a kind: an amount of a crypto currency that is called like a fiat one is not that one.
+func (r Registry) lookup(kind api.Kind, code string) (Entry, bool) {
+	e, ok := r.Lookup(code)
+	return e, ok && e.Kind == kind
+}
+
+// Entries returns all currencies, sorted by code without regard to case.
+func (r Registry) Entries() []Entry {
+	all := make([]Entry, 0, len(r.own)+isoCount+3)
+	all = append(all, r.own...)
+	add := func(e Entry) {
+		if _, found := search(r.own, e.Code); !found {
+			all = append(all, e)
+		}
+	}
+	for _, e := range builtinCrypto() {
+		add(e)
+	}
+	for i := range isoCount {
+		add(isoAt(i))
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return strings.Compare(fold(a.Code), fold(b.Code)) })
+	return all
+}
+
+// Decimals returns the number of decimals of a code, or Unknown.
+func (r Registry) Decimals(code string) int {
+	if e, ok := r.Lookup(code); ok {
+		return e.Decimals
+	}
+	return Unknown
+}
+
+// MemoRequired reports whether a withdrawal of the currency needs a memo.
+func (r Registry) MemoRequired(c api.Currency) bool {
+	e, ok := r.lookup(c.Kind, c.Code)
+	return ok && e.MemoRequired
+}
+
+// amountSpelling and currencySpelling are the service's two spellings of a fiat code. Its crypto codes have one.
+func amountSpelling(kind api.Kind, code string) string {
+	if kind == fiat {
+		return strings.ToUpper(code)
+	}
+	return code
+}
+
+func currencySpelling(kind api.Kind, code string) string {
+	if kind == fiat && code != "" {
+		return strings.ToUpper(code[:1]) + strings.ToLower(code[1:])
+	}
+	return code
+}

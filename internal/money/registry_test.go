@@ -1,0 +1,155 @@
+package money
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api"
+)
+
+func TestLookup(t *testing.T) {
+	for code, want := range map[string]Entry{
+		"usd": {"USD", api.Fiat, 2, false}, "USD": {"USD", api.Fiat, 2, false}, "aed": {"AED", api.Fiat, 2, false},
+		"Zwg": {"ZWG", api.Fiat, 2, false}, "jpy": {"JPY", api.Fiat, 0, false}, "KWD": {"KWD", api.Fiat, 3, false},
+		"clf": {"CLF", api.Fiat, 4, false}, "ISK": {"ISK", api.Fiat, 0, false}, "TND": {"TND", api.Fiat, 3, false},
+		"btc": {"Btc", api.Crypto, -1, false}, "USDTERC20": {"UsdtErc20", api.Crypto, -1, false}, "XLR": {"Xlr", api.Crypto, -1, true},
+	} {
+		if got, ok := NewRegistry().Lookup(code); !ok || got != want {
+			t.Errorf("Lookup(%q) = %v, %v; want %v", code, got, ok, want)
+		}
+	}
+	// Funds, metals, tests, withdrawn codes; letters that only fold to ASCII; and no codes at all.
+	for _, code := range []string{"XAU", "XXX", "XTS", "XDR", "CHE", "USN", "BOV", "HRK", "ZWL", "SLL", "CUC", "", "US", "USDX", "U D", "ED2", "2 A", "D2 ", "ſek", "\u212Aes"} {
+		if got, ok := NewRegistry().Lookup(code); ok {
+			t.Errorf("Lookup(%q) = %v; want nothing", code, got)
+		}
+	}
+}
+
+func TestISO4217IsSortedAndWhole(t *testing.T) {
+	if len(iso4217)%isoWidth != 0 {
+		t.Fatalf("the literal has %d bytes, which is no multiple of %d", len(iso4217), isoWidth)
+	}
+	for i := range isoCount {
+		e := isoAt(i)
+		if i > 0 && isoAt(i-1).Code >= e.Code {
+			t.Errorf("%s stands before %s", isoAt(i-1).Code, e.Code)
+		}
+		if strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || e.Decimals < 0 || e.Decimals > 4 || iso4217[i*isoWidth+4] != ' ' {
+			t.Errorf("row %d is %q", i, iso4217[i*isoWidth:(i+1)*isoWidth])
+		}
+		if got, ok := isoLookup(e.Code); !ok || got != e {
+			t.Errorf("%s is not found", e.Code)
+		}
+	}
+}
+
+// The currencies whose decimals are not two, as ISO 4217 lists them, so that a slip in the literal shows.
+func TestISO4217Decimals(t *testing.T) {
+	odd := map[string]int{"CLF": 4}
+	for _, code := range strings.Fields("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF") {
+		odd[code] = 0
+	}
+	for _, code := range strings.Fields("BHD IQD JOD KWD LYD OMR TND") {
+		odd[code] = 3
+	}
+	for i := range isoCount {
+		e := isoAt(i)
+		want, ok := odd[e.Code]
+		if !ok {
+			want = 2
+		}
+		if e.Decimals != want {
+			t.Errorf("%s has %d decimals, want %d", e.Code, e.Decimals, want)
+		}
+		delete(odd, e.Code)
+	}
+	if len(odd) > 0 {
+		t.Errorf("missing: %v", odd)
+	}
+}
+
+func TestWith(t *testing.T) {
+	base := NewRegistry()
+	r := base.With(
+		Entry{Code: "BTC", Kind: api.Crypto, Decimals: 8},
+		Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8},
+		Entry{Code: "DOGE", Kind: api.Crypto, Decimals: 6, MemoRequired: true}, // later, and its spelling
+		Entry{Code: "XLR", Kind: api.Crypto, Decimals: 7},                      // the service wants a memo all the same
+		Entry{Code: "mnt", Kind: api.Crypto, Decimals: 18},                     // a token that is called like the tugrik
+		Entry{Code: "zzz", Kind: api.Fiat, Decimals: 1},
+		Entry{Code: "usd", Kind: api.Fiat, Decimals: Unknown}, // unknown here is no reason to forget
+	)
+	for code, want := range map[string]Entry{
+		"btc": {"BTC", api.Crypto, 8, false}, "doge": {"DOGE", api.Crypto, 6, true}, "xlr": {"XLR", api.Crypto, 7, true},
+		"MNT": {"mnt", api.Crypto, 18, false}, "ZZZ": {"ZZZ", api.Fiat, 1, false}, "USD": {"USD", api.Fiat, 2, false},
+	} {
+		if got, _ := r.Lookup(code); got != want {
+			t.Errorf("Lookup(%q) = %v, want %v", code, got, want)
+		}
+	}
+	if e, _ := base.Lookup("btc"); e.Decimals != Unknown {
+		t.Errorf("With changed the registry it was called on: %v", e)
+	}
+	two := r.With(Entry{Code: "Btc", Kind: api.Crypto, Decimals: 2})
+	if r.Decimals("btc") != 8 || two.Decimals("btc") != 2 {
+		t.Errorf("two registries share entries: %d, %d", r.Decimals("btc"), two.Decimals("btc"))
+	}
+
+	all := r.Entries()
+	if !slices.IsSortedFunc(all, func(a, b Entry) int { return strings.Compare(fold(a.Code), fold(b.Code)) }) {
+		t.Error("Entries are not sorted")
+	}
+	if want := isoCount + 3 + 2; len(all) != want { // Doge and ZZZ are new, mnt is in the place of MNT
+		t.Errorf("%d entries, want %d", len(all), want)
+	}
+}
+
+func TestParseCurrency(t *testing.T) {
+	r := known()
+	for text, want := range map[string]api.Currency{
+		"usd": usd, "USD": usd, "Usd": usd, "fiat:USD": usd, "btc": btc, "BTC": btc, "crypto:BTC": btc,
+		"usdterc20": usdt, "crypto:Doge": {Kind: api.Crypto, Code: "Doge"}, "fiat:zzz": {Kind: api.Fiat, Code: "Zzz"},
+		"crypto:1Inch": {Kind: api.Crypto, Code: "1Inch"}, "crypto:USDT-TRC20": {Kind: api.Crypto, Code: "USDT-TRC20"},
+	} {
+		if got, err := r.ParseCurrency(text); err != nil || got != want {
+			t.Errorf("ParseCurrency(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for text, says := range map[string]string{
+		"":                            "has no code",
+		"crypto:":                     "has no code",
+		"Doge":                        "write crypto:Doge or fiat:Doge",
+		"crypto:Usd":                  "USD is known as a fiat currency: write Usd",
+		"crypto:USD":                  "write Usd",
+		"fiat:Btc":                    "Btc is known as a crypto currency: write Btc",
+		"Crypto:Btc":                  "write crypto:Btc or fiat:Btc",
+		"token:Btc":                   "write crypto:Btc or fiat:Btc",
+		"crypto:a b":                  "is not a code",
+		"crypto:a:b":                  "is not a code",
+		"crypto:-a":                   "is not a code",
+		"crypto:12":                   "is not a code",
+		"bt\u0441":                    "is not a code", // a Cyrillic letter
+		" usd":                        "is not a code",
+		`{"Crypto":"Btc"}`:            "is not a code",
+		"crypto:a\nb":                 "is not a code",
+		"c" + strings.Repeat("x", 32): "too long",
+	} {
+		if got, err := r.ParseCurrency(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("ParseCurrency(%q) = %v, %v; want an error that says %q", text, got, err, says)
+		}
+	}
+}
+
+func TestMemoRequired(t *testing.T) {
+	r := NewRegistry().With(Entry{Code: "Eos", Kind: api.Crypto, Decimals: 4, MemoRequired: true})
+	for code, want := range map[string]bool{"Xlr": true, "XLR": true, "eos": true, "Btc": false, "Doge": false} {
+		if got := r.MemoRequired(api.Currency{Kind: api.Crypto, Code: code}); got != want {
+			t.Errorf("MemoRequired(%s) = %v", code, got)
+		}
+	}
+	if r.MemoRequired(api.Currency{Kind: api.Fiat, Code: "Xlr"}) {
+		t.Error("a fiat currency that is called Xlr needs no memo")
+	}
+}

@@ -1,0 +1,208 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Cell is a typed value in a row. The zero Cell is an empty one.
+type Cell struct {
+	kind     kind
+	text     string // Text, Own; the code of an Amount
+	n        int64  // Int, Bool; the minor units of an Amount
+	decimals int
+	steps    []Step
+	raw      []byte
+}
+
+type kind uint8
+
+const (
+	kindEmpty kind = iota
+	kindText
+	kindOwn
+	kindInt
+	kindBool
+	kindAmount
+	kindHistory
+	kindJSON
+)
+
+// Step is one entry of a History.
+type Step struct{ Status, At string }
+
+// Text is what the service wrote. It is escaped in tables, and neutralised in
+// CSV where a spreadsheet would run it as a formula.
+func Text(s string) Cell { return Cell{kind: kindText, text: s} }
+
+// Own is what the merchant wrote, or a code or number that has been checked. It
+// is escaped in tables, and left exactly alone in CSV.
+func Own(s string) Cell { return Cell{kind: kindOwn, text: s} }
+
+// Int is a number.
+func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
+
+// Bool is true or false.
+func Bool(b bool) Cell {
+	if b {
+		return Cell{kind: kindBool, n: 1}
+	}
+	return Cell{kind: kindBool}
+}
+
+// Amount is an amount of money in the minor unit of the currency with that
+// code. Decimals below zero are unknown ones.
+func Amount(minor int64, code string, decimals int) Cell {
+	return Cell{kind: kindAmount, n: minor, text: code, decimals: max(decimals, -1)}
+}
+
+// History is what happened, the oldest first. A list shows the last step, One
+// shows all of them, a line each.
+func History(steps []Step) Cell { return Cell{kind: kindHistory, steps: steps} }
+
+// JSONText is a record of unknown shape. It is shown as JSON on one line.
+func JSONText(text []byte) Cell { return Cell{kind: kindJSON, raw: text} }
+
+// numeric says whether the cell is aligned to the right, like a number.
+func (c Cell) numeric() bool { return c.kind == kindInt || c.kind == kindAmount }
+
+// elastic says whether the cell may be cut. A number that was cut would be
+// another number.
+func (c Cell) elastic() bool { return !c.numeric() && c.kind != kindBool }
+
+// short returns the cell on one line, escaped. For an amount it is the form
+// that stands alone, without alignment.
+func (c Cell) short() string {
+	switch c.kind {
+	case kindText, kindOwn:
+		return Safe(c.text)
+	case kindInt:
+		return strconv.FormatInt(c.n, 10)
+	case kindBool:
+		return strconv.FormatBool(c.n != 0)
+	case kindAmount:
+		number, unit := c.amount()
+		return strings.TrimSuffix(number+" "+unit, " ")
+	case kindHistory:
+		if len(c.steps) == 0 {
+			return ""
+		}
+		return Safe(c.steps[len(c.steps)-1].String())
+	case kindJSON:
+		return compactJSON(c.raw)
+	}
+	return ""
+}
+
+func (s Step) String() string {
+	if s.Status == "" || s.At == "" {
+		return s.Status + s.At
+	}
+	return s.Status + " " + s.At
+}
+
+// minorWord stands between an integer of minor units and its code, where the
+// decimals are not known and the integer must not be read as the amount.
+const minorWord = "minor"
+
+// amount returns an amount's number and what stands behind it.
+func (c Cell) amount() (number, unit string) {
+	unit = Safe(c.text)
+	if c.decimals >= 0 {
+		return string(appendDecimal(nil, c.n, c.decimals)), unit
+	}
+	return strconv.FormatInt(c.n, 10), strings.TrimSuffix(minorWord+" "+unit, " ")
+}
+
+// appendDecimal appends minor units as an exact decimal with that many decimals.
+func appendDecimal(b []byte, minor int64, decimals int) []byte {
+	if minor < 0 {
+		b = append(b, '-')
+	}
+	magnitude := uint64(minor)
+	if minor < 0 {
+		magnitude = -magnitude // right for the smallest int64 too
+	}
+	var buf [20]byte
+	digits := strconv.AppendUint(buf[:0], magnitude, 10)
+	if decimals <= 0 {
+		return append(b, digits...)
+	}
+	whole := len(digits) - decimals
+	if whole > 0 {
+		b = append(b, digits[:whole]...)
+		digits = digits[whole:]
+	} else {
+		b = append(b, '0')
+	}
+	b = append(b, '.')
+	for ; whole < 0; whole++ {
+		b = append(b, '0')
+	}
+	return append(b, digits...)
+}
+
+// compactJSON returns JSON text on one line with the invisible characters in
+// its strings escaped as JSON does it, so that it stays JSON. Text that is no
+// JSON is shown as text.
+func compactJSON(raw []byte) string {
+	var line bytes.Buffer
+	if json.Compact(&line, raw) != nil {
+		return Safe(string(raw))
+	}
+	return safeJSON(line.String())
+}
+
+// compare orders cells of one column: numbers by value, amounts by code and
+// then by value, histories by their last step, text by its bytes.
+func compare(a, b Cell) int {
+	if a.kind != b.kind && !(a.isText() && b.isText()) {
+		return cmp.Compare(a.kind, b.kind) // empty cells first
+	}
+	switch a.kind {
+	case kindInt, kindBool:
+		return cmp.Compare(a.n, b.n)
+	case kindAmount:
+		return cmp.Or(
+			strings.Compare(strings.ToUpper(a.text), strings.ToUpper(b.text)),
+			compareAmounts(a, b),
+		)
+	case kindHistory:
+		x, y := a.last(), b.last()
+		return cmp.Or(strings.Compare(x.At, y.At), strings.Compare(x.Status, y.Status))
+	case kindJSON:
+		return bytes.Compare(a.raw, b.raw)
+	}
+	return strings.Compare(a.text, b.text)
+}
+
+func (c Cell) isText() bool { return c.kind == kindText || c.kind == kindOwn }
+
+func (c Cell) last() Step {
+	if len(c.steps) == 0 {
+		return Step{}
+	}
+	return c.steps[len(c.steps)-1]
+}
+
+// compareAmounts compares two amounts of one code. Where the decimals of one
+// are unknown there is no common unit: those stand apart, and first.
+func compareAmounts(a, b Cell) int {
+	switch {
+	case a.decimals == b.decimals:
+		return cmp.Compare(a.n, b.n)
+	case a.decimals < 0 || b.decimals < 0:
+		return cmp.Compare(a.decimals, b.decimals)
+	}
+	scale := max(a.decimals, b.decimals)
+	return a.scaled(scale).Cmp(b.scaled(scale))
+}
+
+func (c Cell) scaled(decimals int) *big.Int {
+	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-c.decimals)), nil)
+	return factor.Mul(factor, big.NewInt(c.n))
+}

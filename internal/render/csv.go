@@ -1,0 +1,193 @@
+package render
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+func (v View[T]) listCSV(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
+	columns := v.pick(o.Columns, func(Column[T]) bool { return true })
+	r := &record{out: out, csv: csv.NewWriter(out)} // out is big enough for csv to write to it directly
+	amounts := make([]bool, len(columns))
+	for i, c := range columns {
+		amounts[i] = c.Amount || zeroIsAmount(c)
+	}
+	header := func() error {
+		if o.NoHeaders {
+			return nil
+		}
+		for i, c := range columns {
+			r.add(c.Name)
+			if amounts[i] {
+				r.add(c.Name + "_minor")
+				r.add(c.Name + "_currency")
+			}
+		}
+		return r.write()
+	}
+	first := true
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		if first {
+			first = false
+			for i, c := range columns {
+				amounts[i] = amounts[i] || c.Cell(item).kind == kindAmount
+			}
+			if err := header(); err != nil {
+				return err
+			}
+		}
+		for i, c := range columns {
+			r.cell(c.Cell(item), amounts[i])
+		}
+		if err := r.write(); err != nil {
+			return err
+		}
+	}
+	if first {
+		return header()
+	}
+	return nil
+}
+
+// zeroIsAmount asks the cell of a zero row. A column that cannot show one, as
+// with a nil pointer, has to wait for a row.
+func zeroIsAmount[T any](c Column[T]) (is bool) {
+	defer func() {
+		if recover() != nil {
+			is = false
+		}
+	}()
+	var zero T
+	return c.Cell(zero).kind == kindAmount
+}
+
+// record builds one line of CSV. Its numbers are printed into one piece of
+// memory and become strings together, at one allocation for each row.
+type record struct {
+	out     *bufio.Writer
+	csv     *csv.Writer
+	fields  []string
+	digits  []byte
+	numbers []number
+}
+
+type number struct{ field, from, to int }
+
+func (r *record) add(s string) { r.fields = append(r.fields, s) }
+
+// number adds what was appended to digits since from.
+func (r *record) number(from int) {
+	r.numbers = append(r.numbers, number{len(r.fields), from, len(r.digits)})
+	r.add("")
+}
+
+func (r *record) cell(c Cell, amount bool) {
+	switch c.kind {
+	case kindText:
+		r.add(csvText(c.text))
+	case kindOwn:
+		r.add(c.text)
+	case kindInt:
+		from := len(r.digits)
+		r.digits = strconv.AppendInt(r.digits, c.n, 10)
+		r.number(from)
+	case kindAmount:
+		if !amount { // there is one field only, so it has to say everything
+			r.add(c.short())
+			return
+		}
+		from := len(r.digits)
+		if c.decimals >= 0 {
+			r.digits = appendDecimal(r.digits, c.n, c.decimals)
+		}
+		r.number(from)
+		from = len(r.digits)
+		r.digits = strconv.AppendInt(r.digits, c.n, 10)
+		r.number(from)
+		r.add(csvText(c.text))
+		return
+	case kindHistory:
+		steps := make([]string, len(c.steps))
+		for i, s := range c.steps {
+			steps[i] = s.String()
+		}
+		r.add(csvText(strings.Join(steps, "; ")))
+	case kindJSON:
+		// JSON begins with no sign but that of a number, so it runs nowhere.
+		if text := c.short(); json.Valid(c.raw) {
+			r.add(text)
+		} else {
+			r.add(csvText(text))
+		}
+	default:
+		r.add(c.short())
+	}
+	if amount {
+		r.add("")
+		r.add("")
+	}
+}
+
+func (r *record) write() error {
+	if len(r.numbers) > 0 {
+		text := string(r.digits)
+		for _, n := range r.numbers {
+			r.fields[n.field] = text[n.from:n.to]
+		}
+	}
+	var err error
+	if len(r.fields) == 1 && r.fields[0] == "" {
+		// encoding/csv would write an empty line, which readers skip.
+		_, err = r.out.WriteString("\"\"\n")
+	} else {
+		err = r.csv.Write(r.fields)
+	}
+	r.fields, r.digits, r.numbers = r.fields[:0], r.digits[:0], r.numbers[:0]
+	return err
+}
+
+// csvText is text that nobody here wrote: shown, and never run.
+func csvText(s string) string {
+	if s == "" {
+		return s
+	}
+	if runsAsFormula(s) {
+		return "'" + safeCSV(s)
+	}
+	return safeCSV(s)
+}
+
+// runsAsFormula says whether a spreadsheet may take the text for a formula. Some
+// drop what cannot be seen before they look, and some take the wide forms for
+// the plain ones.
+func runsAsFormula(s string) bool {
+	if s[0] > ' ' && s[0] < 0x7f {
+		return strings.IndexByte("=+-@", s[0]) >= 0
+	}
+	if s[0] == '\t' || s[0] == '\r' || s[0] == '\n' {
+		return true
+	}
+	for s != "" {
+		r, size := utf8.DecodeRuneInString(s)
+		switch r {
+		case '=', '+', '-', '@',
+			'＝', '＋', '－', '＠', // full width
+			'﹦', '﹢', '﹣', '﹫': // small
+			return true
+		}
+		if !hidden(r) && !unicode.IsSpace(r) {
+			return false
+		}
+		s = s[size:]
+	}
+	return false
+}

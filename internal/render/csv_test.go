@@ -1,0 +1,140 @@
+package render
+
+import (
+	"encoding/csv"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCSV(t *testing.T) {
+	equal(t, list(t, Options{Format: CSV}, both...), `id,order_id,to,amount,amount_minor,amount_currency,title,done,history,memo
+wd_1,4711,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq,25.00,2500,USD,Shoes,true,created 2026-05-01T10:00:00Z; sent 2026-05-02T11:30:00Z,=7
+wd_2,9,rXYZ,,1500000,Btc,Hüte,false,,
+`)
+	header := "id,order_id,to,amount,amount_minor,amount_currency,title,done,history,memo\n"
+	equal(t, list(t, Options{Format: CSV}), header)
+	equal(t, list(t, Options{Format: CSV, NoHeaders: true}), "")
+	equal(t, list(t, Options{Format: CSV, Columns: []string{"amount", "id"}, NoHeaders: true}, both...), "25.00,2500,USD,wd_1\n,1500000,Btc,wd_2\n")
+	equal(t, list(t, Options{Format: CSV, Columns: []string{"id"}, Sort: "-id"}, both...), "id\nwd_2\nwd_1\n")
+	equal(t, one(t, Options{Format: CSV, Columns: []string{"id", "amount"}}, payment{id: "x"}), "id,amount,amount_minor,amount_currency\nx,,,\n")
+	// A line of nothing would be no row at all to a reader.
+	equal(t, list(t, Options{Format: CSV, Columns: []string{"title"}}, payment{}, first), "title\n\"\"\nShoes\n")
+}
+
+func TestCSVCells(t *testing.T) {
+	for _, test := range []struct {
+		cell Cell
+		want string // the field as a reader gets it
+	}{
+		{Cell{}, ""},
+		{Text("plain"), "plain"},
+		{Text("=1+1"), "'=1+1"},
+		{Text("+49 1"), "'+49 1"},
+		{Text("-5"), "'-5"},
+		{Text("@SUM(A1)"), "'@SUM(A1)"},
+		{Text("\t=1"), "'\t=1"},
+		{Text("\r=1"), `'\r=1`},
+		{Text("\n=1"), "'\n=1"},
+		{Text("  =1"), "'  =1"},
+		{Text("\u00a0=1"), "'\u00a0=1"},
+		{Text("\u200b=1"), "'\u200b=1"},
+		{Text("\ufeff@a"), "'\ufeff@a"},
+		{Text("＝1"), "'＝1"},
+		{Text("＋1"), "'＋1"},
+		{Text("－1"), "'－1"},
+		{Text("＠a"), "'＠a"},
+		{Text("a=1"), "a=1"},
+		{Text("1-2"), "1-2"},
+		{Text("'=1"), "'=1"},
+		{Text("  a"), "  a"},
+		{Text("日本"), "日本"},
+		{Text("می\u200cخواهم"), "می\u200cخواهم"},
+		{Text("a,\"b\"\nc\td"), "a,\"b\"\nc\td"},
+		{Text("a\x1b[31m\x00\u0085\x7f\xff"), `a\x1b[31m\x00\u0085\x7f\xff`},
+		{Own("=1+1"), "=1+1"},
+		{Own("-5"), "-5"},
+		{Own("a\x01\u202e"), "a\x01\u202e"},
+		{Int(-5), "-5"},
+		{Int(math.MinInt64), "-9223372036854775808"},
+		{Bool(true), "true"},
+		{Bool(false), "false"},
+		{History([]Step{{"=sent", "now"}, {"done", ""}}), "'=sent now; done"},
+		{History(nil), ""},
+		{JSONText([]byte("{\n \"a\": 1.0 }")), `{"a":1.0}`},
+		{JSONText([]byte("-5")), "-5"},
+		{JSONText([]byte("-5e400")), "-5e400"},
+		{JSONText([]byte(`"=1"`)), `"=1"`},
+		{JSONText([]byte("=1")), "'=1"},
+		{JSONText([]byte("-a")), "'-a"},
+	} {
+		view := View[Cell]{Columns: []Column[Cell]{{Name: "a", Cell: func(c Cell) Cell { return c }}}}
+		var b strings.Builder
+		if err := view.One(&b, Options{Format: CSV, NoHeaders: true}, test.cell); err != nil {
+			t.Fatal(err)
+		}
+		record, err := csv.NewReader(strings.NewReader(b.String())).Read()
+		if err != nil || len(record) != 1 || record[0] != test.want {
+			t.Errorf("%+v: %q, read as %q, %v; want %q", test.cell, b.String(), record, err, test.want)
+		}
+	}
+}
+
+// The header of a CSV must not depend on luck: a column of amounts is known by
+// its promise, by a row of zeros, or by the first row.
+func TestCSVAmountColumns(t *testing.T) {
+	type row struct{ amount *Cell }
+	amount := Amount(5, "USD", 2)
+	pointer := Column[*row]{Name: "fee", Cell: func(r *row) Cell { return *r.amount }}
+	promised := pointer
+	promised.Amount = true
+	print := func(c Column[*row], rows ...*row) string {
+		var b strings.Builder
+		if err := (View[*row]{Columns: []Column[*row]{c}}).List(&b, Options{Format: CSV}, each(rows)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	equal(t, print(pointer), "fee\n")
+	equal(t, print(promised), "fee,fee_minor,fee_currency\n")
+	equal(t, print(pointer, &row{&amount}), "fee,fee_minor,fee_currency\n0.05,5,USD\n")
+	zero := View[Cell]{Columns: []Column[Cell]{{Name: "fee", Cell: func(c Cell) Cell { return Amount(c.n, "", 0) }}}}
+	var b strings.Builder
+	zero.List(&b, Options{Format: CSV}, each[Cell](nil))
+	equal(t, b.String(), "fee,fee_minor,fee_currency\n")
+	// An amount that comes where none was expected is not lost.
+	text := Text("none")
+	equal(t, print(pointer, &row{&text}, &row{&amount}), "fee\nnone\n0.05 USD\n")
+}
+
+func TestAppendDecimal(t *testing.T) {
+	for _, test := range []struct {
+		minor    int64
+		decimals int
+		want     string
+	}{
+		{0, 0, "0"}, {0, 2, "0.00"}, {5, 2, "0.05"}, {-5, 2, "-0.05"}, {50, 2, "0.50"}, {2500, 2, "25.00"}, {-2500, 2, "-25.00"}, {7, 0, "7"},
+		{1500000, 8, "0.01500000"}, {1, 18, "0.000000000000000001"}, {1, 25, "0.0000000000000000000000001"},
+		{math.MaxInt64, 18, "9.223372036854775807"}, {math.MinInt64, 0, "-9223372036854775808"}, {math.MinInt64, 2, "-92233720368547758.08"},
+		{math.MinInt64, 19, "-0.9223372036854775808"},
+	} {
+		if got := string(appendDecimal(nil, test.minor, test.decimals)); got != test.want {
+			t.Errorf("%d with %d decimals: %s, want %s", test.minor, test.decimals, got, test.want)
+		}
+	}
+}
+
+func TestCSVLinesAllocateOnce(t *testing.T) {
+	cost := func(rows int) float64 {
+		all := slices.Repeat([]payment{second}, rows)
+		return testing.AllocsPerRun(5, func() {
+			if err := payments.List(&strings.Builder{}, Options{Format: CSV, NoHeaders: true}, each(all)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := cost(10), cost(1010); many-few > 1100 {
+		t.Errorf("%v allocations for a row", (many-few)/1000)
+	}
+}

@@ -1,0 +1,122 @@
+package render
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+)
+
+func (v View[T]) oneJSON(out *bufio.Writer, item T) error {
+	var indented bytes.Buffer
+	if err := indent(&indented, v.JSON(item), ""); err != nil {
+		return err
+	}
+	indented.WriteByte('\n')
+	_, err := out.Write(indented.Bytes())
+	return err
+}
+
+// listJSON writes the array as its elements come. When they break off, the
+// array stays open: see the package documentation.
+func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error]) error {
+	var indented bytes.Buffer
+	started := false
+	broken := func(err error) error {
+		if started {
+			out.WriteByte('\n')
+		}
+		return err
+	}
+	for item, err := range items {
+		if err != nil {
+			return broken(err)
+		}
+		indented.Reset()
+		if err := indent(&indented, v.JSON(item), "  "); err != nil {
+			return broken(err)
+		}
+		if started {
+			out.WriteString(",\n  ")
+		} else {
+			out.WriteString("[\n  ")
+		}
+		started = true
+		if _, err := out.Write(indented.Bytes()); err != nil {
+			return err
+		}
+	}
+	end := "[]\n"
+	if started {
+		end = "\n]\n"
+	}
+	_, err := out.WriteString(end)
+	return err
+}
+
+// listLines writes a line for each row. A million rows are no rarity here, so
+// nothing is looked at twice and nothing allocated: text without a line break
+// is a line already.
+func (v View[T]) listLines(out *bufio.Writer, items iter.Seq2[T, error]) error {
+	var compacted bytes.Buffer
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		text := v.JSON(item)
+		if len(text) == 0 || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
+			compacted.Reset()
+			if err := json.Compact(&compacted, text); err != nil {
+				return notJSON(err)
+			}
+			text = compacted.Bytes()
+		}
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+		if err := out.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// array gathers the rows into the text of one JSON array.
+func (v View[T]) array(items iter.Seq2[T, error]) ([]byte, error) {
+	array := []byte{'['}
+	for item, err := range items {
+		if err != nil {
+			return nil, err
+		}
+		if len(array) > 1 {
+			array = append(array, ',')
+		}
+		array = append(array, v.JSON(item)...)
+	}
+	return append(array, ']'), nil
+}
+
+func (v View[T]) listFiltered(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
+	array, err := v.array(items)
+	if err != nil {
+		return err
+	}
+	return filter(out, o, array)
+}
+
+func filter(out *bufio.Writer, o Options, value []byte) error {
+	return unwritable(o.Filter(value, out))
+}
+
+// indent is json.Indent without the spaces around the text.
+func indent(to *bytes.Buffer, text []byte, prefix string) error {
+	if err := json.Indent(to, bytes.TrimSpace(text), prefix, "  "); err != nil {
+		return notJSON(err)
+	}
+	return nil
+}
+
+func notJSON(err error) error {
+	return &WriteError{Err: fmt.Errorf("it is not JSON: %w", err)}
+}

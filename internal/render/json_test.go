@@ -1,0 +1,73 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// odd is JSON that a careless program changes: big and exact numbers, HTML
+// characters, an unknown field, order, a key given twice.
+const odd = `{"z":12345678901234567890,"a":1.50,"e":1E400,"html":"<a&b>","u":"\u00e9é","n":null,"l":[],"o":{},"a":-0}`
+
+const oddIndented = `{
+  "z": 12345678901234567890,
+  "a": 1.50,
+  "e": 1E400,
+  "html": "<a&b>",
+  "u": "\u00e9é",
+  "n": null,
+  "l": [],
+  "o": {},
+  "a": -0
+}
+`
+
+func TestJSON(t *testing.T) {
+	equal(t, one(t, Options{Format: JSON}, payment{json: odd}), oddIndented)
+	equal(t, one(t, Options{Format: JSON}, payment{json: "\n" + oddIndented + "\n"}), oddIndented)
+	equal(t, one(t, Options{Format: JSON}, payment{json: `[1,{"a":2}]`}), "[\n  1,\n  {\n    \"a\": 2\n  }\n]\n")
+	equal(t, list(t, Options{Format: JSON}), "[]\n")
+	equal(t, list(t, Options{Format: JSON}, payment{json: `{"a":1}`}, payment{json: `true`}, payment{json: "{\n}"}),
+		"[\n  {\n    \"a\": 1\n  },\n  true,\n  {}\n]\n")
+	if got := list(t, Options{Format: JSON}, both...); !json.Valid([]byte(got)) {
+		t.Errorf("not JSON: %s", got)
+	}
+}
+
+func TestLines(t *testing.T) {
+	equal(t, list(t, Options{Format: JSONL}), "")
+	equal(t, list(t, Options{Format: JSONL}, payment{json: odd}, payment{json: `{"a": 1}`}), odd+"\n"+`{"a": 1}`+"\n")
+	equal(t, list(t, Options{Format: JSONL}, payment{json: "{\n \"a\": [1,\r\n2.0]\n}\n"}, payment{json: "{\"a\":\r1}"}),
+		"{\"a\":[1,2.0]}\n{\"a\":1}\n")
+	equal(t, one(t, Options{Format: JSONL}, payment{json: oddIndented}), odd+"\n")
+}
+
+func TestFilter(t *testing.T) {
+	var given string
+	o := Options{Filter: func(value []byte, w io.Writer) error {
+		given = string(value)
+		_, err := io.WriteString(w, "result\n")
+		return err
+	}}
+	equal(t, list(t, o, both...), "result\n")
+	equal(t, given, "["+first.json+","+second.json+"]")
+	equal(t, list(t, o), "result\n")
+	equal(t, given, "[]")
+	equal(t, one(t, o, first), "result\n")
+	equal(t, given, first.json)
+
+	errJQ := errors.New("cannot index a number")
+	o.Filter = func(_ []byte, w io.Writer) error {
+		io.WriteString(w, "before\n")
+		return errJQ
+	}
+	var b strings.Builder
+	var failed *WriteError
+	if err := payments.One(&b, o, first); !errors.Is(err, errJQ) || !errors.As(err, &failed) {
+		t.Errorf("a filter that fails: %v", err)
+	}
+	equal(t, b.String(), "before\n")
+}

@@ -1,0 +1,88 @@
+package render
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestSafe(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"", ""},
+		{"plain ~", "plain ~"},
+		{"a\tb\nc\rd", `a\tb\nc\rd`},
+		{"\x00\x1b[31m\x7f", `\x00\x1b[31m\x7f`},
+		{"\u0080\u009b\u009f\u00a0", "\\u0080\\u009b\\u009f\u00a0"},
+		{"\u200e\u200f\u202a\u202b\u202c\u202d\u202e", `\u200e\u200f\u202a\u202b\u202c\u202d\u202e`},
+		{"\u2066\u2067\u2068\u2069\u061c", `\u2066\u2067\u2068\u2069\u061c`},
+		{"a\u200bb\u200cc\u200dd\u2060e\ufefff\u00adg", `a\u200bb\u200cc\u200dd\u2060e\ufefff\u00adg`},
+		{"\u2028\u2029", `\u2028\u2029`},
+		{"x\ufe0f\U000e0100\U000e0041", `x\ufe0f\U000e0100\U000e0041`},
+		{"\u3164\uffa0\u115f\u034f\u180e", `\u3164\uffa0\u115f\u034f\u180e`},
+		{"\xff\xc3", `\xff\xc3`},
+		{"\xed\xa0\x80", `\xed\xa0\x80`}, // half of a surrogate pair
+		{"\ufffd", "\ufffd"},
+		{`back\slash`, `back\slash`},
+		{"Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽", "Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽"},
+		{"\u0600\u06dd", "\u0600\u06dd"}, // drawn, though format characters
+	} {
+		if got := Safe(test.in); got != test.want {
+			t.Errorf("Safe(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
+// The table of invisible characters against Unicode's own properties.
+func TestInvisibleIsComplete(t *testing.T) {
+	drawn := unicode.Prepended_Concatenation_Mark
+	for r := rune(0x20); r <= unicode.MaxRune; r++ {
+		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && !unicode.Is(drawn, r)
+		if want && !hidden(r) {
+			t.Errorf("%U can be neither seen nor found", r)
+		}
+		if !want && hidden(r) && unicode.IsGraphic(r) {
+			t.Errorf("%U is escaped and is a visible character", r)
+		}
+	}
+}
+
+func FuzzSafe(f *testing.F) {
+	for _, s := range []string{"", "plain", "\x1b[2J", "\u202e\xff", "日本\U000e0001", "\\x1b", "e\u0301"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Safe(s)
+		clean := utf8.ValidString(s)
+		for _, r := range s {
+			clean = clean && !hidden(r)
+		}
+		for _, r := range got {
+			if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
+				t.Errorf("Safe(%q) has %U", s, r)
+			}
+		}
+		switch {
+		case !utf8.ValidString(got):
+			t.Errorf("Safe(%q) is not UTF-8: %q", s, got)
+		case Safe(got) != got:
+			t.Errorf("Safe(%q) = %q is not safe", s, got)
+		case clean != (got == s):
+			t.Errorf("Safe(%q) = %q, and it was clean: %v", s, got, clean)
+		}
+		// In JSON the escapes mean what they stand for.
+		if text, err := json.Marshal(s); err == nil {
+			var before, after string
+			shown := compactJSON(text)
+			if json.Unmarshal(text, &before) != nil || json.Unmarshal([]byte(shown), &after) != nil || before != after || Safe(shown) != shown {
+				t.Errorf("%q was shown as %q", text, shown)
+			}
+		}
+		for _, cell := range []string{csvText(s), safeCSV(s)} {
+			if !utf8.ValidString(cell) || strings.ContainsFunc(cell, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\t' && r != '\n' }) {
+				t.Errorf("CSV has %q of %q", cell, s)
+			}
+		}
+	})
+}

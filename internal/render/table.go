@@ -1,0 +1,517 @@
+package render
+
+import (
+	"bufio"
+	"io"
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+const (
+	gap      = "  " // between two columns
+	ellipsis = "…"
+
+	// A column of text is cut down to its header or to comfortable before the
+	// headers are touched, and to bearable after that. A terminal that is too
+	// narrow even then gets the rows upright, one below the other.
+	comfortable = 8
+	bearable    = 5
+)
+
+func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
+	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
+	var rows [][]Cell
+	var broken error
+	for item, err := range items {
+		if err != nil {
+			broken = err
+			break
+		}
+		row := make([]Cell, len(columns))
+		for i, c := range columns {
+			row[i] = c.Cell(item)
+		}
+		rows = append(rows, row)
+	}
+	if broken != nil && len(rows) == 0 {
+		return broken
+	}
+	p := newPainter(o.Color)
+	grid := make([]*stripe, len(columns))
+	for i, c := range columns {
+		grid[i] = newStripe(p, c.Name, rows, i, o.NoHeaders)
+	}
+	var err error
+	if fit(grid, o.Width) {
+		err = writeGrid(out, p, grid, len(rows), o.NoHeaders)
+	} else {
+		for i, row := range rows {
+			if i > 0 {
+				out.WriteByte('\n')
+			}
+			if err = writeUpright(out, p, names(columns), row, o); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return broken
+}
+
+func (v View[T]) oneTable(out *bufio.Writer, o Options, item T) error {
+	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra || c.Detail })
+	row := make([]Cell, len(columns))
+	for i, c := range columns {
+		row[i] = c.Cell(item)
+	}
+	return writeUpright(out, newPainter(o.Color), names(columns), row, o)
+}
+
+func names[T any](columns []Column[T]) []string {
+	return View[T]{Columns: columns}.Names()
+}
+
+// stripe is one column of a table, laid out.
+type stripe struct {
+	header  string
+	cells   []string
+	cut     func(s string, width int) string
+	right   bool
+	width   int // as wide as this it is printed
+	content int // the widest cell
+	elastic bool
+}
+
+// newStripe lays out column i of the rows. Amounts become blocks of equal width
+// with the decimal points below each other.
+func newStripe(p painter, name string, rows [][]Cell, i int, bare bool) *stripe {
+	s := &stripe{header: strings.ToUpper(strings.ReplaceAll(name, "_", " ")), cells: make([]string, len(rows))}
+	a := alignAmounts(rows, i)
+	numbers, others := false, false
+	for n, row := range rows {
+		c := row[i]
+		switch {
+		case c.kind == kindAmount:
+			s.cells[n] = a.block(p, c)
+			s.content = max(s.content, a.width())
+		case c.kind == kindBool:
+			s.cells[n] = p.truth(c)
+			s.content = max(s.content, width(c.short()))
+		default:
+			s.cells[n] = c.short()
+			s.content = max(s.content, width(s.cells[n]))
+		}
+		numbers = numbers || c.numeric()
+		others = others || !c.numeric() && c.kind != kindEmpty
+		s.elastic = s.elastic || c.elastic() && s.cells[n] != ""
+	}
+	s.right = numbers && !others
+	// A number between texts keeps the whole column from being cut.
+	s.elastic = s.elastic && !numbers
+	s.width = s.content
+	if !bare {
+		s.width = max(s.width, width(s.header))
+	}
+	return s
+}
+
+// fit narrows the columns until the table is no wider than limit, the widest
+// first. It reports whether it could; a limit of 0 is none.
+func fit(grid []*stripe, limit int) bool {
+	if limit <= 0 {
+		return true
+	}
+	excess := len(gap)*(len(grid)-1) - limit
+	for _, s := range grid {
+		excess += s.width
+	}
+	narrow := func(floor func(*stripe) int) {
+		for ; excess > 0; excess-- {
+			var widest *stripe
+			for _, s := range grid {
+				if s.width > floor(s) && (widest == nil || s.width > widest.width) {
+					widest = s
+				}
+			}
+			if widest == nil {
+				return
+			}
+			widest.width--
+		}
+	}
+	narrow(func(s *stripe) int {
+		if !s.elastic {
+			return s.width
+		}
+		return max(width(s.header), comfortable)
+	})
+	narrow(func(s *stripe) int {
+		if !s.elastic {
+			return max(s.content, min(bearable, width(s.header)))
+		}
+		return bearable
+	})
+	return excess <= 0
+}
+
+func writeGrid(out *bufio.Writer, p painter, grid []*stripe, rows int, bare bool) error {
+	var aligns []tw.Align
+	header := make([]string, len(grid))
+	for i, s := range grid {
+		align := tw.AlignLeft
+		if s.right {
+			align = tw.AlignRight
+		}
+		aligns = append(aligns, align)
+		header[i] = p.mark(bold, cut(s.header, s.width, false))
+	}
+	t := newTable(&lineWriter{w: out, painter: p}, aligns)
+	if !bare {
+		t.Header(header)
+	}
+	for n := range rows {
+		row := make([]string, len(grid)) // tablewriter keeps it
+		for i, s := range grid {
+			row[i] = s.cells[n]
+			if s.elastic {
+				row[i] = cut(row[i], s.width, true)
+			}
+		}
+		if err := t.Append(row); err != nil {
+			return unwritable(err)
+		}
+	}
+	return unwritable(t.Render())
+}
+
+// writeUpright prints one thing, a line for each property and a line for each
+// step of a history. Nothing is cut: what is too long goes on below.
+func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Options) error {
+	labels := make([]string, len(names))
+	left := 0
+	for i, name := range names {
+		labels[i] = strings.ReplaceAll(name, "_", " ")
+		left = max(left, width(labels[i]))
+	}
+	if o.NoHeaders {
+		left = -len(gap)
+	}
+	right := 0 // how wide a value may be; 0: as it likes
+	stacked := false
+	if o.Width > 0 {
+		right = o.Width - left - len(gap)
+		if right < 2*comfortable && !o.NoHeaders { // no room beside the labels: put the values below them
+			stacked, right = true, max(o.Width-len(gap), 1)
+		}
+	}
+	lines := &lineWriter{w: out, painter: p}
+	t := newTable(lines, []tw.Align{tw.AlignLeft, tw.AlignLeft})
+	for i, c := range row {
+		label := p.mark(bold, labels[i])
+		if stacked {
+			for _, part := range wrap(labels[i], o.Width) {
+				if err := lines.print(p.mark(bold, part)); err != nil {
+					return err
+				}
+			}
+		}
+		for _, line := range valueLines(p, c, right) {
+			var err error
+			switch {
+			case stacked:
+				err = lines.print(gap + line)
+			case o.NoHeaders:
+				err = lines.print(line)
+			default:
+				err = t.Append([]string{label, line})
+			}
+			label = ""
+			if err != nil {
+				return unwritable(err)
+			}
+		}
+	}
+	if stacked || o.NoHeaders || len(row) == 0 {
+		return nil
+	}
+	return unwritable(t.Render())
+}
+
+// valueLines returns a value in full, on as many lines as it takes.
+func valueLines(p painter, c Cell, limit int) []string {
+	switch c.kind {
+	case kindAmount:
+		return []string{p.amount(c)}
+	case kindBool:
+		return []string{p.truth(c)}
+	case kindInt:
+		return []string{c.short()}
+	case kindHistory:
+		if len(c.steps) == 0 {
+			return []string{""}
+		}
+		status := 0
+		for _, s := range c.steps {
+			status = max(status, width(Safe(s.Status)))
+		}
+		var lines []string
+		for _, s := range c.steps {
+			line := Safe(s.Status) + strings.Repeat(" ", status-width(Safe(s.Status))) + gap + Safe(s.At)
+			lines = append(lines, wrap(strings.TrimRight(line, " "), limit)...)
+		}
+		return lines
+	}
+	return wrap(c.short(), limit)
+}
+
+// newTable returns a tablewriter without any lines, that takes its cells as they
+// are. It measures characters by the same rules on every machine, whatever the
+// locale there says about East Asian ones.
+func newTable(out io.Writer, aligns []tw.Align) *tablewriter.Table {
+	padding := make([]tw.Padding, len(aligns))
+	for i := range padding {
+		padding[i] = tw.Padding{Right: gap, Overwrite: true}
+	}
+	if len(padding) > 0 {
+		padding[len(padding)-1].Right = ""
+	}
+	cell := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{PerColumn: aligns},
+		Padding:    tw.CellPadding{PerColumn: padding},
+	}
+	return tablewriter.NewTable(out,
+		tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders: tw.BorderNone,
+			Settings: tw.Settings{
+				Lines:      tw.LinesNone,
+				Separators: tw.SeparatorsNone,
+			},
+		})),
+		tablewriter.WithHeaderConfig(cell),
+		tablewriter.WithRowConfig(cell),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithTrimTab(tw.Off),
+		tablewriter.WithTrimLine(tw.Off),
+	)
+}
+
+// lineWriter finishes the lines of a table: it drops the spaces at their end and
+// puts colour where the painter marked it. tablewriter writes a line at a time,
+// and takes no notice of errors: the buffer below keeps them.
+type lineWriter struct {
+	w       io.Writer
+	painter painter
+}
+
+func (l *lineWriter) Write(p []byte) (int, error) {
+	return len(p), l.print(strings.TrimSuffix(string(p), "\n"))
+}
+
+func (l *lineWriter) print(line string) error {
+	_, err := io.WriteString(l.w, l.painter.paint(strings.TrimRight(line, " "))+"\n")
+	return err
+}
+
+// amounts is how wide the parts of the amounts in one column are: before the
+// decimal point, from it on, and the unit.
+type amounts struct{ whole, fraction, unit int }
+
+func alignAmounts(rows [][]Cell, i int) amounts {
+	var a amounts
+	for _, row := range rows {
+		if row[i].kind != kindAmount {
+			continue
+		}
+		number, unit := row[i].amount()
+		whole, fraction := splitDecimal(number)
+		a.whole = max(a.whole, len(whole))
+		a.fraction = max(a.fraction, len(fraction))
+		a.unit = max(a.unit, width(unit))
+	}
+	return a
+}
+
+func (a amounts) width() int {
+	if a.unit == 0 {
+		return a.whole + a.fraction
+	}
+	return a.whole + a.fraction + 1 + a.unit
+}
+
+func (a amounts) block(p painter, c Cell) string {
+	number, unit := c.amount()
+	whole, fraction := splitDecimal(number)
+	block := strings.Repeat(" ", a.whole-len(whole)) + number + strings.Repeat(" ", a.fraction-len(fraction))
+	if a.unit == 0 {
+		return block
+	}
+	return block + " " + p.unit(c) + strings.Repeat(" ", a.unit-width(unit))
+}
+
+func splitDecimal(number string) (whole, fraction string) {
+	if point := strings.IndexByte(number, '.'); point >= 0 {
+		return number[:point], number[point:]
+	}
+	return number, ""
+}
+
+// painter colours what means something: headers and labels are bold, the word
+// minor is dim, true is green and false is red. While a table is laid out, what
+// will be coloured stands between control characters, which take no room and,
+// all text being escaped, occur nowhere else.
+type painter struct{ styles map[rune]lipgloss.Style }
+
+const (
+	bold rune = iota + 1
+	dim
+	green
+	red
+	end
+)
+
+func newPainter(color bool) painter {
+	if !color {
+		return painter{}
+	}
+	// The profile and the background are told, so that nobody asks the terminal.
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.ANSI)
+	r.SetHasDarkBackground(true)
+	return painter{map[rune]lipgloss.Style{
+		bold:  r.NewStyle().Bold(true),
+		dim:   r.NewStyle().Faint(true),
+		green: r.NewStyle().Foreground(lipgloss.Color("2")),
+		red:   r.NewStyle().Foreground(lipgloss.Color("1")),
+	}}
+}
+
+func (p painter) mark(style rune, s string) string {
+	if p.styles == nil || s == "" {
+		return s
+	}
+	return string(style) + s + string(end)
+}
+
+// paint replaces the marks in a line.
+func (p painter) paint(line string) string {
+	if p.styles == nil {
+		return line
+	}
+	var b strings.Builder
+	for {
+		from := strings.IndexFunc(line, func(r rune) bool { return r < end })
+		if from < 0 {
+			return b.String() + line
+		}
+		text, rest, _ := strings.Cut(line[from+1:], string(end))
+		b.WriteString(line[:from] + p.styles[rune(line[from])].Render(text))
+		line = rest
+	}
+}
+
+func (p painter) truth(c Cell) string {
+	if c.n != 0 {
+		return p.mark(green, c.short())
+	}
+	return p.mark(red, c.short())
+}
+
+func (p painter) unit(c Cell) string {
+	_, unit := c.amount()
+	if c.decimals >= 0 {
+		return unit
+	}
+	return p.mark(dim, minorWord) + strings.TrimPrefix(unit, minorWord)
+}
+
+func (p painter) amount(c Cell) string {
+	number, _ := c.amount()
+	return strings.TrimSuffix(number+" "+p.unit(c), " ")
+}
+
+// width is how many columns of a terminal a text takes.
+func width(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return twwidth.WidthWithOptions(s, twwidth.Options{})
+		}
+	}
+	return len(s)
+}
+
+// cut shortens a text to a width. A text of one word is an id, an address or a
+// time, and both its ends tell it from others: those lose their middle. Other
+// text loses its end.
+func cut(s string, limit int, middle bool) string {
+	if width(s) <= limit {
+		return s
+	}
+	if limit <= 1 {
+		return ellipsis[:min(limit, 1)*len(ellipsis)]
+	}
+	room := limit - 1
+	if !middle || strings.ContainsFunc(s, unicode.IsSpace) {
+		return strings.TrimRight(head(s, room), " ") + ellipsis
+	}
+	begin := head(s, room-room/2)
+	return begin + ellipsis + tail(s, room-width(begin))
+}
+
+// head is as much of the beginning as fits. What takes no room of its own
+// belongs to the character before it.
+func head(s string, room int) string {
+	for i, r := range s {
+		if room -= width(string(r)); room < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func tail(s string, room int) string {
+	from := len(s)
+	for from > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:from])
+		if room -= width(string(r)); room < 0 {
+			break
+		}
+		from -= size
+	}
+	return strings.TrimLeftFunc(s[from:], func(r rune) bool { return unicode.Is(unicode.M, r) })
+}
+
+// wrap breaks a text into lines of at most limit columns, between words where it
+// can. A limit of 0 is none.
+func wrap(s string, limit int) []string {
+	if limit <= 0 {
+		return []string{s}
+	}
+	var lines []string
+	for width(s) > limit {
+		line := head(s, limit)
+		if line == "" { // not even one character fits
+			_, size := utf8.DecodeRuneInString(s)
+			line = s[:size]
+		}
+		rest := s[len(line):]
+		if blank := strings.LastIndexByte(line, ' '); blank > 0 && rest[0] != ' ' {
+			line, rest = s[:blank], s[blank:]
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+		s = strings.TrimLeft(rest, " ")
+	}
+	return append(lines, s)
+}

@@ -1,0 +1,221 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-runewidth"
+)
+
+func TestTable(t *testing.T) {
+	rows := []payment{
+		first,
+		second,
+		{id: "wd_3", order: -12, to: "0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae", amount: Amount(15_000, "Eth", 6), title: "日本語\x1b[2J", done: true},
+		{id: "wd_4", amount: Amount(-500, "JPY", 0), title: "e\u0301te\u0301"},
+		{id: "wd_5"},
+	}
+	// The amounts take 24 columns: 7 before the point, 7 from it on, the unit.
+	equal(t, list(t, Options{}, rows...), ""+
+		"ID    ORDER ID  TO                                                            AMOUNT  TITLE          DONE\n"+
+		"wd_1      4711  bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq       25.00     USD        Shoes          true\n"+
+		"wd_2         9  rXYZ                                        1500000        minor Btc  Hüte           false\n"+
+		"wd_3       -12  0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae        0.015000 Eth        日本語\\x1b[2J  true\n"+
+		"wd_4         0                                                 -500        JPY        e\u0301te\u0301            false\n"+
+		"wd_5         0                                                                                       false\n")
+	// What cannot be cut takes 51 of 70 with the gaps; the texts share the rest.
+	equal(t, list(t, Options{Width: 70}, rows...), ""+
+		"ID    ORDER ID  TO                           AMOUNT  TITLE       DONE\n"+
+		"wd_1      4711  bc1q…5mdq       25.00     USD        Shoes       true\n"+
+		"wd_2         9  rXYZ       1500000        minor Btc  Hüte        false\n"+
+		"wd_3       -12  0xde…7bae        0.015000 Eth        日本…1b[2J  true\n"+
+		"wd_4         0                -500        JPY        e\u0301te\u0301         false\n"+
+		"wd_5         0                                                   false\n")
+}
+
+func TestTableSimple(t *testing.T) {
+	usd := func(id string, minor int64) payment { return payment{id: id, amount: Amount(minor, "USD", 2)} }
+	columns := []string{"id", "amount"}
+	equal(t, list(t, Options{Columns: columns}, usd("a", 2500), usd("bb", 100000), usd("c", -5)),
+		"ID       AMOUNT\na     25.00 USD\nbb  1000.00 USD\nc     -0.05 USD\n")
+	equal(t, list(t, Options{Columns: columns, NoHeaders: true}, usd("a", 2500)), "a  25.00 USD\n")
+	equal(t, list(t, Options{Columns: columns, Sort: "-amount"}, usd("a", 1), usd("b", 2)), "ID    AMOUNT\nb   0.02 USD\na   0.01 USD\n")
+	equal(t, list(t, Options{}), "ID  ORDER ID  TO  AMOUNT  TITLE  DONE\n")
+	equal(t, list(t, Options{Width: 10}), "")
+	equal(t, list(t, Options{NoHeaders: true}), "")
+	equal(t, list(t, Options{Columns: []string{"history", "memo"}}, both...), "HISTORY                    MEMO\nsent 2026-05-02T11:30:00Z  =7\n\n")
+	// Without a code, and of an unknown unit without a code.
+	none := []payment{{amount: Amount(5, "", 2)}, {amount: Amount(7, "", -1)}}
+	equal(t, list(t, Options{Columns: []string{"amount"}}, none...), "    AMOUNT\n0.05\n7    minor\n")
+	equal(t, list(t, Options{Columns: []string{"amount"}}, none[:1]...), "AMOUNT\n  0.05\n")
+	// Beside a text a column begins on the left, and its points still align.
+	equal(t, list(t, Options{Columns: []string{"amount", "id"}}, usd("a", 2500), usd("b", 100000), payment{id: "c", amount: Text("unknown to us")}),
+		"AMOUNT         ID\n  25.00 USD    a\n1000.00 USD    b\nunknown to us  c\n")
+	// A code is text of the service too.
+	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true}, payment{amount: Amount(1, "A\x1b", 0)}), "1 A\\x1b\n")
+}
+
+func TestTableUpright(t *testing.T) {
+	// Six columns, and amounts that may not be cut: 40 is too narrow.
+	equal(t, list(t, Options{Width: 40}, both...), `id        wd_1
+order id  4711
+to        bc1qar0srrr7xfkvy5l643lydnw9re
+          59gtzzwf5mdq
+amount    25.00 USD
+title     Shoes
+done      true
+
+id        wd_2
+order id  9
+to        rXYZ
+amount    1500000 minor Btc
+title     Hüte
+done      false
+`)
+}
+
+func TestOne(t *testing.T) {
+	equal(t, one(t, Options{}, first), `id        wd_1
+order id  4711
+to        bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
+amount    25.00 USD
+title     Shoes
+done      true
+history   created  2026-05-01T10:00:00Z
+          sent     2026-05-02T11:30:00Z
+`)
+	equal(t, one(t, Options{Columns: []string{"memo", "amount", "history"}}, second), "memo\namount   1500000 minor Btc\nhistory\n")
+	equal(t, one(t, Options{Columns: []string{"id", "history"}, NoHeaders: true}, first), "wd_1\ncreated  2026-05-01T10:00:00Z\nsent     2026-05-02T11:30:00Z\n")
+	equal(t, one(t, Options{Columns: []string{"title"}, Width: 30}, payment{title: "one two three four five six seven\n"}),
+		"title  one two three four five\n       six seven\\n\n")
+	equal(t, one(t, Options{Columns: []string{"order_id", "title"}, Width: 20}, payment{order: 7, title: "日本語日本語日本語日本"}),
+		"order id\n  7\ntitle\n  日本語日本語日本語\n  日本\n")
+	equal(t, one(t, Options{Columns: []string{"title"}}, payment{title: "a\x1b]0;x\x07\u202eb"}), `title  a\x1b]0;x\x07\u202eb`+"\n")
+	record := View[string]{Columns: []Column[string]{{Name: "balance", Cell: func(s string) Cell { return JSONText([]byte(s)) }}}}
+	var b strings.Builder
+	record.One(&b, Options{}, "{\n \"Btc\": 1.50, \"t\": \"\u202e\U000e0001\"}")
+	equal(t, b.String(), `balance  {"Btc":1.50,"t":"\u202e\udb40\udc01"}`+"\n")
+}
+
+func TestColor(t *testing.T) {
+	const bold, dim, green, red, off = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[0m"
+	columns := []string{"amount", "done", "title"}
+	equal(t, list(t, Options{Columns: columns, Color: true}, both...), ""+
+		"              "+bold+"AMOUNT"+off+"  "+bold+"DONE"+off+"   "+bold+"TITLE"+off+"\n"+
+		"     25.00 USD        "+green+"true"+off+"   Shoes\n"+
+		"1500000    "+dim+"minor"+off+" Btc  "+red+"false"+off+"  Hüte\n")
+	equal(t, one(t, Options{Columns: columns, Color: true}, second), ""+
+		bold+"amount"+off+"  1500000 "+dim+"minor"+off+" Btc\n"+
+		bold+"done"+off+"    "+red+"false"+off+"\n"+
+		bold+"title"+off+"   Hüte\n")
+	equal(t, one(t, Options{Columns: []string{"done"}, Color: true, Width: 10}, first), bold+"done"+off+"\n  "+green+"true"+off+"\n")
+	// Colour changes nothing else, and the other formats not at all.
+	strip := strings.NewReplacer(bold, "", dim, "", green, "", red, "", off, "")
+	for _, w := range []int{0, 30, 70, 120} {
+		equal(t, strip.Replace(list(t, Options{Color: true, Width: w}, both...)), list(t, Options{Width: w}, both...))
+	}
+	for _, f := range []Format{JSON, JSONL, CSV, YAML} {
+		equal(t, list(t, Options{Color: true, Format: f}, both...), list(t, Options{Format: f}, both...))
+	}
+}
+
+// Tables of every kind of text fit, keep their numbers whole, and stay aligned.
+// The width is measured by another library than the one that laid them out.
+func TestTableFits(t *testing.T) {
+	measure := runewidth.NewCondition()
+	measure.EastAsianWidth = false
+	texts := []string{
+		"", "x", "wd_000123", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "日本語のとても長いタイトルです本当に", "한국어 제목 이것은 깁니다",
+		"Schöne Grüße aus Österreich und noch viel mehr", strings.Repeat("e\u0301", 60), "हिन्दी में एक लंबा शीर्षक", "שלום עולם", "\x1b[31mred\u202e", strings.Repeat("界", 100),
+		"العربية نص طويل جدا جدا", strings.Repeat("word ", 40),
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func() string { return texts[random.IntN(len(texts))] }
+	codes := []string{"USD", "Btc", "Xlr", ""}
+	for _, limit := range []int{40, 80, 200} {
+		upright := 0
+		for range 300 {
+			rows := make([]payment, 1+random.IntN(5))
+			for i := range rows {
+				rows[i] = payment{id: text(), to: text(), title: text(), order: random.Int64N(1e6), memo: text(), done: random.IntN(2) == 0,
+					amount: Amount(random.Int64N(1e9), codes[random.IntN(len(codes))], random.IntN(9)-1), steps: []Step{{text(), "2026-05-01T10:00:00Z"}}}
+			}
+			got := list(t, Options{Width: limit, Columns: payments.Names()}, rows...)
+			if !strings.HasPrefix(got, "ID ") && !strings.HasPrefix(got, "I… ") {
+				upright++
+			}
+			got += one(t, Options{Width: limit}, rows[0])
+			for line := range strings.Lines(got) {
+				line = strings.TrimSuffix(line, "\n")
+				if w := measure.StringWidth(line); w > limit {
+					t.Errorf("%d columns in a terminal of %d: %q", w, limit, line)
+				}
+				if strings.HasSuffix(line, " ") {
+					t.Errorf("spaces at the end of %q", line)
+				}
+			}
+			for _, row := range rows {
+				if number, _ := row.amount.amount(); !strings.Contains(got, number) || !strings.Contains(got, fmt.Sprint(row.order)) {
+					t.Errorf("%s or %d was cut in\n%s", number, row.order, got)
+				}
+			}
+		}
+		if limit > 40 && upright > 0 {
+			t.Errorf("%d of 300 tables had no room in %d columns", upright, limit)
+		}
+	}
+	// However narrow it is, the end is reached.
+	for limit := 1; limit < 40; limit++ {
+		list(t, Options{Width: limit}, payment{id: "日本", title: "e\u0301 日本 x"})
+	}
+}
+
+func TestTableAligns(t *testing.T) {
+	measure := runewidth.NewCondition()
+	measure.EastAsianWidth = false
+	rows := []payment{{title: "日本語", done: true}, {title: "e\u0301te\u0301", done: true}, {title: "Ελλάδα", done: true}, {title: "😀 x", done: true}, {title: "\u202e", done: true}}
+	for line := range strings.Lines(list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...)) {
+		before, _, _ := strings.Cut(line, "true")
+		if got := measure.StringWidth(before); got != 8 {
+			t.Errorf("the second column begins at %d in %q", got, line)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		in     string
+		limit  int
+		middle bool
+		want   string
+	}{
+		{"abcdef", 6, true, "abcdef"},
+		{"abcdefg", 6, true, "abc…fg"},
+		{"abcdefg", 5, true, "ab…fg"},
+		{"abcdefg", 2, true, "a…"},
+		{"abcdefg", 1, true, "…"},
+		{"abcdefg", 0, true, ""},
+		{"abcdefg", 5, false, "abcd…"},
+		{"ab cdefg", 5, true, "ab c…"},
+		{"ab cdefg", 4, true, "ab…"},
+		{"日本語日本語", 7, true, "日…本語"},
+		{"日本語日本語", 6, true, "日…語"},
+		{"日本語日本語", 4, false, "日…"},
+		{"e\u0301e\u0301e\u0301e\u0301e\u0301", 4, true, "e\u0301e\u0301…e\u0301"},
+	} {
+		if got := cut(test.in, test.limit, test.middle); got != test.want {
+			t.Errorf("cut(%q, %d, %v) = %q, want %q", test.in, test.limit, test.middle, got, test.want)
+		}
+	}
+}
+
+func TestExtremes(t *testing.T) {
+	rows := []payment{{amount: Amount(math.MinInt64, "USD", 2)}, {amount: Amount(math.MaxInt64, "Eth", 18)}, {amount: Amount(0, "X", 30)}}
+	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true}, rows...), ""+
+		"-92233720368547758.08                             USD\n"+
+		"                 9.223372036854775807             Eth\n"+
+		"                 0.000000000000000000000000000000 X\n")
+}

@@ -1,0 +1,353 @@
+package render
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Format is one of the notations that data is printed in.
+type Format string
+
+// The formats. The zero value is taken for Table.
+const (
+	Table Format = "table"
+	JSON  Format = "json"
+	JSONL Format = "jsonl"
+	CSV   Format = "csv"
+	YAML  Format = "yaml"
+)
+
+// Formats returns every format, the default first.
+func Formats() []Format { return []Format{Table, JSON, JSONL, CSV, YAML} }
+
+// ParseFormat returns the format with that name. The error is a *UsageError
+// that lists the names.
+func ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains(Formats(), f) {
+		return f, nil
+	}
+	return "", usagef("unknown output format %q: use table, json, jsonl, csv or yaml", name)
+}
+
+// Options is what the user chose about the output.
+type Options struct {
+	Format    Format
+	Filter    func(value []byte, w io.Writer) error // --jq: is given the whole JSON value and prints its results; nil: none
+	Template  string                                // --template: text/template over the decoded JSON, see template.go
+	Columns   []string                              // none: the view's own
+	Sort      string                                // "name", or "-name" for descending
+	NoHeaders bool
+	Quiet     bool // ids only, one a line
+	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
+	Color     bool
+}
+
+// View says how rows of one type are shown.
+type View[T any] struct {
+	Columns []Column[T]
+	ID      func(T) string // what --quiet prints
+	JSON    func(T) []byte // the row's JSON text as the service sent it
+}
+
+// Column is one property of a row.
+type Column[T any] struct {
+	Name   string // snake_case, as in --columns, --sort and the CSV header; a table's header has it in upper case with spaces
+	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
+	Detail bool   // shown in the vertical table of One though Extra
+	// Amount promises that the cells are amounts, so that the CSV header has
+	// its three columns even when there is no row to tell it. Without it the
+	// cell of a zero row, and then of the first row, decides.
+	Amount bool
+	Cell   func(T) Cell
+}
+
+// UsageError is a choice of the user that cannot be followed.
+type UsageError struct{ Message string }
+
+func (e *UsageError) Error() string { return e.Message }
+
+func usagef(format string, args ...any) *UsageError {
+	return &UsageError{Message: fmt.Sprintf(format, args...)}
+}
+
+// WriteError says that there is a result and that it could not be put out: the
+// output is closed or full, or the filter or template failed on it.
+type WriteError struct{ Err error }
+
+func (e *WriteError) Error() string { return "the result could not be written: " + e.Err.Error() }
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// Names returns the names of all columns, in order.
+func (v View[T]) Names() []string {
+	names := make([]string, len(v.Columns))
+	for i, c := range v.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Check returns a *UsageError when the options name a column that the view does
+// not have, hold a template that does not parse, or contradict each other.
+// List and One check as well; a command that changes something checks before.
+func (v View[T]) Check(o Options) error {
+	format := o.Format
+	if format == "" {
+		format = Table
+	}
+	if _, err := ParseFormat(string(format)); err != nil {
+		return err
+	}
+	scripted := "" // the flag that turns the JSON into something else
+	switch {
+	case o.Filter != nil && o.Template != "":
+		return usagef("--jq and --template both decide the whole output: use one of them")
+	case o.Filter != nil:
+		scripted = "--jq"
+	case o.Template != "":
+		scripted = "--template"
+		if _, err := parseTemplate(o.Template); err != nil {
+			return usagef("--template does not parse: %v", err)
+		}
+	}
+	switch {
+	case o.Quiet && scripted != "":
+		return usagef("--quiet prints ids only: leave out %s", scripted)
+	case o.Quiet && len(o.Columns) > 0:
+		return usagef("--quiet prints ids only: leave out --columns")
+	case scripted != "" && (format == CSV || format == YAML):
+		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
+	}
+	if scripted != "" || (!o.Quiet && format != Table && format != CSV) {
+		for _, flag := range []struct {
+			name string
+			set  bool
+		}{{"--columns", len(o.Columns) > 0}, {"--sort", o.Sort != ""}, {"--no-headers", o.NoHeaders}} {
+			if !flag.set {
+				continue
+			}
+			if scripted != "" {
+				return usagef("%s is for table and csv: leave it out beside %s", flag.name, scripted)
+			}
+			return usagef("%s is for table and csv: leave it out with --output %s", flag.name, format)
+		}
+	}
+	for _, name := range o.Columns {
+		if v.index(name) < 0 {
+			return usagef("unknown column %q: use %s", name, strings.Join(v.Names(), ", "))
+		}
+	}
+	if o.Sort != "" && v.index(strings.TrimPrefix(o.Sort, "-")) < 0 {
+		return usagef("unknown column %q in --sort: use %s", strings.TrimPrefix(o.Sort, "-"), strings.Join(v.Names(), ", "))
+	}
+	switch {
+	case o.Quiet && v.ID == nil:
+		return usagef("--quiet has nothing to print here: what is listed has no id")
+	case !o.Quiet && v.JSON == nil && (scripted != "" || (format != Table && format != CSV)):
+		return usagef("there is no JSON of this: use --output table or csv")
+	}
+	return nil
+}
+
+func (v View[T]) index(name string) int {
+	return slices.IndexFunc(v.Columns, func(c Column[T]) bool { return c.Name == name })
+}
+
+// pick returns the named columns, or without names those that are wanted.
+func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
+	var picked []Column[T]
+	if len(names) > 0 {
+		for _, name := range names {
+			picked = append(picked, v.Columns[v.index(name)])
+		}
+		return picked
+	}
+	for _, c := range v.Columns {
+		if wanted(c) {
+			picked = append(picked, c)
+		}
+	}
+	return picked
+}
+
+// List prints any number of rows. Of the errors that it returns see the
+// package documentation.
+func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
+	if err := v.Check(o); err != nil {
+		return err
+	}
+	return output(w, func(out *bufio.Writer) error {
+		var broken error // the iterator's error, when rows had to be gathered first
+		if o.Sort != "" {
+			var rows []T
+			rows, broken = gather(items)
+			if broken != nil && len(rows) == 0 {
+				return broken
+			}
+			v.sort(rows, o.Sort)
+			items = each(rows)
+		}
+		if err := v.list(out, o, items); err != nil {
+			return err
+		}
+		return broken
+	})
+}
+
+func (v View[T]) list(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
+	switch {
+	case o.Quiet:
+		return v.listIDs(out, items)
+	case o.Filter != nil:
+		return v.listFiltered(out, o, items)
+	case o.Template != "":
+		return v.listTemplate(out, o, items)
+	}
+	switch o.Format {
+	case JSON:
+		return v.listJSON(out, items)
+	case JSONL:
+		return v.listLines(out, items)
+	case CSV:
+		return v.listCSV(out, o, items)
+	case YAML:
+		return v.listYAML(out, items)
+	}
+	return v.listTable(out, o, items)
+}
+
+// One prints one thing. A table stands upright here: a line for each column.
+func (v View[T]) One(w io.Writer, o Options, item T) error {
+	if err := v.Check(o); err != nil {
+		return err
+	}
+	return output(w, func(out *bufio.Writer) error {
+		switch {
+		case o.Quiet:
+			return v.listIDs(out, each([]T{item}))
+		case o.Filter != nil:
+			return filter(out, o, v.JSON(item))
+		case o.Template != "":
+			return execute(out, o, v.JSON(item))
+		}
+		switch o.Format {
+		case JSON:
+			return v.oneJSON(out, item)
+		case JSONL:
+			return v.listLines(out, each([]T{item}))
+		case CSV:
+			return v.listCSV(out, o, each([]T{item}))
+		case YAML:
+			return v.oneYAML(out, item)
+		}
+		return v.oneTable(out, o, item)
+	})
+}
+
+func (v View[T]) listIDs(out *bufio.Writer, items iter.Seq2[T, error]) error {
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		out.WriteString(Safe(v.ID(item)))
+		if err := out.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v View[T]) sort(rows []T, key string) {
+	name, descending := strings.CutPrefix(key, "-")
+	cell := v.Columns[v.index(name)].Cell
+	type keyed struct {
+		row T
+		key Cell
+	}
+	sorted := make([]keyed, len(rows))
+	for i, row := range rows {
+		sorted[i] = keyed{row, cell(row)}
+	}
+	slices.SortStableFunc(sorted, func(a, b keyed) int {
+		if descending {
+			return compare(b.key, a.key)
+		}
+		return compare(a.key, b.key)
+	})
+	for i := range sorted {
+		rows[i] = sorted[i].row
+	}
+}
+
+// gather returns the rows up to the first error, and that error.
+func gather[T any](items iter.Seq2[T, error]) (rows []T, broken error) {
+	for item, err := range items {
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, item)
+	}
+	return rows, nil
+}
+
+func each[T any](rows []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// output runs print with a buffer in front of w and flushes what it wrote, also
+// when it failed. The failure of w is a *WriteError wherever it shows; an error
+// of print itself goes first, since it says more.
+func output(w io.Writer, print func(*bufio.Writer) error) error {
+	s := &sink{w: w}
+	out := bufio.NewWriterSize(s, 64<<10)
+	err := print(out)
+	flushed := out.Flush()
+	if err == nil {
+		err = flushed
+	}
+	// A writer in between may have wrapped or replaced what the sink returned.
+	if s.failed != nil && errors.Is(err, s.failed.Err) {
+		return s.failed
+	}
+	return err
+}
+
+// sink turns the errors of the writer below into a *WriteError.
+type sink struct {
+	w      io.Writer
+	failed *WriteError
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.failed != nil {
+		return 0, s.failed
+	}
+	n, err := s.w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		s.failed = &WriteError{Err: err}
+		return n, s.failed
+	}
+	return n, nil
+}
+
+// unwritable wraps what went wrong between a result and the output.
+func unwritable(err error) error {
+	var failed *WriteError
+	if err == nil || errors.As(err, &failed) {
+		return err
+	}
+	return &WriteError{Err: err}
+}

@@ -1,0 +1,415 @@
+package render
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// payment is a row for the tests: plain fields, and the JSON it came from.
+type payment struct {
+	id, to, title string
+	order         int64
+	amount        Cell
+	done          bool
+	steps         []Step
+	memo, json    string
+}
+
+var payments = View[payment]{
+	Columns: []Column[payment]{
+		{Name: "id", Cell: func(p payment) Cell { return Text(p.id) }},
+		{Name: "order_id", Cell: func(p payment) Cell { return Int(p.order) }},
+		{Name: "to", Cell: func(p payment) Cell { return Text(p.to) }},
+		{Name: "amount", Amount: true, Cell: func(p payment) Cell { return p.amount }},
+		{Name: "title", Cell: func(p payment) Cell { return Text(p.title) }},
+		{Name: "done", Cell: func(p payment) Cell { return Bool(p.done) }},
+		{Name: "history", Extra: true, Detail: true, Cell: func(p payment) Cell { return History(p.steps) }},
+		{Name: "memo", Extra: true, Cell: func(p payment) Cell { return Own(p.memo) }},
+	},
+	ID:   func(p payment) string { return p.id },
+	JSON: func(p payment) []byte { return []byte(p.json) },
+}
+
+var (
+	first = payment{id: "wd_1", order: 4711, to: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", amount: Amount(2500, "USD", 2), title: "Shoes", done: true,
+		steps: []Step{{"created", "2026-05-01T10:00:00Z"}, {"sent", "2026-05-02T11:30:00Z"}}, memo: "=7", json: `{"id":"wd_1","n":1.50}`}
+	second = payment{id: "wd_2", order: 9, to: "rXYZ", amount: Amount(1500000, "Btc", -1), title: "Hüte", json: `{"id":"wd_2","n":12345678901234567890}`}
+	both   = []payment{first, second}
+)
+
+func list(t *testing.T, o Options, rows ...payment) string {
+	t.Helper()
+	var b strings.Builder
+	if err := payments.List(&b, o, each(rows)); err != nil {
+		t.Fatalf("List: %v", err)
+	}
+	return b.String()
+}
+
+func one(t *testing.T, o Options, row payment) string {
+	t.Helper()
+	var b strings.Builder
+	if err := payments.One(&b, o, row); err != nil {
+		t.Fatalf("One: %v", err)
+	}
+	return b.String()
+}
+
+func equal(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s\ngot  %q\nwant %q", got, want, got, want)
+	}
+}
+
+func TestParseFormat(t *testing.T) {
+	for _, f := range Formats() {
+		if got, err := ParseFormat(string(f)); got != f || err != nil {
+			t.Errorf("ParseFormat(%q) = %q, %v", f, got, err)
+		}
+	}
+	for _, name := range []string{"", "xml", "JSON", "json "} {
+		_, err := ParseFormat(name)
+		if usage := new(UsageError); !errors.As(err, &usage) || !strings.Contains(err.Error(), "jsonl") {
+			t.Errorf("ParseFormat(%q): %v", name, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	jq := func([]byte, io.Writer) error { return nil }
+	for _, test := range []struct {
+		name string
+		o    Options
+		want string // in the message; empty: no error
+	}{
+		{"zero", Options{}, ""},
+		{"columns", Options{Columns: []string{"memo", "id"}}, ""},
+		{"columns in csv", Options{Format: CSV, Columns: []string{"id"}, Sort: "-amount", NoHeaders: true}, ""},
+		{"jq beside json", Options{Format: JSON, Filter: jq}, ""},
+		{"template", Options{Template: "{{.id}}"}, ""},
+		{"quiet beside json", Options{Format: JSON, Quiet: true}, ""},
+		{"quiet sorted", Options{Quiet: true, Sort: "id"}, ""},
+		{"format", Options{Format: "xml"}, "jsonl"},
+		{"column", Options{Columns: []string{"id", "name"}}, `"name": use id, order_id, to, amount, title, done, history, memo`},
+		{"no column", Options{Columns: []string{""}}, "use id, order_id"},
+		{"sort", Options{Sort: "-name"}, `"name" in --sort: use id, order_id`},
+		{"sort by nothing", Options{Sort: "-"}, `""`},
+		{"bad template", Options{Template: "{{.id"}, "--template"},
+		{"unknown function", Options{Template: "{{shell .id}}"}, "shell"},
+		{"jq and template", Options{Filter: jq, Template: "x"}, "--jq and --template"},
+		{"jq and csv", Options{Filter: jq, Format: CSV}, "--output csv"},
+		{"template and yaml", Options{Template: "x", Format: YAML}, "--output yaml"},
+		{"jq and columns", Options{Filter: jq, Columns: []string{"id"}}, "--columns"},
+		{"json and columns", Options{Format: JSON, Columns: []string{"id"}}, "--columns"},
+		{"jsonl and sort", Options{Format: JSONL, Sort: "id"}, "--sort"},
+		{"yaml and no headers", Options{Format: YAML, NoHeaders: true}, "--no-headers"},
+		{"quiet and jq", Options{Quiet: true, Filter: jq}, "--jq"},
+		{"quiet and columns", Options{Quiet: true, Columns: []string{"id"}}, "--columns"},
+	} {
+		err := payments.Check(test.o)
+		if test.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			continue
+		}
+		if usage := new(UsageError); !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want a *UsageError with %q", test.name, err, test.want)
+		}
+		// List and One refuse the same, and write nothing.
+		var b strings.Builder
+		asked := false
+		items := func(func(payment, error) bool) { asked = true }
+		if payments.List(&b, test.o, items) == nil || payments.One(&b, test.o, first) == nil || b.Len() > 0 || asked {
+			t.Errorf("%s: went ahead: wrote %q, asked for rows: %v", test.name, b.String(), asked)
+		}
+	}
+	plain := View[string]{Columns: []Column[string]{{Name: "a", Cell: Text}}}
+	if plain.Check(Options{Format: JSON}) == nil || plain.Check(Options{Quiet: true}) == nil || plain.Check(Options{Format: CSV}) != nil {
+		t.Error("a view without JSON and ids has table and csv, and nothing else")
+	}
+}
+
+func TestNames(t *testing.T) {
+	want := []string{"id", "order_id", "to", "amount", "title", "done", "history", "memo"}
+	if got := payments.Names(); !slices.Equal(got, want) {
+		t.Errorf("Names() = %q", got)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	equal(t, list(t, Options{Quiet: true}, both...), "wd_1\nwd_2\n")
+	equal(t, list(t, Options{Quiet: true, Sort: "-id", Format: JSON}, both...), "wd_2\nwd_1\n")
+	equal(t, list(t, Options{Quiet: true}), "")
+	equal(t, one(t, Options{Quiet: true}, payment{id: "a\nb\x1b"}), `a\nb\x1b`+"\n")
+}
+
+func TestSort(t *testing.T) {
+	row := func(id string, c Cell, order int64) payment { return payment{id: id, amount: c, order: order} }
+	rows := []payment{
+		row("a", Amount(900, "USD", 2), 10),      // 9.00
+		row("b", Amount(1500, "Btc", -1), 9),     // unknown
+		row("c", Amount(95, "USD", 1), 9),        // 9.5
+		row("d", Amount(1, "Btc", 0), -5),        // 1
+		row("e", Amount(9_000000, "usd", 6), 10), // 9.000000, like a
+		row("f", Cell{}, 0),
+	}
+	for _, test := range []struct{ key, want string }{
+		{"order_id", "d f b c a e"},
+		{"-order_id", "a e b c f d"},
+		{"amount", "f b d a e c"},
+		{"-amount", "c a e d b f"},
+		{"-id", "f e d c b a"},
+		{"done", "a b c d e f"},
+	} {
+		got := list(t, Options{Quiet: true, Sort: test.key}, rows...)
+		if got := strings.Join(strings.Fields(got), " "); got != test.want {
+			t.Errorf("sorted by %s: %s, want %s", test.key, got, test.want)
+		}
+	}
+	var many []payment
+	for i := range 500 {
+		many = append(many, row(fmt.Sprintf("%03d", i), Cell{}, int64(i%2)))
+	}
+	for key, odd := range map[string]bool{"order_id": false, "-order_id": true} {
+		got := strings.Fields(list(t, Options{Quiet: true, Sort: key}, many...))
+		if !slices.IsSorted(got[:250]) || !slices.IsSorted(got[250:]) || (got[0] == "001") != odd {
+			t.Errorf("sorted by %s, equal rows did not keep their order: %s", key, got)
+		}
+	}
+	if rows[0].id != "a" || rows[5].id != "f" {
+		t.Error("sorting moved the caller's rows")
+	}
+}
+
+func TestCompare(t *testing.T) {
+	// Each column in ascending order; equal ones stand together.
+	for _, column := range [][][]Cell{
+		{{{}}, {Text("")}, {Text("10"), Own("10")}, {Text("9")}, {Text("Z")}, {Text("a")}, {Text("é")}},
+		{{{}}, {Int(math.MinInt64)}, {Int(-1)}, {Int(9)}, {Int(10)}},
+		{{Bool(false)}, {Bool(true)}},
+		{
+			{History(nil)},
+			{History([]Step{{"z", "2026-06"}, {"b", "2026-01"}})},
+			{History([]Step{{"a", "2026-02"}})},
+			{History([]Step{{"b", "2026-02"}}), History([]Step{{"x", "2027"}, {"b", "2026-02"}})},
+		},
+		{{JSONText([]byte("1"))}, {JSONText([]byte("{}"))}},
+		{
+			{Amount(7, "Btc", -1)},
+			{Amount(-1, "Btc", 0)},
+			{Amount(1, "Btc", 0), Amount(10, "BTC", 1), Amount(1_000_000_000_000_000_000, "btc", 18)},
+			{Amount(math.MaxInt64, "Btc", 18)}, // 9.2
+			{Amount(10, "Btc", 0)},
+			{Amount(0, "Eth", 0)},
+		},
+	} {
+		for i, a := range column {
+			for j, b := range column {
+				for _, x := range a {
+					for _, y := range b {
+						if got := compare(x, y); got != cmp.Compare(i, j) {
+							t.Errorf("compare(%+v, %+v) = %d", x, y, got)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestNoColumns(t *testing.T) {
+	// A flag that was not given may come as an empty list.
+	equal(t, list(t, Options{Columns: []string{}}), list(t, Options{}))
+	equal(t, list(t, Options{Columns: []string{}, Format: JSON}), "[]\n")
+	var b strings.Builder
+	if err := (View[int]{}).List(&b, Options{Width: 10}, each([]int{1, 2})); err != nil {
+		t.Error(err)
+	}
+	if err := (View[int]{}).One(&b, Options{}, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+var errBroken = errors.New("page 2 does not come")
+
+// breaking yields the rows and then an error, and fails the test when it is
+// asked for more.
+func breaking(t *testing.T, rows ...payment) iter.Seq2[payment, error] {
+	return func(yield func(payment, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if yield(payment{}, errBroken) {
+			t.Error("asked for more after the error")
+		}
+	}
+}
+
+func TestListBreaksOff(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"json", Options{Format: JSON}, "[\n  {\n    \"id\": \"wd_1\",\n    \"n\": 1.50\n  }\n"},
+		{"jsonl", Options{Format: JSONL}, first.json + "\n"},
+		{"csv", Options{Format: CSV, Columns: []string{"id"}}, "id\nwd_1\n"},
+		{"csv sorted", Options{Format: CSV, Columns: []string{"id"}, Sort: "id"}, "id\nwd_1\n"},
+		{"yaml", Options{Format: YAML}, "- id: wd_1\n  \"n\": 1.50\n"},
+		{"table", Options{Columns: []string{"id"}}, "ID\nwd_1\n"},
+		{"table sorted", Options{Columns: []string{"id"}, Sort: "id"}, "ID\nwd_1\n"},
+		{"quiet", Options{Quiet: true}, "wd_1\n"},
+		{"jq", Options{Filter: func([]byte, io.Writer) error { t.Error("filtered a part"); return nil }}, ""},
+		{"template", Options{Template: "x"}, ""},
+	} {
+		var b strings.Builder
+		if err := payments.List(&b, test.o, breaking(t, first)); err != errBroken {
+			t.Errorf("%s: %v, want the iterator's error as it was", test.name, err)
+		}
+		equal(t, b.String(), test.want)
+		b.Reset()
+		if err := payments.List(&b, test.o, breaking(t)); err != errBroken || b.Len() > 0 {
+			t.Errorf("%s, before the first row: %v, wrote %q", test.name, err, b.String())
+		}
+	}
+}
+
+var errFull = errors.New("no space left")
+
+// full takes so many bytes and no more.
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if len(p) > f.room {
+		return f.room, errFull
+	}
+	f.room -= len(p)
+	return len(p), nil
+}
+
+func TestWriteError(t *testing.T) {
+	filter := func(value []byte, w io.Writer) error {
+		_, err := w.Write(value)
+		return err
+	}
+	many := slices.Repeat(both, 2000)
+	for name, o := range map[string]Options{
+		"table": {}, "upright": {Width: 30}, "json": {Format: JSON}, "jsonl": {Format: JSONL}, "csv": {Format: CSV}, "yaml": {Format: YAML},
+		"quiet": {Quiet: true}, "jq": {Filter: filter}, "template": {Template: "{{.}}"},
+	} {
+		for _, room := range []int{0, 4} {
+			var failed *WriteError
+			err := payments.List(&full{room}, o, each(many))
+			if !errors.As(err, &failed) || !errors.Is(err, errFull) {
+				t.Errorf("List, %s, room for %d bytes: %v", name, room, err)
+			}
+			err = payments.One(&full{room}, o, first)
+			if !errors.As(err, &failed) || !errors.Is(err, errFull) {
+				t.Errorf("One, %s, room for %d bytes: %v", name, room, err)
+			}
+		}
+	}
+	// A full output ends the reading: nothing is fetched that nobody will see.
+	for _, o := range []Options{{Format: JSON}, {Format: JSONL}, {Format: CSV}, {Format: YAML}, {Quiet: true}} {
+		read := 0
+		endless := func(yield func(payment, error) bool) {
+			for ; read < 1_000_000; read++ {
+				if !yield(first, nil) {
+					return
+				}
+			}
+		}
+		if err := payments.List(&full{}, o, endless); !errors.Is(err, errFull) || read > 20_000 {
+			t.Errorf("%s: %v after %d rows", o.Format, err, read)
+		}
+	}
+	// A failure of the service goes before one of the output.
+	if err := payments.List(&full{}, Options{Format: JSONL}, breaking(t, first)); err != errBroken {
+		t.Errorf("both failed: %v", err)
+	}
+	// A writer that takes less than it was given and says nothing.
+	var failed *WriteError
+	if err := payments.One(short{}, Options{Format: JSON}, first); !errors.As(err, &failed) || !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("short write: %v", err)
+	}
+}
+
+type short struct{}
+
+func (short) Write(p []byte) (int, error) { return len(p) / 2, nil }
+
+func TestNotJSON(t *testing.T) {
+	for _, text := range []string{"", "{", `{"a":01}`, "{\n"} {
+		for _, o := range []Options{{Format: JSON}, {Format: YAML}, {Template: "x"}} {
+			var failed *WriteError
+			if err := payments.One(io.Discard, o, payment{json: text}); !errors.As(err, &failed) {
+				t.Errorf("%q as %q: %v", text, o.Format, err)
+			}
+		}
+	}
+}
+
+// BenchmarkList prints a million rows of 600 bytes. The baseline is the same
+// bytes through the same buffer, without a view.
+func BenchmarkList(b *testing.B) {
+	const rows = 1_000_000
+	text := []byte(`{"id":"wd_1","memo":"` + strings.Repeat("x", 576) + `"}`)
+	view := payments
+	view.JSON = func(payment) []byte { return text }
+	items := func(yield func(payment, error) bool) {
+		for range rows {
+			if !yield(first, nil) {
+				return
+			}
+		}
+	}
+	b.Run("baseline", func(b *testing.B) {
+		for b.Loop() {
+			out := bufio.NewWriterSize(io.Discard, 64<<10)
+			for range rows {
+				out.Write(text)
+				out.WriteByte('\n')
+			}
+			out.Flush()
+		}
+	})
+	for _, format := range []Format{JSONL, CSV} {
+		b.Run(string(format), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := view.List(io.Discard, Options{Format: format}, items); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestLinesAllocateNothing(t *testing.T) {
+	text := []byte(first.json)
+	view := payments
+	view.JSON = func(payment) []byte { return text }
+	cost := func(rows int) float64 {
+		all := slices.Repeat(both, rows/2)
+		return testing.AllocsPerRun(5, func() {
+			if err := view.List(io.Discard, Options{Format: JSONL}, each(all)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := cost(10), cost(10_000); many > few {
+		t.Errorf("%v allocations for 10 rows, %v for 10,000", few, many)
+	}
+}

@@ -1,0 +1,167 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"example.com/till/pkg/api"
+)
+
+// The baseline of these benchmarks is what a careful program would write with net/http alone: one tuned transport, the
+// request built by hand, the body read whole and decoded by encoding/json into plain structs. `make bench` holds the
+// SDK against it; these are for looking into a difference.
+
+const benchWithdrawal = `{"id":"4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7","external_id":4711,"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7",` +
+	`"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"}],` +
+	`"current":"New","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","is_testnet":false,` +
+	`"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`
+
+type plainWithdrawal struct {
+	ID              string                                  `json:"id"`
+	ExternalID      int64                                   `json:"external_id"`
+	MerchantID      string                                  `json:"merchant_id"`
+	Currency        struct{ Crypto, Fiat string }           `json:"currency"`
+	Amount          struct{ Crypto, Fiat map[string]int64 } `json:"amount"`
+	Statuses        []struct{ Status, At string }           `json:"statuses"`
+	Current         string                                  `json:"current"`
+	Address         string                                  `json:"address"`
+	IsTestnet       bool                                    `json:"is_testnet"`
+	Callback        string                                  `json:"callback"`
+	ExternalOrderID string                                  `json:"external_order_id"`
+}
+
+func benchServer(b *testing.B) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method == http.MethodPost {
+			io.WriteString(w, `"4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"`)
+			return
+		}
+		io.WriteString(w, benchWithdrawal)
+	}))
+	b.Cleanup(server.Close)
+	return server
+}
+
+// baseline is the client that the SDK is measured against.
+type baseline struct {
+	client *http.Client
+	base   string
+	key    string
+}
+
+func newBaseline(base string) baseline {
+	return baseline{&http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128}}, base, "key"}
+}
+
+func (c baseline) call(ctx context.Context, method, target string, body []byte, value any) error {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+target, reader)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return json.Unmarshal(text, value)
+}
+
+func BenchmarkGet(b *testing.B) {
+	server := benchServer(b)
+	ctx := context.Background()
+	b.Run("till", func(b *testing.B) {
+		client, err := api.New(server.URL, api.WithAPIKey("key"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := client.Withdrawals.Get(ctx, "4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("net-http", func(b *testing.B) {
+		client := newBaseline(server.URL)
+		b.ReportAllocs()
+		for b.Loop() {
+			ctx, cancel := context.WithTimeout(ctx, api.DefaultReadTimeout)
+			var w plainWithdrawal
+			err := client.call(ctx, http.MethodGet, "/api/merchant_withdrawal?id="+url.QueryEscape("4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"), nil, &w)
+			cancel()
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkCreate(b *testing.B) {
+	server := benchServer(b)
+	ctx := context.Background()
+	create := api.CreateWithdrawal{
+		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1500000},
+		Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", ExternalOrderID: "4711",
+	}
+	b.Run("till", func(b *testing.B) {
+		client, err := api.New(server.URL, api.WithAPIKey("key"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := client.Withdrawals.Create(ctx, create); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("net-http", func(b *testing.B) {
+		client := newBaseline(server.URL)
+		type plainCreate struct {
+			Currency        map[string]string           `json:"currency"`
+			Amount          map[string]map[string]int64 `json:"amount"`
+			Address         string                      `json:"address"`
+			ExternalOrderID string                      `json:"external_order_id"`
+		}
+		plain := plainCreate{map[string]string{"Crypto": "Btc"}, map[string]map[string]int64{"Crypto": {"Btc": 1500000}}, create.Address, create.ExternalOrderID}
+		b.ReportAllocs()
+		for b.Loop() {
+			ctx, cancel := context.WithTimeout(ctx, api.DefaultCreateTimeout)
+			body, err := json.Marshal(plain)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var id string
+			err = client.call(ctx, http.MethodPost, "/api/merchant_withdrawal/create", body, &id)
+			cancel()
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

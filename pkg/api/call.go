@@ -1,0 +1,244 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-resty/resty/v2"
+)
+
+// request is one call of the interface, as a method describes it.
+type request struct {
+	op       string // what it does, to begin a message with
+	method   string
+	path     string
+	query    string // encoded
+	body     any    // sent as JSON; nil: none
+	create   bool   // makes something: sent at most once
+	reseller bool   // of the reseller administration, whose authentication the interface leaves open
+}
+
+// query encodes pairs of a name and a value, in their order; a pair with an empty value is left out.
+func query(pairs ...string) string {
+	var b strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(pairs[i])
+		b.WriteByte('=')
+		b.WriteString(url.QueryEscape(pairs[i+1]))
+	}
+	return b.String()
+}
+
+// call makes the call and decodes its answer. It is the only way from a method to the network.
+func call[T any](ctx context.Context, c *Client, r request) (T, error) {
+	var value T
+	body, status, err := c.exchange(ctx, r)
+	if err != nil {
+		return value, err
+	}
+	if err := decode(body, &value); err != nil {
+		var none T
+		return none, r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err))
+	}
+	return value, nil
+}
+
+// exchange sends the request and returns the body of a 200. Everything else is an *Error with its outcome.
+func (c *Client) exchange(ctx context.Context, r request) (body []byte, status int, err error) {
+	client, timeout := c.reads, c.readTimeout
+	if r.create {
+		client, timeout = c.creates, c.createTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	req := client.R().SetContext(ctx).SetDoNotParseResponse(true)
+	if c.key != "" && (!r.reseller || c.resellerKey) {
+		req.SetAuthToken(c.key)
+	}
+	if r.body != nil {
+		text, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, 0, invalid("request", "it cannot be written as JSON: %v", err)
+		}
+		req.SetHeader("Content-Type", "application/json")
+		if r.create {
+			req.SetBody(bytes.NewReader(text)) // once, so resty need not keep copies
+		} else {
+			req.SetBody(text)
+		}
+	}
+	target := c.base + r.path
+	if r.query != "" {
+		target += "?" + r.query
+	}
+	resp, err := req.Execute(r.method, target)
+	if err != nil && !waitedOut(ctx, resp) {
+		return nil, 0, r.transportError(ctx, timeout, err)
+	}
+	got, ok := resp.RawResponse.Body.(*answer)
+	if !ok {
+		return nil, 0, r.fail(0, errors.New("the transport returned no answer"))
+	}
+	if resp.StatusCode() != http.StatusOK {
+		return nil, 0, r.refused(resp, got.text)
+	}
+	return got.text, http.StatusOK, nil
+}
+
+// waitedOut reports whether the time of a read ran out in the pause after an answer: that answer says more than the
+// clock does.
+func waitedOut(ctx context.Context, resp *resty.Response) bool {
+	return errors.Is(ctx.Err(), context.DeadlineExceeded) && resp != nil && resp.RawResponse != nil
+}
+
+// transportError is the failure of a request that got no whole answer.
+func (r request) transportError(ctx context.Context, timeout time.Duration, err error) error {
+	if outer := new(url.Error); errors.As(err, &outer) {
+		err = outer.Err // the method and the address are in the Error already
+	}
+	var notSent notSentError
+	unsent := r.create && errors.As(err, &notSent)
+	if unsent {
+		err = notSent.error
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s: %w", timeout, context.DeadlineExceeded)
+	}
+	if unsent {
+		return &Error{Op: r.op, Method: r.method, Path: r.path, Outcome: NotSent, Err: err}
+	}
+	return r.fail(0, err)
+}
+
+// fail is a failure after which a create may have taken effect.
+func (r request) fail(status int, err error) error {
+	outcome := Failed
+	if r.create {
+		outcome = Unknown
+	}
+	return &Error{Op: r.op, Method: r.method, Path: r.path, Outcome: outcome, Status: status, Err: err}
+}
+
+// refused turns an answer other than 200 into its Error. A create is rejected only by a status that says so and an
+// envelope that proves that the service itself said it.
+func (r request) refused(resp *resty.Response, body []byte) error {
+	status := resp.StatusCode()
+	e := r.fail(status, nil).(*Error)
+	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
+	env, err := parseEnvelope(body)
+	if err == nil {
+		e.Code, e.Reason, e.Description = env.Code, env.Reason, env.Description
+	}
+	switch {
+	case status >= 300 && status < 400:
+		e.Err = fmt.Errorf("it answered with a redirect, which is never followed: check the base URL")
+	case err == nil && r.rejects(status):
+		e.Outcome = Rejected
+	case !r.create && (status == 401 || status == 403 || status == 429):
+		e.Outcome = Rejected
+	case err != nil:
+		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", begins(body))
+	default:
+		e.Err = errors.New("with this status, nobody can say what it did")
+	}
+	return e
+}
+
+// rejects reports whether a well-formed envelope under the status says that nothing was done.
+func (r request) rejects(status int) bool {
+	if !r.create {
+		return status >= 400 && status < 500
+	}
+	switch status {
+	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
+		return true
+	}
+	return false
+}
+
+// begins quotes the beginning of a body for a message.
+func begins(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), 60)]))
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(", the body begins %q", strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// retryReads lets a client try reads again, n times at most.
+func retryReads(client *resty.Client, n int) {
+	if n <= 0 {
+		return
+	}
+	client.SetRetryCount(n).
+		SetRetryWaitTime(1).
+		SetRetryMaxWaitTime(maxRetryAfter).
+		SetRetryAfter(func(_ *resty.Client, resp *resty.Response) (time.Duration, error) {
+			if resp.RawResponse != nil {
+				if wait := retryAfter(resp.Header().Get("Retry-After"), time.Now()); wait > 0 {
+					return wait, nil
+				}
+			}
+			return fullJitter(resp.Request.Attempt), nil
+		}).
+		AddRetryCondition(retryable)
+}
+
+// neverResend is what the client for creates has instead of retryReads. Nothing else in this package retries.
+func neverResend(client *resty.Client) { client.SetRetryCount(0) }
+
+// maxRetryAfter is the longest pause that a read waits out by itself.
+const maxRetryAfter = 30 * time.Second
+
+// retryable decides about an attempt. When the call itself has been given up, resty stops before it asks here: a
+// time-out in err is one of the network's own, and worth another attempt.
+func retryable(resp *resty.Response, err error) bool {
+	if err != nil {
+		return resp != nil && !errors.Is(err, errTooLarge) // without one, the request could not even be put together
+	}
+	switch resp.StatusCode() {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	default:
+		return false
+	}
+	wait := retryAfter(resp.Header().Get("Retry-After"), time.Now())
+	deadline, limited := resp.Request.Context().Deadline()
+	return wait <= maxRetryAfter && !(limited && time.Now().Add(wait).After(deadline))
+}
+
+// fullJitter is a random pause of up to 200 ms, 400 ms, 800 ms and so on, 5 s at most: clients that failed together do
+// not come back together.
+func fullJitter(attempt int) time.Duration {
+	ceiling := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
+	return 1 + rand.N(ceiling)
+}
+
+// retryAfter reads the header's seconds or date; 0 when there is none that makes sense.
+func retryAfter(header string, now time.Time) time.Duration {
+	if header == "" {
+		return 0
+	}
+	if seconds, err := strconv.Atoi(header); err == nil || errors.Is(err, strconv.ErrRange) {
+		return min(max(time.Duration(seconds), 0), 24*60*60) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-resty/resty/v2"
+)
+
+// Default time limits of one call, everything included: connecting, sending, retries of a read, and reading the answer.
+const (
+	DefaultReadTimeout   = 30 * time.Second
+	DefaultCreateTimeout = 90 * time.Second
+)
+
+// SandboxKeyPrefix marks the keys of a sandbox. A Client sends a key so marked to loopback addresses only.
+const SandboxKeyPrefix = "till_sandbox_"
+
+// Client speaks to one service with one key. Make one with New and share it: it is safe for concurrent use and keeps
+// connections open between calls.
+type Client struct {
+	Withdrawals *Withdrawals
+	Invoices    *Invoices
+	Invites     *Invites
+	Resellers   *Resellers
+
+	base          string
+	key           string
+	resellerKey   bool
+	readTimeout   time.Duration
+	createTimeout time.Duration
+	reads         *resty.Client // retries
+	creates       *resty.Client // never does
+}
+
+// Option changes how New makes a Client.
+type Option func(*options)
+
+type options struct {
+	key           string
+	resellerKey   bool
+	readTimeout   time.Duration
+	createTimeout time.Duration
+	retries       int
+	roots         *x509.CertPool
+	transport     http.RoundTripper
+	trace         io.Writer
+}
+
+// WithAPIKey sets the key, which goes into the Authorization header of every call.
+func WithAPIKey(key string) Option { return func(o *options) { o.key = key } }
+
+// WithoutResellerAuth leaves the key out of the calls of Invites and Resellers: the interface does not say how those are
+// authenticated, and the default is to send it.
+func WithoutResellerAuth() Option { return func(o *options) { o.resellerKey = false } }
+
+// WithTimeouts limits each call; zero keeps the default.
+func WithTimeouts(read, create time.Duration) Option {
+	return func(o *options) {
+		if read > 0 {
+			o.readTimeout = read
+		}
+		if create > 0 {
+			o.createTimeout = create
+		}
+	}
+}
+
+// WithRetries sets how many times a read is tried again after a connection error or a 429, 502, 503 or 504; the default
+// is 3. A create is never tried again, whatever this says.
+func WithRetries(n int) Option { return func(o *options) { o.retries = n } }
+
+// WithRootCAs sets the certificate authorities that are trusted, instead of the system's.
+func WithRootCAs(pool *x509.CertPool) Option { return func(o *options) { o.roots = pool } }
+
+// WithTrace writes every request and answer to w, the key blotted out, each with one Write. Calls that run side by side
+// write side by side.
+func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
+
+// WithTransport sends requests through rt instead of the network: to a handler in the same process, or to a recorder.
+// Only this package's own transport can tell that nothing was written, so with another one no failed create is NotSent:
+// it is Unknown.
+func WithTransport(rt http.RoundTripper) Option { return func(o *options) { o.transport = rt } }
+
+// New makes a Client for the service at baseURL, an absolute http or https address that may have a path. Plain http is
+// refused unless the host is a literal loopback address, since the key would cross the network in the open; for the
+// same reason a sandbox key is refused for any other host.
+func New(baseURL string, opts ...Option) (*Client, error) {
+	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	base, err := checkBaseURL(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(o.key, SandboxKeyPrefix) && !isLoopback(base.Hostname()) {
+		return nil, fmt.Errorf("this is a sandbox's key, and %s is not on this machine: a sandbox's key is sent to loopback addresses only", base.Host)
+	}
+	if strings.ContainsFunc(o.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("the API key has a space, a control character or a letter beyond ASCII in it: it would not survive in a header")
+	}
+	rt := newTransport(o)
+	c := &Client{
+		base:          strings.TrimRight(base.String(), "/"),
+		key:           o.key,
+		resellerKey:   o.resellerKey,
+		readTimeout:   o.readTimeout,
+		createTimeout: o.createTimeout,
+		reads:         newResty(rt),
+		creates:       newResty(rt),
+	}
+	retryReads(c.reads, o.retries)
+	neverResend(c.creates)
+	c.Withdrawals = &Withdrawals{c}
+	c.Invoices = &Invoices{c}
+	c.Invites = &Invites{c}
+	c.Resellers = &Resellers{c}
+	return c, nil
+}
+
+func newResty(rt http.RoundTripper) *resty.Client {
+	return resty.NewWithClient(&http.Client{
+		Transport: rt,
+		// A redirect would carry the key and, with a 307, the body to an address that nobody named.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}).
+		SetLogger(silent{}).
+		SetHeader("User-Agent", "till").
+		SetHeader("Accept", "application/json")
+}
+
+// silent keeps resty from writing to standard error: what went wrong is in the error that a call returns.
+type silent struct{}
+
+func (silent) Errorf(string, ...any) {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Debugf(string, ...any) {}
+
+func checkBaseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the base URL %q cannot be read: %w", text, err)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Hostname() == "":
+		return nil, fmt.Errorf("the base URL %q is not an absolute http or https address, such as https://pay.example.com", text)
+	case u.User != nil:
+		return nil, errors.New("the base URL holds a user name or password: leave it out, the key goes into a header")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, fmt.Errorf("the base URL %q has a query or a fragment: leave it out", text)
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		return nil, fmt.Errorf("the base URL %q is plain http to another machine, where the key could be read on the way: use https (or 127.0.0.1 for a service on this machine)", text)
+	}
+	return u, nil
+}
+
+// isLoopback accepts literal addresses only: what a name means is another machine's word.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

@@ -1,0 +1,164 @@
+package api
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// These limit an answer for the same reason as maxAnswer: a value of three bytes takes far more room once it is decoded.
+const (
+	maxItems  = 50_000  // elements of one list, or keys of one object
+	maxValues = 400_000 // commas in all, one of which stands before every further element and key
+)
+
+// resource is a type that the service answers with. complete is called once its fields are decoded: it keeps the JSON
+// text they came from, and refuses an answer in which something is missing that money depends on.
+type resource interface {
+	complete(text stdjson.RawMessage) error
+}
+
+// document is an answer that takes more than decoding its fields.
+type document interface {
+	decode(body []byte) error
+}
+
+// decode reads a whole answer. The decoder refuses what encoding/json lets through and money does not forgive: doubled
+// keys, keys in another case, invalid UTF-8, trailing data.
+func decode(body []byte, value any) error {
+	if n := bytes.Count(body, []byte{','}); n > maxValues {
+		return fmt.Errorf("it has %d commas in it, and so more values than the %d that are taken", n, maxValues)
+	}
+	var err error
+	switch v := value.(type) {
+	case document:
+		err = v.decode(body)
+	case *stdjson.RawMessage:
+		err = within(body, (*jsontext.Decoder).SkipValue)
+		*v = body
+	case *string:
+		err = decodeString(body, v)
+	case *bool:
+		if kind := jsontext.Value(body).Kind(); kind != 't' && kind != 'f' && kind != 0 {
+			err = fmt.Errorf("%s, where a boolean belongs", kindName(kind))
+		} else {
+			err = json.Unmarshal(body, v)
+		}
+	default:
+		err = json.Unmarshal(body, value)
+	}
+	if err == nil {
+		if v, ok := value.(resource); ok {
+			err = v.complete(bytes.TrimSpace(body))
+		}
+	}
+	return readable(err, body)
+}
+
+// decodeString reads the answer of a create: one JSON string that is not empty.
+func decodeString(body []byte, s *string) error {
+	if kind := jsontext.Value(body).Kind(); kind != '"' && kind != 0 {
+		return fmt.Errorf("%s, where the new id belongs", kindName(kind))
+	}
+	if err := json.Unmarshal(body, s); err != nil {
+		return err
+	}
+	if *s == "" {
+		return errors.New("an empty string, where the new id belongs")
+	}
+	return nil
+}
+
+// readable says what an answer is when it is not what it should be, without the decoder's own jargon.
+func readable(err error, body []byte) error {
+	if err == nil {
+		return nil
+	}
+	text := bytes.TrimSpace(body)
+	switch {
+	case len(text) == 0:
+		return errors.New("its body is empty")
+	case text[0] == '<':
+		return errors.New("it is a web page or XML, not JSON" + begins(body))
+	}
+	if semantic := new(json.SemanticError); errors.As(err, &semantic) {
+		what := "not of the right type"
+		if semantic.JSONKind != 0 {
+			what = kindName(semantic.JSONKind) + ", which does not fit"
+		}
+		if semantic.Err != nil {
+			what = semantic.Err.Error()
+		}
+		return fmt.Errorf("at %q: %s", string(semantic.JSONPointer), what)
+	}
+	if syntactic := new(jsontext.SyntacticError); errors.As(err, &syntactic) {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("it is cut off after %d bytes", len(body))
+		}
+		return fmt.Errorf("at byte %d: %w", syntactic.ByteOffset, syntactic.Err)
+	}
+	return err
+}
+
+// within decodes a value that has to be read token by token, and refuses trailing data.
+func within(body []byte, read func(dec *jsontext.Decoder) error) error {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if err := read(dec); err != nil {
+		return err
+	}
+	if _, err := dec.ReadToken(); err != io.EOF {
+		return errors.New("there is more after its end")
+	}
+	return nil
+}
+
+// element decodes the value that comes next into a resource and gives it its text, which is a part of body.
+func element[T any, P interface {
+	*T
+	resource
+}](dec *jsontext.Decoder, body []byte, value P) error {
+	start := dec.InputOffset()
+	if err := json.UnmarshalDecode(dec, value); err != nil {
+		return err
+	}
+	text := bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")
+	if err := value.complete(text); err != nil {
+		return fmt.Errorf("at %q: %w", string(dec.StackPointer()), err)
+	}
+	return nil
+}
+
+// list decodes an array of resources.
+func list[T any, P interface {
+	*T
+	resource
+}](dec *jsontext.Decoder, body []byte, what string) ([]T, error) {
+	items := []T{}
+	err := eachElement(dec, what, func() error {
+		start := dec.InputOffset()
+		var item T
+		err := element[T, P](dec, body, &item)
+		if len(items) == 0 {
+			// Elements are of about the same size, so the first one tells how many there are.
+			size := int(dec.InputOffset()-start) + 1
+			items = make([]T, 0, min(len(body)/size+1, maxItems))
+		}
+		items = append(items, item)
+		return err
+	})
+	return items, err
+}
+
+// count reads an integer that cannot be negative.
+func count(dec *jsontext.Decoder, what string) (int64, error) {
+	n, err := integer(dec, what)
+	if err == nil && n < 0 {
+		return 0, fmt.Errorf("%s: %d is negative", what, n)
+	}
+	return n, err
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Outcome says what a call that failed has left behind. It is what decides whether to run a create again.
+type Outcome int
+
+const (
+	// Unknown: the request may have taken effect. Sending it again may pay twice. Only a create ends so.
+	Unknown Outcome = iota
+	// Rejected: the service said no, definitely; nothing was made.
+	Rejected
+	// NotSent: not one byte of the request was written. It is safe to run it again.
+	NotSent
+	// Failed: a call that only reads gave no usable answer. Nothing has changed, and it is safe to run it again.
+	Failed
+)
+
+// String returns the outcome in words.
+func (o Outcome) String() string {
+	switch o {
+	case Rejected:
+		return "rejected"
+	case NotSent:
+		return "not sent"
+	case Failed:
+		return "failed"
+	}
+	return "unknown"
+}
+
+// Error is every failure of a call, once its request was found valid. Use errors.As to reach it.
+type Error struct {
+	Op      string // what was tried: "create the withdrawal"
+	Method  string
+	Path    string
+	Outcome Outcome
+
+	Status int // HTTP status; 0 without an answer
+
+	// What the service's error envelope said; zero when it sent none.
+	Code        int64
+	Reason      string
+	Description string
+
+	RetryAfter time.Duration // as the service asked for with a 429 or 503; 0 when it did not
+	Err        error         // the cause below; nil when the service said no in good form
+}
+
+// Error returns one sentence: what failed, how it stands, and why in the service's words.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	b.WriteString(": ")
+	switch {
+	case e.Outcome == NotSent:
+		b.WriteString("nothing was sent")
+	case e.Outcome == Unknown:
+		b.WriteString("the outcome is unknown, it may have taken effect")
+	case e.Outcome == Rejected && (e.Status == 401 || e.Status == 403):
+		b.WriteString("the service refused the key")
+	case e.Outcome == Rejected && e.Status == 429:
+		b.WriteString("the service asks for fewer calls")
+	case e.Outcome == Rejected:
+		b.WriteString("the service rejected it")
+	default:
+		b.WriteString("no usable answer")
+	}
+	if why := e.why(); why != "" {
+		b.WriteString(": ")
+		b.WriteString(why)
+	}
+	return b.String()
+}
+
+func (e *Error) why() string {
+	var parts []string
+	for _, text := range []string{e.Reason, e.Description} {
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	why := strings.Join(parts, ": ")
+	var facts []string
+	if e.Reason != "" || e.Description != "" || e.Code != 0 {
+		facts = append(facts, fmt.Sprintf("code %d", e.Code))
+	}
+	if e.Status != 0 {
+		facts = append(facts, fmt.Sprintf("HTTP %d", e.Status))
+	}
+	if len(facts) == 0 {
+		return why
+	}
+	if why == "" {
+		return strings.Join(facts, ", ")
+	}
+	return why + " (" + strings.Join(facts, ", ") + ")"
+}
+
+// Unwrap returns the cause, such as context.DeadlineExceeded.
+func (e *Error) Unwrap() error { return e.Err }
+
+// InvalidError is a request that was refused before anything was sent.
+type InvalidError struct {
+	Field string // the field of the request, as the interface names it: "address"
+	Why   string // what is wrong with it and what to do
+}
+
+// Error names the field and says what is wrong with it.
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Why }
+
+func invalid(field, format string, args ...any) error {
+	return &InvalidError{field, fmt.Sprintf(format, args...)}
+}

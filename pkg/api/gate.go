@@ -1,0 +1,82 @@
+package api
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// Whether a failed create was sent at all decides whether it may be run again. Errors cannot tell: the same time-out
+// arrives before and after the first byte. So every connection is a gate that knows whether the request at hand has
+// written to it, and that can be shut while it has not: from then on the request cannot be sent any more.
+
+const (
+	gateOpen   int32 = iota // nothing of this request was written
+	gatePassed              // something was, or may have been
+	gateShut                // nothing was, and nothing will be
+)
+
+var errGateShut = errors.New("the call had already been given up")
+
+type gatedConn struct {
+	net.Conn
+	state atomic.Int32
+}
+
+func (c *gatedConn) Write(b []byte) (int, error) {
+	if c.state.Load() != gatePassed && !c.state.CompareAndSwap(gateOpen, gatePassed) && c.state.Load() == gateShut {
+		return 0, errGateShut
+	}
+	return c.Conn.Write(b)
+}
+
+// next prepares the connection for another request. A connection that was shut stays so.
+func (c *gatedConn) next() { c.state.CompareAndSwap(gatePassed, gateOpen) }
+
+// shut reports whether nothing of the request was written, and if so makes sure of it for good.
+func (c *gatedConn) shut() bool {
+	return c.state.CompareAndSwap(gateOpen, gateShut) || c.state.Load() == gateShut
+}
+
+// sending follows one request through the transport.
+type sending struct {
+	conn atomic.Pointer[gatedConn]
+	lost atomic.Bool // got a connection that is not ours to watch
+}
+
+// neverLeft reports whether no byte of the request was or will be written.
+func (s *sending) neverLeft() bool {
+	if s.lost.Load() {
+		return false
+	}
+	conn := s.conn.Load()
+	return conn == nil || conn.shut()
+}
+
+// watch returns the request with a trace that tells s which connection it goes out on.
+func (s *sending) watch(req *http.Request) *http.Request {
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			conn, ok := underTLS(info.Conn).(*gatedConn)
+			if !ok {
+				s.lost.Store(true)
+				return
+			}
+			conn.next()
+			s.conn.Store(conn)
+		},
+	}))
+}
+
+func underTLS(conn net.Conn) net.Conn {
+	for {
+		secure, ok := conn.(*tls.Conn)
+		if !ok {
+			return conn
+		}
+		conn = secure.NetConn()
+	}
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Invites are the calls about invitations to become a reseller. Whether they want the key is not shown: it is sent
+// unless WithoutResellerAuth says otherwise.
+type Invites struct{ client *Client }
+
+// Invite invites somebody to become a reseller.
+type Invite struct {
+	Invite string `json:"invite"` // UUID
+	Label  string `json:"label"`
+	URL    string `json:"url"` // only in the answer of Create: no other call shows it again
+
+	raw json.RawMessage
+}
+
+// RawJSON returns the JSON text that the invite came from; nil for one that was made otherwise.
+func (i Invite) RawJSON() json.RawMessage { return i.raw }
+
+func (i *Invite) complete(text json.RawMessage) error {
+	i.raw = text
+	if !isUUID(i.Invite) {
+		return errors.New("an invite whose invite is not a UUID")
+	}
+	return nil
+}
+
+// createdInvite is an Invite that must have its url.
+type createdInvite struct{ Invite }
+
+func (i *createdInvite) decode(body []byte) error {
+	if err := decode(body, &i.Invite); err != nil {
+		return err
+	}
+	if i.URL == "" {
+		return errors.New("an invite without its url")
+	}
+	return nil
+}
+
+// invites is an array of them.
+type invites []Invite
+
+func (v *invites) decode(body []byte) error {
+	return within(body, func(dec *jsontext.Decoder) (err error) {
+		*v, err = list[Invite](dec, body, "invites")
+		return err
+	})
+}
+
+// List returns all invites.
+//
+// GET /api/invites (section 4.3)
+func (s *Invites) List(ctx context.Context) ([]Invite, error) {
+	return call[invites](ctx, s.client, request{
+		op: "list invites", method: http.MethodGet, path: "/api/invites", reseller: true,
+	})
+}
+
+// Get returns one invite.
+//
+// GET /api/invite (section 4.3)
+func (s *Invites) Get(ctx context.Context, id string) (Invite, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return Invite{}, err
+	}
+	return call[Invite](ctx, s.client, request{
+		op: "get invite " + id, method: http.MethodGet, path: "/api/invite", query: query("id", id), reseller: true,
+	})
+}
+
+// Create makes an invite from a UUID, whose meaning is not shown, and returns it with its url. It is sent at most once.
+//
+// POST /api/invite (section 4.3)
+func (s *Invites) Create(ctx context.Context, uuid string) (Invite, error) {
+	if err := checkUUIDField("uuid", uuid); err != nil {
+		return Invite{}, err
+	}
+	created, err := call[createdInvite](ctx, s.client, request{
+		op: "create the invite", method: http.MethodPost, path: "/api/invite", body: uuid, create: true, reseller: true,
+	})
+	return created.Invite, err
+}

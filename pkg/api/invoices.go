@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Invoices are the calls about the merchant's invoices. All of them send the key.
+type Invoices struct{ client *Client }
+
+// Invoice is what a customer pays.
+type Invoice struct {
+	ID              string          `json:"id"`                // UUID given by the service
+	ExternalOrderID string          `json:"external_order_id"` // the merchant's order_id
+	ExternalNumber  int64           `json:"external_number"`   // the merchant's number; 0 when it has none
+	Title           string          `json:"tittle"`            // spelled so in answers
+	Currency        Currency        `json:"currency"`
+	Items           []Item          `json:"items"`
+	CreatedDate     string          `json:"created_date"` // without a time zone, as the service wrote it
+	DueDate         string          `json:"due_date"`     // deprecated: a fixed placeholder
+	Choosen         json.RawMessage `json:"choosen"`      // the customer's choice of payment; its structure is not shown
+	Status          string          `json:"status"`       // values are not shown
+	State           string          `json:"state"`        // values are not shown
+
+	raw json.RawMessage
+}
+
+// Item is one of the goods on an invoice.
+type Item struct {
+	Name   string
+	Amount int64 // in minor units of the invoice's currency; a string of digits in JSON
+}
+
+// MarshalJSON writes {"amount":"2500","name":"..."}.
+func (i Item) MarshalJSON() ([]byte, error) {
+	b := strconv.AppendInt([]byte(`{"amount":"`), i.Amount, 10)
+	b, err := jsontext.AppendQuote(append(b, `","name":`...), i.Name)
+	return append(b, '}'), err
+}
+
+// UnmarshalJSON reads the object and refuses an amount that is not an int64 in plain digits, or not in a string.
+func (i *Item) UnmarshalJSON(b []byte) error { return within(b, i.UnmarshalJSONFrom) }
+
+// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
+func (i *Item) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var got Item
+	priced := false
+	err := eachKey(dec, "item", func(key string) error {
+		switch key {
+		case "amount":
+			text, err := nonEmptyString(dec, "amount of the item")
+			if err != nil {
+				return err
+			}
+			priced = true
+			got.Amount, err = strconv.ParseInt(text, 10, 64)
+			if err != nil || strconv.FormatInt(got.Amount, 10) != text {
+				return fmt.Errorf("amount of the item: %.40q is not an integer of 64 bits in plain digits", text)
+			}
+			return nil
+		case "name":
+			var err error
+			got.Name, err = str(dec, "name of the item")
+			return err
+		}
+		return dec.SkipValue()
+	})
+	if err != nil {
+		return err
+	}
+	if !priced {
+		return errors.New("an item without an amount")
+	}
+	*i = got
+	return nil
+}
+
+// RawJSON returns the JSON text that the invoice came from, with every field the service sent; nil for one that was
+// made otherwise.
+func (i Invoice) RawJSON() json.RawMessage { return i.raw }
+
+func (i *Invoice) complete(text json.RawMessage) error {
+	i.raw = text
+	switch {
+	case i.ID == "":
+		return errors.New("an invoice without an id")
+	case i.Currency.Code == "":
+		return errors.New("an invoice without a currency")
+	}
+	return nil
+}
+
+// CreateInvoice asks for an invoice. The interface's deprecated due_date, which has no effect, is not sent.
+type CreateInvoice struct {
+	OrderID     string   `json:"order_id,omitzero"`     // the merchant's identifier; may be empty
+	Number      *int64   `json:"number,omitzero"`       // shown to the customer; nil: none
+	Title       string   `json:"title"`                 // shown to the customer
+	Currency    Currency `json:"currency"`              // of all items
+	Items       []Item   `json:"items"`                 // at least one
+	CallbackURL string   `json:"callback_url,omitzero"` // where the customer's browser goes after payment; no notification
+}
+
+// Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.
+func (r CreateInvoice) Validate() error {
+	if err := checkPlain("order_id", r.OrderID); err != nil {
+		return err
+	}
+	if err := checkText("title", r.Title); err != nil {
+		return err
+	}
+	if err := checkUnion(r.Currency.Kind, r.Currency.Code); err != nil {
+		return invalid("currency", "%v", err)
+	}
+	if len(r.Items) == 0 {
+		return invalid("items", "there is none: an invoice needs at least one")
+	}
+	var total int64
+	for n, item := range r.Items {
+		if err := checkText(fmt.Sprintf("items[%d].name", n), item.Name); err != nil {
+			return err
+		}
+		if item.Amount <= 0 {
+			return invalid(fmt.Sprintf("items[%d].amount", n), "%d is not a positive count of minor units", item.Amount)
+		}
+		if total += item.Amount; total < 0 {
+			return invalid("items", "their amounts add up to more than fits into 64 bits")
+		}
+	}
+	return checkCallback("callback_url", r.CallbackURL)
+}
+
+// Create makes an invoice and returns the UUID that the service gave it. It is sent at most once; there is no call that
+// lists invoices, so after an Error whose outcome is Unknown only the merchant panel can tell.
+//
+// POST /api/invoice (section 4.2)
+func (s *Invoices) Create(ctx context.Context, r CreateInvoice) (id string, err error) {
+	if err := r.Validate(); err != nil {
+		return "", err
+	}
+	return call[string](ctx, s.client, request{
+		op: "create the invoice", method: http.MethodPost, path: "/api/invoice", body: r, create: true,
+	})
+}
+
+// Get returns one invoice.
+//
+// GET /api/invoice (section 4.2)
+func (s *Invoices) Get(ctx context.Context, id string) (Invoice, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return Invoice{}, err
+	}
+	return call[Invoice](ctx, s.client, request{
+		op: "get invoice " + id, method: http.MethodGet, path: "/api/invoice", query: query("id", id),
+	})
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// ErrUseCreate is the answer of Do to the path that creates withdrawals.
+var ErrUseCreate = errors.New("this path creates withdrawals, which is left to the one call that keeps them from being paid twice: withdraw create")
+
+// Do sends a request to any path of the service and returns the body of its answer, for what the other methods do not
+// cover. A GET and the interface's three list paths are reads: they are tried again like any other, and fail as Failed.
+// Everything else is sent at most once, and is Unknown unless a 200 or a rejection came back. The path that creates
+// withdrawals is refused in every spelling.
+//
+// target is the path and query below the base URL; body is sent as JSON, nil sends none.
+func (c *Client) Do(ctx context.Context, method, target string, body json.RawMessage) ([]byte, error) {
+	if err := c.CheckTarget(method, target); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	r := request{op: method + " " + u.EscapedPath(), method: method, path: u.EscapedPath(), query: u.RawQuery, create: !IsRead(method, target)}
+	if body != nil {
+		r.body = body
+	}
+	text, _, err := c.exchange(ctx, r)
+	return text, err
+}
+
+// CheckTarget refuses what Do does not send.
+func (c *Client) CheckTarget(method, target string) error {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return invalid("method", "%q is not one of GET, POST, PUT, PATCH, DELETE", method)
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(target, "/") {
+		return invalid("path", "%q is not a path below the base URL, such as /api/invites", target)
+	}
+	if strings.Contains(target, "#") {
+		return invalid("path", "%q has a fragment: leave it out", target)
+	}
+	if strings.Contains(target, " ") {
+		return invalid("path", "%q has a space in it: write it as %%20", target)
+	}
+	if createsWithdrawal(c.base + u.EscapedPath()) {
+		return ErrUseCreate
+	}
+	return nil
+}
+
+// IsRead reports whether a request to a path of the service changes nothing, as far as the interface says.
+func IsRead(method, target string) bool {
+	if method == http.MethodGet {
+		return true
+	}
+	p, _, _ := strings.Cut(target, "?")
+	switch p {
+	case "/api/merchant_withdrawal/list", "/api/reseller/withdraw/list", "/api/reseller/invoice/list":
+		return method == http.MethodPost
+	}
+	return false
+}
+
+// createsWithdrawal finds the path however it is spelled: what a server or a proxy makes of percent signs, dots,
+// doubled slashes, semicolons and capitals cannot be known, so all of them are taken for what they might mean.
+func createsWithdrawal(target string) bool {
+	for range 4 {
+		target = unescape(target)
+	}
+	target = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\\':
+			return '/'
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, target)
+	var segments []string
+	for segment := range strings.SplitSeq(target, "/") {
+		segment, _, _ = strings.Cut(segment, ";")
+		segments = append(segments, strings.TrimSpace(segment))
+	}
+	clean := path.Clean("/" + strings.ToLower(strings.Join(segments, "/")))
+	return strings.HasSuffix(clean, "/merchant_withdrawal/create") || strings.Contains(clean, "/merchant_withdrawal/create/")
+}
+
+// unescape decodes every percent sign that can be decoded, and leaves the others as they are.
+func unescape(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if c, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// RebateList is the answer about all rebates of a reseller: an array, one Amount per currency.
+type RebateList struct {
+	Amounts []Amount
+	raw     json.RawMessage
+}
+
+// RawJSON returns the JSON text that the list came from.
+func (r RebateList) RawJSON() json.RawMessage { return r.raw }
+
+func (r *RebateList) decode(body []byte) error {
+	return within(body, func(dec *jsontext.Decoder) error {
+		return eachElement(dec, "rebates", func() error {
+			var amount Amount
+			err := amount.UnmarshalJSONFrom(dec)
+			r.Amounts = append(r.Amounts, amount)
+			return err
+		})
+	})
+}
+
+func (r *RebateList) complete(text json.RawMessage) error {
+	r.raw = text
+	return nil
+}
+
+// RebateMap is the answer about a reseller's rebate in one currency: an object of code to Amount.
+type RebateMap struct {
+	Rebates Rebates
+	raw     json.RawMessage
+}
+
+// RawJSON returns the JSON text that the map came from.
+func (r RebateMap) RawJSON() json.RawMessage { return r.raw }
+
+func (r *RebateMap) decode(body []byte) error { return r.Rebates.UnmarshalJSON(body) }
+
+func (r *RebateMap) complete(text json.RawMessage) error {
+	r.raw = text
+	return nil
+}

@@ -1,0 +1,300 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Resellers are the calls that inspect the merchant's resellers. Whether they want the key is not shown: it is sent
+// unless WithoutResellerAuth says otherwise.
+type Resellers struct{ client *Client }
+
+// Reseller sells in the merchant's name and earns rebates.
+type Reseller struct {
+	ID         string  `json:"id"` // UUID
+	InviteInfo Invite  `json:"invite_info"`
+	Rebates    Rebates `json:"rebates"`
+
+	raw json.RawMessage
+}
+
+// Rebates are amounts by currency code, in the order in which the service wrote them.
+type Rebates []Rebate
+
+// Rebate is one entry of Rebates.
+type Rebate struct {
+	Code   string // the key it stood under
+	Amount Amount
+}
+
+// UnmarshalJSON reads the object of code to Amount.
+func (r *Rebates) UnmarshalJSON(b []byte) error { return within(b, r.UnmarshalJSONFrom) }
+
+// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
+func (r *Rebates) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	got := Rebates{}
+	err := eachKey(dec, "rebates", func(code string) error {
+		rebate := Rebate{Code: code}
+		err := rebate.Amount.UnmarshalJSONFrom(dec)
+		got = append(got, rebate)
+		return err
+	})
+	*r = got
+	return err
+}
+
+// MarshalJSON writes the object of code to Amount.
+func (r Rebates) MarshalJSON() ([]byte, error) {
+	var err error
+	b := []byte{'{'}
+	for n, rebate := range r {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		if b, err = jsontext.AppendQuote(b, rebate.Code); err != nil {
+			return nil, err
+		}
+		amount, err := rebate.Amount.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, ':'), amount...)
+	}
+	return append(b, '}'), nil
+}
+
+// RawJSON returns the JSON text that the reseller came from; nil for one that was made otherwise.
+func (r Reseller) RawJSON() json.RawMessage { return r.raw }
+
+func (r *Reseller) complete(text json.RawMessage) error {
+	r.raw = text
+	if !isUUID(r.ID) {
+		return errors.New("a reseller whose id is not a UUID")
+	}
+	return nil
+}
+
+// resellers is the object of reseller id to Reseller.
+type resellers []Reseller
+
+func (v *resellers) decode(body []byte) error {
+	*v = resellers{}
+	return within(body, func(dec *jsontext.Decoder) error {
+		return eachKey(dec, "resellers", func(id string) error {
+			var r Reseller
+			if err := element(dec, body, &r); err != nil {
+				return err
+			}
+			if r.ID != id {
+				return fmt.Errorf("reseller %q stands under the key %q", r.ID, id)
+			}
+			*v = append(*v, r)
+			return nil
+		})
+	})
+}
+
+func (s *Resellers) get(op, path, query string) request {
+	return request{op: op, method: http.MethodGet, path: path, query: query, reseller: true}
+}
+
+// List returns all resellers, in the order in which the service wrote them.
+//
+// GET /api/resellers (section 4.4)
+func (s *Resellers) List(ctx context.Context) ([]Reseller, error) {
+	return call[resellers](ctx, s.client, s.get("list resellers", "/api/resellers", ""))
+}
+
+// IDs returns the UUIDs of all resellers.
+//
+// GET /api/resellers/ids (section 4.4)
+func (s *Resellers) IDs(ctx context.Context) ([]string, error) {
+	return call[uuids](ctx, s.client, s.get("list the ids of resellers", "/api/resellers/ids", ""))
+}
+
+type uuids []string
+
+func (v *uuids) decode(body []byte) error {
+	*v = uuids{}
+	return within(body, func(dec *jsontext.Decoder) error {
+		return eachElement(dec, "ids", func() error {
+			id, err := nonEmptyString(dec, "id of a reseller")
+			if err != nil {
+				return err
+			}
+			*v = append(*v, id)
+			return CheckUUID(id)
+		})
+	})
+}
+
+// Info returns one reseller.
+//
+// GET /api/reseller/info (section 4.4)
+func (s *Resellers) Info(ctx context.Context, id string) (Reseller, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return Reseller{}, err
+	}
+	return call[Reseller](ctx, s.client, s.get("get reseller "+id, "/api/reseller/info", query("id", id)))
+}
+
+// Invite returns the invite that the reseller came by.
+//
+// GET /api/reseller/invite (section 4.4)
+func (s *Resellers) Invite(ctx context.Context, id string) (Invite, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return Invite{}, err
+	}
+	return call[Invite](ctx, s.client, s.get("get the invite of reseller "+id, "/api/reseller/invite", query("id", id)))
+}
+
+// Stats returns the reseller's statistics over all time.
+//
+// GET /api/reseller/stats (section 4.4)
+func (s *Resellers) Stats(ctx context.Context, id string) (ResellerStats, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return ResellerStats{}, err
+	}
+	return call[ResellerStats](ctx, s.client, s.get("get the statistics of reseller "+id, "/api/reseller/stats", query("id", id)))
+}
+
+// Withdrawals returns one page of the reseller's withdrawals.
+//
+// POST /api/reseller/withdraw/list (section 4.5)
+func (s *Resellers) Withdrawals(ctx context.Context, id string, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return WithdrawalPage{}, err
+	}
+	if err := checkPage(page, pageSize); err != nil {
+		return WithdrawalPage{}, err
+	}
+	return call[WithdrawalPage](ctx, s.client, request{
+		op: "list the withdrawals of reseller " + id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
+		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
+	})
+}
+
+// AllWithdrawals reads every page of the reseller's withdrawals, as Withdrawals.All does.
+func (s *Resellers) AllWithdrawals(ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
+	return eachWithdrawal(ctx, opts, func(page int) (WithdrawalPage, error) {
+		return s.Withdrawals(ctx, id, filter, page, opts.pageSize())
+	})
+}
+
+// Withdrawal returns one of the reseller's withdrawals.
+//
+// GET /api/reseller/withdraw (section 4.5)
+func (s *Resellers) Withdrawal(ctx context.Context, id, withdrawal string) (Withdrawal, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return Withdrawal{}, err
+	}
+	if err := checkID("withdraw", withdrawal); err != nil {
+		return Withdrawal{}, err
+	}
+	return call[Withdrawal](ctx, s.client, s.get("get a withdrawal of reseller "+id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
+}
+
+// Balance returns the reseller's balances, whose shape is not shown.
+//
+// GET /api/reseller/balance (section 4.6)
+func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return nil, err
+	}
+	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller "+id, "/api/reseller/balance", query("id", id)))
+}
+
+// BalanceIn returns the reseller's balance in one currency, whose shape is not shown. The type and meaning of
+// include_fiat are not shown either: it is sent as given, or left out when empty.
+//
+// GET /api/reseller/balance/currency (section 4.6)
+func (s *Resellers) BalanceIn(ctx context.Context, id, currency, includeFiat string) (json.RawMessage, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return nil, err
+	}
+	if err := checkID("currency", currency); err != nil {
+		return nil, err
+	}
+	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller "+id+" in "+currency, "/api/reseller/balance/currency",
+		query("id", id, "currency", currency, "include_fiat", includeFiat)))
+}
+
+// Rebate returns the reseller's rebates, one amount per currency.
+//
+// GET /api/reseller/rebate (section 4.6)
+func (s *Resellers) Rebate(ctx context.Context, id string) (RebateList, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return RebateList{}, err
+	}
+	return call[RebateList](ctx, s.client, s.get("get the rebates of reseller "+id, "/api/reseller/rebate", query("id", id)))
+}
+
+// RebateIn returns the reseller's rebate in one currency.
+//
+// GET /api/reseller/rebate/currency (section 4.6)
+func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMap, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return RebateMap{}, err
+	}
+	if err := checkID("currency", currency); err != nil {
+		return RebateMap{}, err
+	}
+	return call[RebateMap](ctx, s.client, s.get("get the rebate of reseller "+id+" in "+currency, "/api/reseller/rebate/currency",
+		query("id", id, "currency", currency)))
+}
+
+// Invoices returns the service's list of the reseller's invoices. Neither the filter nor the answer has a shape that is
+// shown: the filter is sent as given, {} when it is empty, and the answer is returned as it came.
+//
+// POST /api/reseller/invoice/list (section 4.7)
+func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMessage, page, pageSize int) (json.RawMessage, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return nil, err
+	}
+	if err := checkPage(page, pageSize); err != nil {
+		return nil, err
+	}
+	if len(filter) == 0 {
+		filter = json.RawMessage("{}")
+	}
+	if value := jsontext.Value(filter); !value.IsValid() || value.Kind() != '{' {
+		return nil, invalid("filter", "it is not a JSON object")
+	}
+	return call[json.RawMessage](ctx, s.client, request{
+		op: "list the invoices of reseller " + id, method: http.MethodPost, path: "/api/reseller/invoice/list",
+		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
+	})
+}
+
+// Invoice returns one of the reseller's invoices.
+//
+// GET /api/reseller/invoice (section 4.7)
+func (s *Resellers) Invoice(ctx context.Context, id, invoice string) (Invoice, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return Invoice{}, err
+	}
+	if err := checkUUIDField("invoice", invoice); err != nil {
+		return Invoice{}, err
+	}
+	return call[Invoice](ctx, s.client, s.get("get an invoice of reseller "+id, "/api/reseller/invoice", query("id", id, "invoice", invoice)))
+}
+
+// InvoiceFinished reports whether one of the reseller's invoices is finished.
+//
+// GET /api/reseller/invoice/finished (section 4.7)
+func (s *Resellers) InvoiceFinished(ctx context.Context, id, invoice string) (bool, error) {
+	if err := checkUUIDField("id", id); err != nil {
+		return false, err
+	}
+	if err := checkUUIDField("invoice", invoice); err != nil {
+		return false, err
+	}
+	return call[bool](ctx, s.client, s.get("ask whether an invoice of reseller "+id+" is finished", "/api/reseller/invoice/finished",
+		query("id", id, "invoice", invoice)))
+}

@@ -1,0 +1,171 @@
+package sandbox
+
+import "math"
+
+// held lists one book of an account in the order of the registry.
+func (s *settings) held(a *account, b book) []money {
+	all := []money{}
+	for _, c := range registry {
+		minor := a.books[line{b, c.Code}]
+		if minor != 0 || s.zeroAmounts == "show" {
+			all = append(all, money{c.Code, minor})
+		}
+	}
+	return all
+}
+
+// totals is one book in the shape of the statistics: each code over an object
+// with that code.
+func (s *settings) totals(a *account, b book) map[string]map[string]int64 {
+	totals := map[string]map[string]int64{}
+	for _, m := range s.held(a, b) {
+		code := s.statsCode(byCode[m.Code])
+		totals[code] = map[string]int64{code: m.Minor}
+	}
+	return totals
+}
+
+func (s *settings) statsCode(c Currency) string {
+	if s.statsCodes == "currency" {
+		return c.Code
+	}
+	return c.amountCode()
+}
+
+// balanceView is the record for one currency. Fiat is there when include_fiat
+// asks for it.
+type balanceView struct {
+	Currency currencyView `json:"currency"`
+	Balance  amountView   `json:"balance"`
+	Fiat     *amountView  `json:"fiat,omitempty"`
+}
+
+func (m money) balance() balanceView {
+	return balanceView{Currency: byCode[m.Code].view(), Balance: m.view()}
+}
+
+// groupedView is all balances, by kind.
+type groupedView struct {
+	Crypto map[string]int64 `json:"Crypto"`
+	Fiat   map[string]int64 `json:"Fiat"`
+}
+
+func (s *Server) getResellerBalance(r *request) (any, error) {
+	id, err := r.onlyID()
+	if err != nil {
+		return nil, err
+	}
+	var all []money
+	if err := s.ofReseller(id, func(_ *reseller, a *account) { all = s.settings.held(a, balance) }); err != nil {
+		return nil, err
+	}
+	grouped := groupedView{map[string]int64{}, map[string]int64{}}
+	list := []balanceView{}
+	for _, m := range all {
+		group := grouped.Crypto
+		if byCode[m.Code].Kind == fiat {
+			group = grouped.Fiat
+		}
+		group[byCode[m.Code].amountCode()] = m.Minor
+		list = append(list, m.balance())
+	}
+	if s.settings.balanceRecord == "list" {
+		return list, nil
+	}
+	return grouped, nil
+}
+
+func (s *Server) getResellerBalanceIn(r *request) (any, error) {
+	q := r.query()
+	id, currency := q.uuid("id"), q.currency("currency")
+	withFiat := s.settings.readIncludeFiat(q)
+	if err := q.done(); err != nil {
+		return nil, err
+	}
+	held := money{Code: currency.Code}
+	err := s.ofReseller(id, func(_ *reseller, a *account) { held.Minor = a.books[line{balance, held.Code}] })
+	if err != nil {
+		return nil, err
+	}
+	view := held.balance()
+	if withFiat {
+		worth := s.settings.convert(held.Minor, held.Code, s.settings.fiatCurrency, false)
+		if !worth.IsInt64() {
+			return nil, fail(amountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", s.settings.fiatCurrency)
+		}
+		equivalent := money{s.settings.fiatCurrency, worth.Int64()}.view()
+		view.Fiat = &equivalent
+	}
+	return view, nil
+}
+
+func (s *settings) readIncludeFiat(q *query) bool {
+	if !q.has("include_fiat") {
+		if s.includeFiat == "required" {
+			q.fail("The query parameter include_fiat is missing; add include_fiat=true or include_fiat=false.")
+		}
+		return false
+	}
+	switch value := q.values.Get("include_fiat"); value {
+	case "", "true":
+		return true
+	case "false":
+		return false
+	default:
+		q.fail("The query parameter include_fiat is %q; it must be true or false.", shorten(value))
+		return false
+	}
+}
+
+func (s *Server) getResellerRebate(r *request) (any, error) {
+	id, err := r.onlyID()
+	if err != nil {
+		return nil, err
+	}
+	amounts := []amountView{}
+	err = s.ofReseller(id, func(_ *reseller, a *account) {
+		for _, m := range s.settings.held(a, rebates) {
+			amounts = append(amounts, m.view())
+		}
+	})
+	return amounts, err
+}
+
+func (s *Server) getResellerRebateIn(r *request) (any, error) {
+	q := r.query()
+	id, currency := q.uuid("id"), q.currency("currency")
+	if err := q.done(); err != nil {
+		return nil, err
+	}
+	earned := money{Code: currency.Code}
+	err := s.ofReseller(id, func(_ *reseller, a *account) { earned.Minor = a.books[line{rebates, earned.Code}] })
+	return map[string]amountView{earned.Code: earned.view()}, err
+}
+
+// Fund adds minor units of a currency to the merchant's balance.
+func (s *Server) Fund(code string, minor int64) error {
+	c, ok := byCode[code]
+	if !ok {
+		return fail(unknownCurrency, "There is no currency %q; use one of %s.", shorten(code), known(""))
+	}
+	if minor <= 0 {
+		return fail(invalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
+	}
+	return s.store.write(func(st *state) (change, error) {
+		m, err := st.accounts[s.merchant].credit(balance, c.Code, minor)
+		return change{Moves: []move{m}}, err
+	})
+}
+
+// Balance returns the merchant's balance in minor units; 0 for a currency that
+// is not in the registry.
+func (s *Server) Balance(code string) (minor int64) {
+	s.store.read(func(st *state) { minor = st.accounts[s.merchant].books[line{balance, byCode[code].Code}] })
+	return minor
+}
+
+// Swaps returns every automatic swap so far, in order.
+func (s *Server) Swaps() (swaps []Swap) {
+	s.store.read(func(st *state) { swaps = append(swaps, st.swaps...) })
+	return swaps
+}

@@ -1,0 +1,122 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// bare is the least that a server of these two operations can do: decode, keep,
+// encode. The sandbox is measured against it.
+func bare() http.Handler {
+	type status struct {
+		Status string `json:"status"`
+		At     string `json:"at"`
+	}
+	type record struct {
+		ID       string                      `json:"id"`
+		Currency map[string]string           `json:"currency"`
+		Amount   map[string]map[string]int64 `json:"amount"`
+		Statuses []status                    `json:"statuses"`
+		Current  string                      `json:"current"`
+		Address  string                      `json:"address"`
+	}
+	var mu sync.Mutex
+	kept := map[string]record{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/merchant_withdrawal/create", func(w http.ResponseWriter, r *http.Request) {
+		var v record
+		if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		v.Statuses = []status{{"New", time.Now().UTC().Format(time.RFC3339)}}
+		mu.Lock()
+		v.ID = fmt.Sprint(len(kept))
+		kept[v.ID] = v
+		mu.Unlock()
+		json.NewEncoder(w).Encode(v.ID)
+	})
+	mux.HandleFunc("GET /api/merchant_withdrawal", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		v := kept[r.URL.Query().Get("id")]
+		mu.Unlock()
+		json.NewEncoder(w).Encode(v)
+	})
+	return mux
+}
+
+// Run with: go test -run xxx -bench Server -cpu 2
+func BenchmarkServer(b *testing.B) {
+	box, err := sandbox.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, side := range []struct {
+		name    string
+		handler http.Handler
+	}{{"bare", bare()}, {"sandbox", box}} {
+		server := httptest.NewServer(side.handler)
+		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+		do := func(method, path, body string) (text string) {
+			r, _ := http.NewRequest(method, server.URL+path, strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+box.Key())
+			answer, err := client.Do(r)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			raw, _ := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if answer.StatusCode != 200 {
+				b.Errorf("%d %s", answer.StatusCode, raw)
+			}
+			return strings.Trim(string(raw), "\"\n")
+		}
+		id := do("POST", createPath, btcBody)
+		b.Run("create/"+side.name, func(b *testing.B) {
+			b.SetParallelism(16) // with two processors, 32 connections
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					do("POST", createPath, btcBody)
+				}
+			})
+		})
+		b.Run("get/"+side.name, func(b *testing.B) {
+			b.SetParallelism(16)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					do("GET", getPath+id, "")
+				}
+			})
+		})
+		server.Close()
+	}
+}
+
+// BenchmarkHandler leaves the network out.
+func BenchmarkHandler(b *testing.B) {
+	box := newBox(b)
+	id := box.create(createPath, btcBody)
+	run := func(name, method, path, body string) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r, _ := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+				r.Header.Set("Authorization", "Bearer "+box.Key())
+				box.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		})
+	}
+	run("create", "POST", createPath, btcBody)
+	run("get", "GET", getPath+id, "")
+	run("list", "POST", listPath+"?page_size=100", everything)
+}

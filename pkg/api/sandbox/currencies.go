@@ -1,0 +1,79 @@
+package sandbox
+
+import "strings"
+
+// A Currency is one entry of the sandbox's registry.
+type Currency struct {
+	Code         string // as in a Currency: Btc, Usd
+	Kind         string // "crypto" or "fiat"
+	Decimals     int    // how many decimals one whole unit has in minor units
+	MemoRequired bool   // a withdrawal in it must carry a memo
+}
+
+const (
+	crypto = "crypto"
+	fiat   = "fiat"
+)
+
+// amountCode is the code as it stands inside an Amount: fiat codes are upper
+// case there (USD), crypto codes are the same everywhere.
+func (c Currency) amountCode() string {
+	if c.Kind == fiat {
+		return strings.ToUpper(c.Code)
+	}
+	return c.Code
+}
+
+// registry is in the order in which an automatic swap looks for funds. The rate
+// is what one whole unit is worth in Usd until a setting says otherwise.
+//
+// Eth has 9 decimals (a gwei), not 18: an int64 of wei ends at 9.2 Eth.
+var registry = []struct {
+	Currency
+	rate string
+}{
+	{Currency{"Btc", crypto, 8, false}, "60000"},
+	{Currency{"Eth", crypto, 9, false}, "3000"},
+	{Currency{"Ltc", crypto, 8, false}, "80"},
+	{Currency{"UsdtErc20", crypto, 6, false}, "1"},
+	{Currency{"UsdtTrc20", crypto, 6, false}, "1"},
+	{Currency{"Xlr", crypto, 7, true}, "0.1"},
+	{Currency{"UsdcXlr", crypto, 7, true}, "1"},
+	{Currency{"Usd", fiat, 2, false}, "1"},
+	{Currency{"Eur", fiat, 2, false}, "1.08"},
+	{Currency{"Gbp", fiat, 2, false}, "1.27"},
+	{Currency{"Jpy", fiat, 0, false}, "0.0067"},
+	{Currency{"Kwd", fiat, 3, false}, "3.25"},
+}
+
+// byCode finds a currency under each spelling it may have on input: Usd and
+// USD are one, but btc is not Btc.
+var byCode = func() map[string]Currency {
+	m := make(map[string]Currency, 2*len(registry))
+	for _, c := range registry {
+		m[c.Code] = c.Currency
+		m[c.amountCode()] = c.Currency
+	}
+	return m
+}()
+
+// Currencies returns the complete registry: every currency that the sandbox
+// knows, in the order in which an automatic swap draws on them.
+func Currencies() []Currency {
+	all := make([]Currency, len(registry))
+	for i, c := range registry {
+		all[i] = c.Currency
+	}
+	return all
+}
+
+// known is the list of codes for an error message.
+func known(kind string) string {
+	var codes []string
+	for _, c := range registry {
+		if kind == "" || c.Kind == kind {
+			codes = append(codes, c.Code)
+		}
+	}
+	return strings.Join(codes, ", ")
+}

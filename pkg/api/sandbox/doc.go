@@ -1,0 +1,158 @@
+// Package sandbox is the payment service on your own machine: an http.Handler
+// that serves all 22 operations of the interface, with state, so that a program
+// can be tried out and tested without a network, a secret or anybody's money.
+//
+//	box, err := sandbox.New()
+//	if err != nil {
+//		return err
+//	}
+//	server := httptest.NewServer(box)
+//	defer server.Close()
+//	// call server.URL with the header Authorization: Bearer + box.Key()
+//
+// A fresh sandbox holds a million whole units of every currency in Currencies.
+// Methods of Server do what lies outside the interface: Fund a balance,
+// PayInvoice and ExpireInvoice, AdvanceWithdrawal along its statuses, and
+// RedeemInvite, which makes a reseller with a key of its own. Withdrawals and
+// invoices made with that key are the reseller's, and so is the money.
+//
+// # Money
+//
+// Amounts are int64 minor units and every sum is checked: what does not fit is
+// refused, never wrapped. A withdrawal takes its money when it is created. A fiat
+// equivalent is converted by the rate table and rounded up to one minor unit of
+// the withdrawn currency. When the balance in that currency is short, the rest is
+// swapped from the others, in the order of Currencies; a swap takes the smallest
+// number of minor units that is worth what it gives, so rounding costs less than
+// one minor unit of the currency that was drawn on, and Swaps shows each one. If
+// everything together is short, nothing is taken. There are no fees.
+//
+// # Strictness
+//
+// Every field of a request is checked. A key that is unknown or given twice, a
+// value of the wrong type, a fraction, text after the JSON, a parameter that the
+// path does not have: each is refused with one sentence that says where and what
+// to do. A null counts as absent in an optional field and is refused in a required
+// one. The order of the checks is Host, origin, path, method, key, query, body.
+//
+// # Choices
+//
+// The interface leaves much open and a sandbox has to choose. This is all of it;
+// the last column is the setting that changes it, through WithSetting. Settings
+// lists the values that each may have.
+//
+//	WHERE THE INTERFACE IS SILENT           WHAT THE SANDBOX DOES                     SETTING
+//
+//	Lists
+//	  number of the first page              1                                         first_page
+//	  page and page_size may be left out    the first page, of 20                     default_page_size
+//	  largest page_size                     1000                                      max_page_size
+//	  a larger page_size                    reject                                    page_size_too_large
+//	  a page that does not exist            empty                                     page_out_of_range
+//	  page_count of an empty list           0                                         empty_page_count
+//	  order, by time of creation            newest first                              list_order
+//	  tags of a filter are held against     the current status                        tags_match
+//	  from and to speak of                  the time of creation, to inclusive        period_end
+//	  an unknown currency or tag, or        an error                                  -
+//	    a from after to, in a filter
+//	  a reseller's invoice filter           the withdrawal filter, all optional       -
+//	  a reseller's invoice list             a page of Invoices                        invoice_list
+//
+//	Times
+//	  statuses[].at                         2006-01-02T15:04:05, UTC                  time_layout
+//	  from and to                           either that layout or RFC 3339            filter_times
+//	  created_date, created                 2006-01-02T15:04:05, UTC                  created_layout
+//
+//	Withdrawals
+//	  statuses and transitions              New>Processing>Completed,                 withdrawal_flow
+//	                                        Processing>Failed*,New>Cancelled*
+//	                                        (* gives the money back)
+//	  id                                    a random UUID                             -
+//	  merchant_id                           a UUID, new with each sandbox; a          -
+//	                                        reseller's own id where it is its
+//	  external_order_id                     digits, no leading zero, within int64     -
+//	  the same one a second time            accept                                    duplicate_order_ids
+//	  optional fields that were not given   omit                                      absent_fields
+//	  amount of a fiat equivalent           as sent                                   amount_shown
+//	  memo where none is required           accepted                                  -
+//	  memo in the answer                    no                                        memo_shown
+//	  is_testnet                            true                                      is_testnet
+//	  address in a list, fiat withdrawal    under Crypto, like any other              -
+//	  whose withdrawals a key sees          its own account's only                    -
+//
+//	Invoices
+//	  statuses                              Awaiting,Paid,Expired                     invoice_statuses
+//	  states                                Open,Closed,Closed                        invoice_states
+//	  finished means                        paid                                      invoice_finished
+//	  choosen before payment                null                                      choosen_unpaid
+//	  choosen after payment                 {currency, amount, at}                    -
+//	  the placeholder in due_date           deprecated                                due_date_text
+//	  due_date of a request                 any text, not looked at                   -
+//	  the same order_id a second time       accept                                    duplicate_invoice_order_ids
+//	  items                                 at least one, each amount above 0         -
+//	  paid in                               the invoice's currency, in full           -
+//
+//	Invites and resellers
+//	  the UUID that makes an invite         the invite's own id                       invite_uuid
+//	  an invite's label                     Invite 1, Invite 2, ... until redeemed    -
+//	  an invite's url                       http://{host}/invite/{invite}             invite_url
+//	  redeeming an invite twice             reject                                    invite_reuse
+//	  invites listed                        all, redeemed or not                      -
+//	  keys for invite and reseller routes   bearer, the merchant's only               reseller_auth
+//	  rebate, rounded down, beside the      1 percent                                 rebate_percent
+//	    balance and in the paid currency
+//	  all balances                          by kind: {Crypto: {code: minor},          balance_record
+//	                                        Fiat: {code: minor}}
+//	  the balance in one currency           {currency, balance}, and fiat with        -
+//	                                        include_fiat
+//	  include_fiat                          optional; true, false, or bare (true)     include_fiat
+//	  the fiat equivalent, rounded down     in Usd                                    fiat_currency
+//	  currencies with nothing in them       omit                                      zero_amounts
+//	  codes as keys of rebates              as in a Currency (Usd)                    -
+//	  codes as keys in statistics           as in an amount (USD), both levels        stats_codes
+//	  invoice_stats keys                    all invoice statuses, zeros too           -
+//	  created in invoice_rebates            the invoice's creation                    -
+//
+//	Money
+//	  codes and decimals                    Currencies                                -
+//	  fiat codes in requests                Usd and USD are both taken                -
+//	  codes in other cases (btc)            an error                                  -
+//	  what one unit is worth                Btc 60000, Eth 3000, Ltc 80,              rate_Btc ...
+//	                                        UsdtErc20 1, UsdtTrc20 1, Xlr 0.1,
+//	                                        UsdcXlr 1, Usd 1, Eur 1.08, Gbp 1.27,
+//	                                        Jpy 0.0067, Kwd 3.25
+//	  bounds on amounts                     above 0, within int64                     -
+//
+//	Requests
+//	  largest body                          1048576 bytes                             max_body
+//	  other limits, rate limits             none                                      -
+//	  Content-Type of a request             not looked at                             -
+//	  Host                                  loopback addresses, localhost,            -
+//	                                        *.localhost
+//	  requests from web pages               of the sandbox's own origin only          -
+//	  errors                                the envelope on every path                -
+//
+//	Errors, as HTTP status:code
+//	  no key, or a wrong one                401:1001                                  error_unauthorized
+//	  a reseller's key on merchant routes   403:1002                                  error_forbidden
+//	  a Host that is not this machine       403:1003                                  error_wrong_host
+//	  a web page of another origin          403:1004                                  error_cross_origin
+//	  no such path                          404:1101                                  error_unknown_path
+//	  not this method (and Allow)           405:1102                                  error_wrong_method
+//	  the query string                      400:1201                                  error_invalid_query
+//	  the body                              400:1202                                  error_invalid_body
+//	  a body over the limit                 413:1203                                  error_body_too_large
+//	  a page that does not exist            400:1204                                  error_page_out_of_range
+//	  no such thing, or another account's   404:1301                                  error_not_found
+//	  a code the registry does not know     400:2001                                  error_unknown_currency
+//	  an amount not above 0, or in the      400:2002                                  error_invalid_amount
+//	    wrong unit
+//	  no memo where one is required         400:2003                                  error_memo_required
+//	  all balances together are short       422:2004                                  error_insufficient_funds
+//	  an order id used before               422:2005                                  error_duplicate_order_id
+//	  a sum beyond int64                    422:2006                                  error_amount_too_large
+//	  an invite that exists                 422:2101                                  error_invite_exists
+//	  an invite already redeemed            422:2102                                  error_invite_used
+//	  a status that cannot follow           422:2201                                  error_wrong_status
+//	  a fault of the sandbox itself         500:1501                                  error_internal_error
+package sandbox

@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A flow is the statuses of a withdrawal and the steps between them.
+type flow struct {
+	first    string
+	statuses []string            // in the order in which they were named
+	next     map[string][]string // the steps from each
+	refunds  map[string]bool     // statuses in which the money is back in the balance
+}
+
+// parseFlow reads chains such as A>B>C,B>D*. A star marks a status that gives
+// the money back; no step may lead out of it, or the money would be there twice.
+func parseFlow(text string) (flow, error) {
+	f := flow{next: map[string][]string{}, refunds: map[string]bool{}}
+	for chain := range strings.SplitSeq(text, ",") {
+		from := ""
+		for step := range strings.SplitSeq(chain, ">") {
+			name, refund := strings.CutSuffix(strings.TrimSpace(step), "*")
+			if !isName(name) {
+				return flow{}, fmt.Errorf("%q is not a status name; use letters, digits, - and _", name)
+			}
+			if !slices.Contains(f.statuses, name) {
+				f.statuses = append(f.statuses, name)
+			}
+			if refund {
+				f.refunds[name] = true
+			}
+			if from != "" && !slices.Contains(f.next[from], name) {
+				f.next[from] = append(f.next[from], name)
+			}
+			from = name
+		}
+	}
+	f.first = f.statuses[0]
+	for name := range f.refunds {
+		if len(f.next[name]) > 0 || name == f.first {
+			return flow{}, fmt.Errorf("%s gives the money back, so it can be neither the first status nor lead to another", name)
+		}
+	}
+	return f, nil
+}
+
+// check says whether a withdrawal may go from one status to another.
+func (f *flow) check(from, to string) error {
+	if slices.Contains(f.next[from], to) {
+		return nil
+	}
+	if len(f.next[from]) == 0 {
+		return fail(wrongStatus, "The withdrawal is %s, which is its last status; it cannot become %q.", from, shorten(to))
+	}
+	return fail(wrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from, shorten(to), strings.Join(f.next[from], " or "))
+}

@@ -1,0 +1,185 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// The tests speak raw JSON to the handler: what a field is called and what an
+// answer looks like is written down here again, by hand, from the interface.
+
+// start is a moment that the tests' clocks begin at.
+var start = time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
+
+// A box is a sandbox under test.
+type box struct {
+	*sandbox.Server
+	t   testing.TB
+	now *time.Time // moved by hand
+}
+
+func newBox(t testing.TB, opts ...sandbox.Option) box {
+	t.Helper()
+	now := start
+	opts = append([]sandbox.Option{sandbox.WithClock(func() time.Time { return now })}, opts...)
+	s, err := sandbox.New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box{s, t, &now}
+}
+
+func set(name, value string) sandbox.Option { return sandbox.WithSetting(name, value) }
+
+// send makes one request with the merchant's key.
+func (b box) send(method, path, body string) *httptest.ResponseRecorder {
+	return b.sendAs(b.Key(), method, path, body)
+}
+
+func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+key)
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+// get and post want a 200 and return its JSON.
+func (b box) get(path string) any        { b.t.Helper(); return b.ok(b.send("GET", path, "")) }
+func (b box) post(path, body string) any { b.t.Helper(); return b.ok(b.send("POST", path, body)) }
+
+// create wants a 200 that is a JSON string, an id.
+func (b box) create(path, body string) string {
+	b.t.Helper()
+	id, ok := b.post(path, body).(string)
+	if !ok || id == "" {
+		b.t.Fatalf("POST %s did not answer with an id", path)
+	}
+	return id
+}
+
+func (b box) ok(w *httptest.ResponseRecorder) any {
+	b.t.Helper()
+	if w.Code != http.StatusOK {
+		b.t.Fatalf("status %d, want 200: %s", w.Code, w.Body)
+	}
+	return decode(b.t, w.Body.String())
+}
+
+// refused wants an error envelope with this status and reason, and a
+// description that names what it is about.
+func (b box) refused(w *httptest.ResponseRecorder, status int, reason string, names ...string) {
+	b.t.Helper()
+	got, problem := envelope(w)
+	if problem != "" {
+		b.t.Fatalf("%s: %d %s", problem, w.Code, w.Body)
+	}
+	if w.Code != status || got.Reason != reason {
+		b.t.Fatalf("got %d %s (%s), want %d %s", w.Code, got.Reason, got.Description, status, reason)
+	}
+	for _, name := range names {
+		if !strings.Contains(got.Description, name) {
+			b.t.Errorf("the description %q does not name %q", got.Description, name)
+		}
+	}
+}
+
+type errorBody struct {
+	Code                int
+	Reason, Description string
+}
+
+// envelope reads the error envelope: one key error over an integer code and two
+// strings, and nothing else.
+func envelope(w *httptest.ResponseRecorder) (e errorBody, problem string) {
+	var outer struct {
+		Error struct {
+			Code        *int    `json:"code"`
+			Reason      *string `json:"reason"`
+			Description *string `json:"description"`
+		} `json:"error"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&outer); err != nil {
+		return e, "not an envelope: " + err.Error()
+	}
+	in := outer.Error
+	if in.Code == nil || in.Reason == nil || in.Description == nil || *in.Description == "" {
+		return e, "an envelope with something missing"
+	}
+	return errorBody{*in.Code, *in.Reason, *in.Description}, ""
+}
+
+func decode(t testing.TB, text string) any {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("not JSON: %v: %s", err, text)
+	}
+	return v
+}
+
+// same compares an answer with the JSON it should be.
+func same(t testing.TB, got any, want string) {
+	t.Helper()
+	if !reflect.DeepEqual(got, decode(t, want)) {
+		text, _ := json.Marshal(got)
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+// at walks into decoded JSON by keys and indices.
+func at(t testing.TB, v any, path ...any) any {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, ok := v.(map[string]any)
+			if !ok {
+				t.Fatalf("no object to look up %q in: %v", step, v)
+			}
+			if v, ok = m[step]; !ok {
+				t.Fatalf("no key %q in %v", step, m)
+			}
+		case int:
+			list, ok := v.([]any)
+			if !ok || step >= len(list) {
+				t.Fatalf("no element %d in %v", step, v)
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+// reseller makes one and returns its id and key.
+func (b box) reseller(label string) (id, key string) {
+	b.t.Helper()
+	invite := at(b.t, b.post("/api/invite", `"`+uuid(label)+`"`), "invite").(string)
+	id, key, err := b.RedeemInvite(invite, label)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id, key
+}
+
+// uuid makes a UUID out of a word, a different one for each.
+func uuid(word string) string {
+	digits := "00000000000000000000000000000000"
+	for _, c := range []byte(word) {
+		digits += string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15])
+	}
+	d := digits[len(digits)-32:]
+	return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:]
+}

@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// KeyPrefix marks every key that a sandbox hands out or accepts, so that a
+// client can tell that it opens nothing but a sandbox.
+const KeyPrefix = "till_sandbox_"
+
+func newKey() string {
+	return KeyPrefix + rand.Text()
+}
+
+// keyHash stands for a key in the state: looking a key up by its hash takes the
+// same time whether half of it is right or nothing.
+type keyHash [sha256.Size]byte
+
+func hashKey(key string) keyHash { return sha256.Sum256([]byte(key)) }
+
+// MarshalText and UnmarshalText let a saved reseller carry its key's hash.
+func (h keyHash) MarshalText() ([]byte, error) {
+	return []byte(hex.EncodeToString(h[:])), nil
+}
+
+func (h *keyHash) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	copy(h[:], raw)
+	return err
+}
+
+// newUUID returns a random UUID, version 4.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	var text [36]byte
+	hex.Encode(text[0:], b[0:4])
+	hex.Encode(text[9:], b[4:6])
+	hex.Encode(text[14:], b[6:8])
+	hex.Encode(text[19:], b[8:10])
+	hex.Encode(text[24:], b[10:16])
+	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
+	return string(text[:])
+}
+
+// parseUUID accepts the 36-character form in either case and returns it in
+// lower case, the form in which ids are kept.
+func parseUUID(text string) (string, bool) {
+	if len(text) != 36 {
+		return "", false
+	}
+	for i := range len(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (text[i] == '-') || !dash && !isHex(text[i]) {
+			return "", false
+		}
+	}
+	return strings.ToLower(text), true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}

@@ -1,0 +1,125 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// An invite is an offer to become a reseller.
+type invite struct {
+	ID       string    `json:"id"`
+	Label    string    `json:"label"`
+	Created  time.Time `json:"created"`
+	Redeemed bool      `json:"redeemed"`
+}
+
+// inviteView is section 2.6; URL is shown once, when the invite is made.
+type inviteView struct {
+	Invite string `json:"invite"`
+	Label  string `json:"label"`
+	URL    string `json:"url,omitempty"`
+}
+
+func (s *Server) listInvites(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	all := []inviteView{}
+	s.store.read(func(st *state) {
+		for _, v := range st.inviteOrder {
+			all = append(all, inviteView{Invite: v.ID, Label: v.Label})
+		}
+	})
+	return all, nil
+}
+
+func (s *Server) getInvite(r *request) (any, error) {
+	q := r.query()
+	id := q.uuid("id")
+	if err := q.done(); err != nil {
+		return nil, err
+	}
+	var view inviteView
+	s.store.read(func(st *state) {
+		if v := st.invites[id]; v != nil {
+			view = inviteView{Invite: v.ID, Label: v.Label}
+		}
+	})
+	if view.Invite == "" {
+		return nil, fail(notFound, "There is no invite %s; check the id.", id)
+	}
+	return view, nil
+}
+
+func (s *Server) createInvite(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	raw, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	text, _ := asString(raw)
+	sent, ok := parseUUID(text)
+	if !ok {
+		return nil, fail(invalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", shorten(string(raw)))
+	}
+	v, err := s.addInvite(sent, r.now)
+	if err != nil {
+		return nil, err
+	}
+	url := strings.NewReplacer("{host}", hostOf(r.http), "{invite}", v.ID).Replace(s.settings.inviteURL)
+	return inviteView{v.ID, v.Label, url}, nil
+}
+
+func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
+	v := &invite{ID: sent, Created: at}
+	if s.settings.inviteUUID == "reference" {
+		v.ID, v.Label = newUUID(), sent
+	}
+	return v, s.store.write(func(st *state) (change, error) {
+		if st.invites[v.ID] != nil {
+			return change{}, fail(inviteExists, "There is an invite %s already; send another UUID.", v.ID)
+		}
+		if v.Label == "" {
+			v.Label = fmt.Sprintf("Invite %d", len(st.inviteOrder)+1)
+		}
+		return change{Invite: v}, nil
+	})
+}
+
+// RedeemInvite turns an invite into a reseller and returns the reseller's id and
+// its own API key, which is not kept and cannot be had again. A label replaces
+// the invite's; an empty one leaves it.
+func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
+	id, ok := parseUUID(invite)
+	if !ok {
+		return "", "", fail(invalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", shorten(invite))
+	}
+	if label != "" && !isPlain(label) {
+		return "", "", fail(invalidQuery, "The label %q is blank or holds control characters; use plain text.", shorten(label))
+	}
+	key, now := newKey(), s.now()
+	r := &reseller{ID: newUUID(), Invite: id, Key: hashKey(key), Created: now}
+	err = s.store.write(func(st *state) (change, error) {
+		old := st.invites[id]
+		if old == nil {
+			return change{}, fail(notFound, "There is no invite %s; make it first.", id)
+		}
+		if old.Redeemed && s.settings.inviteReuse == "reject" {
+			return change{}, fail(inviteUsed, "Invite %s has been redeemed; make another one.", id)
+		}
+		v := *old
+		v.Redeemed = true
+		if label != "" {
+			v.Label = label
+		}
+		r.Label = v.Label
+		return change{Invite: &v, Reseller: r}, nil
+	})
+	if err != nil {
+		return "", "", err
+	}
+	return r.ID, key, nil
+}

@@ -1,0 +1,256 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
+
+// An invoice as the store keeps it.
+type invoice struct {
+	ID       string       `json:"id"`
+	Account  string       `json:"account"`
+	OrderID  *string      `json:"order_id,omitempty"`
+	Number   *int64       `json:"number,omitempty"`
+	Title    string       `json:"title"`
+	Currency string       `json:"currency"`
+	Items    []item       `json:"items"`
+	Total    int64        `json:"total"`
+	Callback string       `json:"callback,omitempty"`
+	Created  time.Time    `json:"created"`
+	Phase    invoicePhase `json:"phase"`
+	PaidAt   time.Time    `json:"paid_at,omitzero"`
+	Rebate   int64        `json:"rebate,omitempty"` // fixed at payment
+}
+
+// An item is kept as it is shown: its amount is a string.
+type item struct {
+	Name   string `json:"name"`
+	Amount string `json:"amount"`
+}
+
+// An invoicePhase is where an invoice stands, whatever the settings call it.
+type invoicePhase int
+
+const (
+	awaiting invoicePhase = iota
+	paid
+	expired
+)
+
+func (v *invoice) created() time.Time   { return v.Created }
+func (v *invoice) currencyCode() string { return v.Currency }
+
+func (s *Server) createInvoice(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	v, err := readInvoice(r)
+	if err != nil {
+		return nil, err
+	}
+	v.Created = r.now
+	if err := s.addInvoice(v); err != nil {
+		return nil, err
+	}
+	return v.ID, nil
+}
+
+func readInvoice(r *request) (*invoice, error) {
+	in := r.object()
+	v := &invoice{ID: newUUID(), Account: r.account}
+	if in.has("order_id") {
+		orderID := in.text("order_id")
+		v.OrderID = &orderID
+	}
+	if in.has("number") {
+		number := in.integer("number")
+		v.Number = &number
+	}
+	v.Title = in.text("title")
+	v.Currency = in.currency("currency").Code
+	v.readItems(in)
+	if in.has("due_date") {
+		in.text("due_date") // deprecated: checked to be text and forgotten
+	}
+	if in.has("callback_url") {
+		v.Callback = in.url("callback_url")
+	}
+	return v, in.done()
+}
+
+func (v *invoice) readItems(in *object) {
+	items := in.array("items")
+	if len(items) == 0 {
+		in.failAt("items", "is empty; an invoice needs at least one item")
+	}
+	for i, raw := range items {
+		one := in.element("items", i, raw)
+		item := item{Name: one.text("name"), Amount: one.text("amount")}
+		minor, ok := parseInteger(item.Amount)
+		switch {
+		case !ok || minor <= 0:
+			one.failKind(invalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", shorten(item.Amount))
+		case v.Total > math.MaxInt64-minor:
+			in.failKind(amountTooLarge, "items", "add up to more than an int64 of minor units can hold; make several invoices")
+		default:
+			v.Total += minor
+		}
+		if err := one.done(); err != nil {
+			*in.err = err
+			return
+		}
+		v.Items = append(v.Items, item)
+	}
+}
+
+func (s *Server) addInvoice(v *invoice) error {
+	return s.store.write(func(st *state) (change, error) {
+		if v.OrderID != nil && s.settings.duplicateInvoiceIDs == "reject" && st.accounts[v.Account].invoiceIDs[*v.OrderID] {
+			return change{}, fail(duplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", shorten(*v.OrderID))
+		}
+		return change{Invoice: v}, nil
+	})
+}
+
+func (s *Server) getInvoice(r *request) (any, error) {
+	q := r.query()
+	id := q.uuid("id")
+	if err := q.done(); err != nil {
+		return nil, err
+	}
+	v, err := s.invoiceOf(r.account, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.viewInvoice(&v), nil
+}
+
+// invoiceOf is a copy of an invoice. Another account's is not found.
+func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
+	s.store.read(func(st *state) {
+		if found := st.invoices[id]; found != nil && found.Account == account {
+			v = *found
+		}
+	})
+	if v.ID == "" {
+		return v, fail(notFound, "There is no invoice %s in this account; check the id.", id)
+	}
+	return v, nil
+}
+
+// PayInvoice pays a waiting invoice in full, in its own currency. The money goes
+// to the balance of whoever made the invoice; a reseller earns its rebate beside
+// that.
+func (s *Server) PayInvoice(id string) error { return s.payInvoice(id, s.now()) }
+
+func (s *Server) payInvoice(id string, at time.Time) error {
+	return s.store.write(func(st *state) (change, error) {
+		v, err := st.waiting(id)
+		if err != nil {
+			return change{}, err
+		}
+		v.Phase, v.PaidAt = paid, at
+		if st.resellers[v.Account] != nil {
+			v.Rebate = s.settings.rebate(v.Total)
+		}
+		c := change{Invoice: &v}
+		for _, credit := range []struct {
+			book  book
+			minor int64
+		}{{balance, v.Total}, {volume, v.Total}, {rebates, v.Rebate}} {
+			m, err := st.accounts[v.Account].credit(credit.book, v.Currency, credit.minor)
+			if err != nil {
+				return change{}, err
+			}
+			c.Moves = append(c.Moves, m)
+		}
+		return c, nil
+	})
+}
+
+// ExpireInvoice ends a waiting invoice unpaid.
+func (s *Server) ExpireInvoice(id string) error {
+	return s.store.write(func(st *state) (change, error) {
+		v, err := st.waiting(id)
+		v.Phase = expired
+		return change{Invoice: &v}, err
+	})
+}
+
+// waiting is a copy of an invoice that can still be paid.
+func (st *state) waiting(id string) (invoice, error) {
+	v := st.invoices[id]
+	switch {
+	case v == nil:
+		return invoice{}, fail(notFound, "There is no invoice %q; check the id.", shorten(id))
+	case v.Phase == paid:
+		return invoice{}, fail(wrongStatus, "Invoice %s is paid already.", id)
+	case v.Phase == expired:
+		return invoice{}, fail(wrongStatus, "Invoice %s has expired; make a new one.", id)
+	}
+	return *v, nil
+}
+
+func (s *settings) invoiceTagged(v *invoice, tags []string) bool {
+	return slices.Contains(tags, s.invoiceStatuses[v.Phase])
+}
+
+// finished is what the route .../invoice/finished answers.
+func (s *settings) finished(v *invoice) bool {
+	return v.Phase == paid || v.Phase == expired && s.invoiceFinished == "closed"
+}
+
+// invoiceView is section 2.5, with its own spelling of tittle and choosen.
+type invoiceView struct {
+	ID              string       `json:"id"`
+	ExternalOrderID any          `json:"external_order_id,omitempty"`
+	ExternalNumber  any          `json:"external_number,omitempty"`
+	Title           string       `json:"tittle"`
+	Currency        currencyView `json:"currency"`
+	Items           []item       `json:"items"`
+	CreatedDate     string       `json:"created_date"`
+	DueDate         string       `json:"due_date"`
+	Choosen         any          `json:"choosen,omitempty"`
+	Status          string       `json:"status"`
+	State           string       `json:"state"`
+}
+
+// choosenView is the payment choice of a paid invoice.
+type choosenView struct {
+	Currency currencyView `json:"currency"`
+	Amount   amountView   `json:"amount"`
+	At       string       `json:"at"`
+}
+
+func (s *Server) viewInvoice(v *invoice) invoiceView {
+	c := byCode[v.Currency]
+	view := invoiceView{
+		ID:              v.ID,
+		ExternalOrderID: s.settings.absent(),
+		ExternalNumber:  s.settings.absent(),
+		Title:           v.Title,
+		Currency:        c.view(),
+		Items:           v.Items,
+		CreatedDate:     v.Created.Format(s.settings.createdLayout),
+		DueDate:         s.settings.dueDate,
+		Status:          s.settings.invoiceStatuses[v.Phase],
+		State:           s.settings.invoiceStates[v.Phase],
+	}
+	if v.OrderID != nil {
+		view.ExternalOrderID = *v.OrderID
+	}
+	if v.Number != nil {
+		view.ExternalNumber = *v.Number
+	}
+	switch {
+	case v.Phase == paid:
+		view.Choosen = choosenView{c.view(), money{v.Currency, v.Total}.view(), v.PaidAt.Format(s.settings.createdLayout)}
+	case s.settings.choosenUnpaid == "null":
+		view.Choosen = json.RawMessage("null")
+	case s.settings.choosenUnpaid == "empty":
+		view.Choosen = struct{}{}
+	}
+	return view
+}

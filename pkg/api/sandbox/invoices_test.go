@@ -1,0 +1,153 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+const invoicePath = "/api/invoice"
+
+const usdInvoice = `{"title":"Order","currency":{"Fiat":"Usd"},"items":[{"name":"Book","amount":"2500"}]}`
+
+func TestInvoiceLife(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, `{
+		"order_id": "A-1", "number": 12, "title": "Two books", "currency": {"Fiat": "USD"},
+		"items": [{"name": "Book", "amount": "2500"}, {"amount": "1", "name": "Stamp"}],
+		"due_date": "2026-06-01T00:00:00", "callback_url": "https://shop.example/thanks"}`)
+	open := fmt.Sprintf(`{
+		"id": %q, "external_order_id": "A-1", "external_number": 12, "tittle": "Two books",
+		"currency": {"Fiat": "Usd"},
+		"items": [{"name": "Book", "amount": "2500"}, {"name": "Stamp", "amount": "1"}],
+		"created_date": "2026-05-03T10:00:00", "due_date": "deprecated",
+		"choosen": null, "status": "Awaiting", "state": "Open"}`, id)
+	same(t, b.get(invoicePath+"?id="+id), open)
+
+	balance := b.Balance("Usd")
+	*b.now = start.Add(time.Minute)
+	if err := b.PayInvoice(id); err != nil {
+		t.Fatal(err)
+	}
+	same(t, b.get(invoicePath+"?id="+id), strings.NewReplacer(
+		`"choosen": null`, `"choosen": {"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2501}},"at":"2026-05-03T10:01:00"}`,
+		"Awaiting", "Paid", "Open", "Closed").Replace(open))
+	if got := b.Balance("Usd") - balance; got != 2501 {
+		t.Errorf("the balance grew by %d, want 2501", got)
+	}
+	if b.PayInvoice(id) == nil || b.ExpireInvoice(id) == nil {
+		t.Error("a paid invoice was paid or expired again")
+	}
+	if got := b.Balance("Usd") - balance; got != 2501 {
+		t.Errorf("after a second payment the balance has grown by %d, want 2501", got)
+	}
+}
+
+func TestInvoiceExpires(t *testing.T) {
+	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"), set("choosen_unpaid", "empty"))
+	id := b.create(invoicePath, usdInvoice)
+	if err := b.ExpireInvoice(id); err != nil {
+		t.Fatal(err)
+	}
+	got := b.get(invoicePath + "?id=" + id).(map[string]any)
+	same(t, got["status"], `"Late"`)
+	same(t, got["state"], `"Dropped"`)
+	same(t, got["choosen"], `{}`)
+	if b.PayInvoice(id) == nil {
+		t.Error("an expired invoice was paid")
+	}
+	if b.PayInvoice(uuid("none")) == nil {
+		t.Error("an invoice that does not exist was paid")
+	}
+}
+
+func TestInvoiceAbsentFields(t *testing.T) {
+	b := newBox(t, set("choosen_unpaid", "omit"))
+	got := b.get(invoicePath + "?id=" + b.create(invoicePath, usdInvoice)).(map[string]any)
+	for _, key := range []string{"external_order_id", "external_number", "choosen"} {
+		if _, there := got[key]; there {
+			t.Errorf("%s is there", key)
+		}
+	}
+	b = newBox(t, set("absent_fields", "null"))
+	got = b.get(invoicePath + "?id=" + b.create(invoicePath, usdInvoice)).(map[string]any)
+	for _, key := range []string{"external_order_id", "external_number"} {
+		if value, there := got[key]; !there || value != nil {
+			t.Errorf("%s is %v, want null", key, value)
+		}
+	}
+}
+
+func TestInvoiceRefused(t *testing.T) {
+	good := `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],"number":1,"order_id":"o","callback_url":"http://a.example","due_date":"x"}`
+	b := newBox(t)
+	b.create(invoicePath, good)
+	for _, test := range []struct{ old, new, reason, names string }{
+		{`"title":"T",`, ``, "invalid_body", "title"},
+		{`"title"`, `"tittle"`, "invalid_body", "tittle"},
+		{`"T"`, `""`, "invalid_body", "title"},
+		{`"T"`, `"\u0000"`, "invalid_body", "title"},
+		{`"T"`, `null`, "invalid_body", "title"},
+		{`{"Fiat":"Usd"}`, `{"Fiat":"Xxx"}`, "unknown_currency", "Xxx"},
+		{`"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],`, ``, "invalid_body", "items"},
+		{`[{"name":"A","amount":"1"},{"name":"B","amount":"2"}]`, `[]`, "invalid_body", "items"},
+		{`{"name":"A","amount":"1"},`, `null,`, "invalid_body", "items[0]"},
+		{`"2"`, `2`, "invalid_body", "items[1].amount"},
+		{`"2"`, `"2.0"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"02"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"+2"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"0"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"-2"`, "invalid_amount", "items[1].amount"},
+		{`"2"`, `"9223372036854775808"`, "invalid_amount", "items[1].amount"},
+		{`"name":"B"`, `"label":"B"`, "invalid_body", "items[1].label"},
+		{`"name":"B",`, ``, "invalid_body", "items[1].name"},
+		{`"number":1`, `"number":"1"`, "invalid_body", "number"},
+		{`"number":1`, `"number":1.5`, "invalid_body", "number"},
+		{`"order_id":"o"`, `"order_id":5`, "invalid_body", "order_id"},
+		{`http://a.example`, `javascript:alert(1)`, "invalid_body", "callback_url"},
+		{`"due_date":"x"`, `"due_date":5`, "invalid_body", "due_date"},
+	} {
+		body := strings.Replace(good, test.old, test.new, 1)
+		if body == good {
+			t.Fatalf("%s is not in the good body", test.old)
+		}
+		b.refused(b.send("POST", invoicePath, body), 400, test.reason, test.names)
+	}
+	b.refused(b.send("POST", invoicePath, strings.Replace(good, `"2"`, `"9223372036854775807"`, 1)), 422, "amount_too_large", "items")
+}
+
+func TestInvoiceDuplicateOrderID(t *testing.T) {
+	body := strings.Replace(usdInvoice, `{`, `{"order_id":"A",`, 1)
+	b := newBox(t)
+	b.create(invoicePath, body)
+	b.create(invoicePath, body)
+	b = newBox(t, set("duplicate_invoice_order_ids", "reject"))
+	b.create(invoicePath, body)
+	b.refused(b.send("POST", invoicePath, body), 422, "duplicate_order_id", "A")
+	b.create(invoicePath, usdInvoice)
+	b.create(invoicePath, usdInvoice)
+}
+
+func TestInvoiceOfAnotherAccount(t *testing.T) {
+	b := newBox(t)
+	_, key := b.reseller("r")
+	id := b.create(invoicePath, usdInvoice)
+	b.refused(b.sendAs(key, "GET", invoicePath+"?id="+id, ""), 404, "not_found")
+	b.refused(b.send("GET", invoicePath+"?id="+uuid("x"), ""), 404, "not_found")
+	b.refused(b.send("GET", invoicePath+"?id=x", ""), 400, "invalid_query", "id")
+}
+
+// A payment that the books cannot hold changes nothing.
+func TestPaymentOverflow(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, strings.Replace(usdInvoice, "2500", "9223372036854775807", 1))
+	balance := b.Balance("Usd")
+	if b.PayInvoice(id) == nil {
+		t.Error("a payment beyond int64 was taken")
+	}
+	if b.Balance("Usd") != balance {
+		t.Error("the balance changed")
+	}
+	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
+}

@@ -1,0 +1,216 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+func TestFund(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("none"))
+	for code, minor := range map[string]int64{"Btc": 5, "USD": 7} {
+		if err := b.Fund(code, minor); err != nil || b.Balance(code) != minor {
+			t.Errorf("Fund(%s, %d): %v, balance %d", code, minor, err, b.Balance(code))
+		}
+	}
+	if b.Balance("Usd") != 7 {
+		t.Error("Usd and USD are two balances")
+	}
+	for code, minor := range map[string]int64{"Btc": math.MaxInt64, "Eth": 0, "Ltc": -1, "btc": 1, "": 1} {
+		if err := b.Fund(code, minor); err == nil {
+			t.Errorf("Fund(%q, %d) was taken", code, minor)
+		}
+	}
+	if b.Balance("Btc") != 5 {
+		t.Error("a refused Fund changed the balance")
+	}
+}
+
+func TestSwap(t *testing.T) {
+	// 10 satoshi are short of 1000, and one satoshi is 600 of Usdt's millionths
+	// of a dollar: 990 satoshi cost 594000 of them.
+	b := newBox(t, sandbox.WithSeed("none"))
+	b.Fund("Btc", 10)
+	b.Fund("UsdtTrc20", 1_000_000)
+	id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1000}},"address":"a"}`)
+	if b.Balance("Btc") != 0 || b.Balance("UsdtTrc20") != 406_000 {
+		t.Errorf("left: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
+	}
+	swaps := b.Swaps()
+	if len(swaps) != 1 {
+		t.Fatalf("%d swaps", len(swaps))
+	}
+	if s := swaps[0]; s.Withdrawal != id || s.From != "UsdtTrc20" || s.Taken != 594_000 || s.To != "Btc" || s.Given != 990 || !s.At.Equal(start) {
+		t.Errorf("swap %+v", s)
+	}
+
+	// The rest is worth 676.67 satoshi: 677 are refused and leave all as it was,
+	// 676 can be had for 405600.
+	ask := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"address":"a"}`
+	b.refused(b.send("POST", createPath, fmt.Sprintf(ask, 677)), 422, "insufficient_funds", "677")
+	if b.Balance("UsdtTrc20") != 406_000 || len(b.Swaps()) != 1 {
+		t.Error("a refused withdrawal changed something")
+	}
+	b.create(createPath, fmt.Sprintf(ask, 676))
+	if got := b.Balance("UsdtTrc20"); got != 400 {
+		t.Errorf("left: %d, want 400", got)
+	}
+
+	// What was swapped comes back in the withdrawn currency.
+	for _, status := range []string{"Processing", "Failed"} {
+		if err := b.AdvanceWithdrawal(id, status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.Balance("Btc") != 1000 || b.Balance("UsdtTrc20") != 400 {
+		t.Errorf("after the refund: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
+	}
+}
+
+// A ledger is a second, independent account of what a sandbox holds: exact
+// rationals, and nothing from the package but the registry and the rates.
+type ledger struct {
+	b      box
+	price  map[string]*big.Rat // of one minor unit
+	moved  map[string]*big.Int // in by funds and refunds, out by withdrawals
+	debits map[string]debit
+	open   []string
+}
+
+func newLedger(b box) *ledger {
+	l := &ledger{b: b, price: map[string]*big.Rat{}, moved: map[string]*big.Int{}, debits: map[string]debit{}}
+	rates := map[string]string{}
+	for _, s := range sandbox.Settings() {
+		rates[s.Name] = s.Default
+	}
+	for _, c := range sandbox.Currencies() {
+		rate, _ := new(big.Rat).SetString(rates["rate_"+c.Code])
+		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(c.Decimals)), nil)
+		l.moved[c.Code] = new(big.Int)
+		l.price[c.Code] = rate.Quo(rate, new(big.Rat).SetInt(scale))
+	}
+	return l
+}
+
+// A debit is what a withdrawal cost.
+type debit struct {
+	code  string
+	minor int64
+}
+
+func (l *ledger) move(code string, minor int64) {
+	l.moved[code].Add(l.moved[code], big.NewInt(minor))
+}
+
+// worth is n units of one currency in another, unrounded.
+func (l *ledger) worth(n int64, from, to string) *big.Rat {
+	r := new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.price[from])
+	return r.Quo(r, l.price[to])
+}
+
+func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
+
+// check: funded + swapped in - swapped out - withdrawn is the balance, in every
+// currency, and each swap was fair to less than one unit.
+func (l *ledger) check(t *rapid.T) {
+	expect := map[string]*big.Int{}
+	for code, n := range l.moved {
+		expect[code] = new(big.Int).Set(n)
+	}
+	for _, s := range l.b.Swaps() {
+		expect[s.From].Sub(expect[s.From], big.NewInt(s.Taken))
+		expect[s.To].Add(expect[s.To], big.NewInt(s.Given))
+		given := new(big.Rat).SetInt64(s.Given)
+		if s.From == s.To || s.Given <= 0 || s.Taken <= 0 ||
+			l.worth(s.Taken, s.From, s.To).Cmp(given) < 0 || l.worth(s.Taken-1, s.From, s.To).Cmp(given) >= 0 {
+			t.Fatalf("an unfair swap: %+v", s)
+		}
+	}
+	for _, c := range sandbox.Currencies() {
+		got := l.b.Balance(c.Code)
+		if got < 0 || expect[c.Code].Cmp(big.NewInt(got)) != 0 {
+			t.Fatalf("%s: balance %d, want %v", c.Code, got, expect[c.Code])
+		}
+	}
+}
+
+func (l *ledger) fund(t *rapid.T) {
+	code := rapid.SampledFrom(sandbox.Currencies()).Draw(t, "currency").Code
+	minor := rapid.Int64Range(1, math.MaxInt64).Draw(t, "minor") >> rapid.IntRange(0, 60).Draw(t, "shift")
+	fits := minor > 0 && l.b.Balance(code) <= math.MaxInt64-minor
+	if err := l.b.Fund(code, minor); (err == nil) != fits {
+		t.Fatalf("Fund(%s, %d) onto %d: %v", code, minor, l.b.Balance(code), err)
+	}
+	if fits {
+		l.move(code, minor)
+	}
+}
+
+func (l *ledger) withdraw(t *rapid.T) {
+	c := rapid.SampledFrom(sandbox.Currencies()).Draw(t, "currency")
+	unit := c
+	if c.Kind == "fiat" || rapid.Bool().Draw(t, "by fiat") {
+		unit = rapid.SampledFrom(sandbox.Currencies()[7:]).Draw(t, "unit")
+	}
+	minor := 1 + rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "minor")>>rapid.IntRange(0, 60).Draw(t, "shift")
+	need := l.worth(minor, unit.Code, c.Code) // rounded up below
+	cost := floor(need)
+	if !need.IsInt() {
+		cost.Add(cost, big.NewInt(1))
+	}
+	reach := big.NewInt(l.b.Balance(c.Code))
+	for _, other := range sandbox.Currencies() {
+		if other.Code != c.Code {
+			reach.Add(reach, floor(l.worth(l.b.Balance(other.Code), other.Code, c.Code)))
+		}
+	}
+
+	body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%q:{%q:%d}},"address":"a","memo":"m"}`, title(c), c.Code, title(unit), unit.Code, minor)
+	w := l.b.send("POST", createPath, body)
+	if enough := cost.IsInt64() && cost.Cmp(reach) <= 0; enough != (w.Code == 200) {
+		t.Fatalf("%s with %v within reach: %d %s", body, reach, w.Code, w.Body)
+	}
+	if w.Code == 200 {
+		var id string
+		if err := json.Unmarshal(w.Body.Bytes(), &id); err != nil {
+			t.Fatal(err)
+		}
+		l.move(c.Code, -cost.Int64())
+		l.debits[id] = debit{c.Code, cost.Int64()}
+		l.open = append(l.open, id)
+	}
+}
+
+func (l *ledger) cancel(t *rapid.T) {
+	if len(l.open) == 0 {
+		t.Skip("nothing to cancel")
+	}
+	i := rapid.IntRange(0, len(l.open)-1).Draw(t, "which")
+	if err := l.b.AdvanceWithdrawal(l.open[i], "Cancelled"); err != nil {
+		return // the money does not fit back: the withdrawal stays as it is
+	}
+	d := l.debits[l.open[i]]
+	l.move(d.code, d.minor)
+	l.open = append(l.open[:i], l.open[i+1:]...)
+}
+
+func title(c sandbox.Currency) string {
+	return map[string]string{"crypto": "Crypto", "fiat": "Fiat"}[c.Kind]
+}
+
+// Whatever is funded, withdrawn, swapped and given back, no unit appears or
+// disappears.
+func TestConservation(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := newLedger(newBox(t, sandbox.WithSeed("none")))
+		rt.Repeat(map[string]func(*rapid.T){
+			"fund": l.fund, "withdraw": l.withdraw, "cancel": l.cancel, "": l.check,
+		})
+	})
+}

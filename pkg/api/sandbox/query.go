@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A query reads the query string the way an object reads a body: what is wrong
+// first is kept, and done refuses parameters that nobody asked for.
+type query struct {
+	values url.Values
+	asked  []string
+	err    error
+}
+
+func newQuery(raw string) *query {
+	values, err := url.ParseQuery(raw)
+	q := &query{values: values}
+	if err != nil {
+		q.fail("The query string cannot be read (%v); encode it as name=value&name=value.", err)
+	}
+	for _, name := range sortedKeys(values) {
+		if len(values[name]) > 1 {
+			q.fail("The query parameter %q is given %d times; give it once.", shorten(name), len(values[name]))
+		}
+	}
+	return q
+}
+
+func (q *query) fail(format string, args ...any) {
+	if q.err == nil {
+		q.err = &failure{invalidQuery, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (q *query) done() error {
+	for _, name := range sortedKeys(q.values) {
+		if !slices.Contains(q.asked, name) {
+			if len(q.asked) == 0 {
+				return fail(invalidQuery, "This path takes no query parameters, and %q was given; leave it out.", shorten(name))
+			}
+			return fail(invalidQuery, "There is no query parameter %q here; there is %s.", shorten(name), strings.Join(q.asked, ", "))
+		}
+	}
+	return q.err
+}
+
+func (q *query) has(name string) bool {
+	q.asked = append(q.asked, name)
+	return q.values.Has(name)
+}
+
+// text is a parameter that must be given.
+func (q *query) text(name string) string {
+	if !q.has(name) || q.values.Get(name) == "" {
+		q.fail("The query parameter %s is missing; add %s=... to the address.", name, name)
+	}
+	return q.values.Get(name)
+}
+
+func (q *query) uuid(name string) string {
+	text := q.text(name)
+	id, ok := parseUUID(text)
+	if !ok {
+		q.fail("The query parameter %s is %q, which is not a UUID; send the 36-character form.", name, shorten(text))
+	}
+	return id
+}
+
+// integer is a parameter that may be left out.
+func (q *query) integer(name string, absent int64) int64 {
+	if !q.has(name) {
+		return absent
+	}
+	n, ok := parseInteger(q.values.Get(name))
+	if !ok || n < 0 {
+		q.fail("The query parameter %s is %q; it must be a whole number that is not negative.", name, shorten(q.values.Get(name)))
+	}
+	return n
+}
+
+func (q *query) currency(name string) Currency {
+	code := q.text(name)
+	c, ok := byCode[code]
+	if !ok && q.err == nil {
+		q.err = fail(unknownCurrency, "The query parameter %s names the currency %q, which is not one of %s.", name, shorten(code), known(""))
+	}
+	return c
+}

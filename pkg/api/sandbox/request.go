@@ -1,0 +1,127 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A request is one HTTP request that passed the gate: the right host, no
+// foreign web page behind it, a known path and method, a valid key.
+type request struct {
+	http    *http.Request
+	writer  http.ResponseWriter
+	account string    // whose key was used
+	now     time.Time // one moment for all that the request does
+	maxBody int64
+}
+
+func (r *request) query() *query { return newQuery(r.http.URL.RawQuery) }
+
+// body reads the whole body and checks that it is one JSON value.
+func (r *request) body() (json.RawMessage, error) {
+	if r.http.Body == nil {
+		return decodeBody(nil)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(r.writer, r.http.Body, r.maxBody))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, fail(bodyTooLarge, "The body is larger than %d bytes; send less.", r.maxBody)
+	}
+	if err != nil {
+		return nil, fail(invalidBody, "The body ended before it was complete; send it again.")
+	}
+	return decodeBody(body)
+}
+
+// object reads the body as a JSON object. What is wrong with it shows when the
+// object is asked whether it is done.
+func (r *request) object() *object {
+	raw, err := r.body()
+	return newObject(raw, "", &err)
+}
+
+// hostOf is the Host a request was sent to. A client's request that is handed
+// over without a connection may have it in its URL only.
+func hostOf(r *http.Request) string {
+	if r.Host == "" {
+		return r.URL.Host
+	}
+	return r.Host
+}
+
+// checkHost lets only names of this machine through. A web page that points its
+// own name at a loopback address is stopped here.
+func checkHost(r *http.Request) error {
+	host := hostOf(r)
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
+		return nil
+	}
+	return fail(wrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].", shorten(host))
+}
+
+// checkOrigin refuses what a browser sends on behalf of another site. The
+// standard library's CrossOriginProtection lets every GET pass; here a GET may
+// show money, and with reseller_auth=none it needs no key.
+func checkOrigin(r *http.Request) error {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return nil
+	case "":
+		origin := r.Header.Get("Origin")
+		if origin == "" {
+			return nil
+		}
+		if u, err := url.Parse(origin); err == nil && u.Host == hostOf(r) {
+			return nil
+		}
+	}
+	return fail(crossOrigin, "The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
+}
+
+// bearer returns the key of the Authorization header.
+func bearer(r *http.Request) (key string, err error) {
+	values := r.Header["Authorization"]
+	if len(values) == 0 {
+		return "", fail(unauthorized, "The Authorization header is missing; send Authorization: Bearer <API key>.")
+	}
+	scheme, key, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || key == "" {
+		return "", fail(unauthorized, "The Authorization header is not of the form Bearer <API key>; send it so, and once.")
+	}
+	return key, nil
+}
+
+// authorize finds out whose key a request carries and whether it may use the
+// route. An unknown key and a missing one get the same status.
+func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
+	if access == merchantOnly && s.settings.resellerAuth == "none" {
+		return s.merchant, nil
+	}
+	key, err := bearer(r)
+	if err != nil {
+		return "", err
+	}
+	hash := hashKey(key)
+	s.store.read(func(st *state) { account = st.keys[hash] })
+	switch {
+	case account == "":
+		return "", fail(unauthorized, "The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
+	case access == merchantOnly && account != s.merchant:
+		return "", fail(forbidden, "A reseller's key cannot use this path; use the merchant's key.")
+	}
+	return account, nil
+}

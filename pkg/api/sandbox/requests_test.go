@@ -1,0 +1,180 @@
+package sandbox_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// operations are the 22 of the interface, written down once more.
+var operations = []string{
+	"POST /api/merchant_withdrawal/create", "GET /api/merchant_withdrawal", "POST /api/merchant_withdrawal/list",
+	"POST /api/invoice", "GET /api/invoice",
+	"GET /api/invites", "GET /api/invite", "POST /api/invite",
+	"GET /api/resellers", "GET /api/resellers/ids", "GET /api/reseller/info", "GET /api/reseller/invite", "GET /api/reseller/stats",
+	"POST /api/reseller/withdraw/list", "GET /api/reseller/withdraw",
+	"GET /api/reseller/balance", "GET /api/reseller/balance/currency", "GET /api/reseller/rebate", "GET /api/reseller/rebate/currency",
+	"POST /api/reseller/invoice/list", "GET /api/reseller/invoice", "GET /api/reseller/invoice/finished",
+}
+
+func resellerRoute(path string) bool {
+	return strings.HasPrefix(path, "/api/reseller") || strings.HasPrefix(path, "/api/invite")
+}
+
+func TestEveryOperation(t *testing.T) {
+	b, open := newBox(t), newBox(t, set("reseller_auth", "none"))
+	_, resellerKey := b.reseller("r")
+	paths := map[string]bool{}
+	for _, op := range operations {
+		method, path, _ := strings.Cut(op, " ")
+		paths[path] = true
+
+		// A key is wanted before anything else is looked at.
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + b.Key(), b.Key(), "Bearer " + b.Key() + "x", "Bearer  " + b.Key()} {
+			r := httptest.NewRequest(method, "http://localhost"+path+"?nonsense", strings.NewReader("nonsense"))
+			if header != "" {
+				r.Header.Set("Authorization", header)
+			}
+			w := httptest.NewRecorder()
+			b.ServeHTTP(w, r)
+			b.refused(w, 401, "unauthorized")
+
+			w = httptest.NewRecorder()
+			open.ServeHTTP(w, r)
+			if want := !resellerRoute(path); want != (w.Code == 401) {
+				t.Errorf("%s with reseller_auth=none: %d", op, w.Code)
+			}
+		}
+
+		b.refused(b.send(method, path+"?nonsense=1", "{}"), 400, "invalid_query", "nonsense")
+		b.refused(b.send(method, path+"?id=%zz", "{}"), 400, "invalid_query")
+		if w := b.sendAs(resellerKey, method, path+"?nonsense=1", ""); resellerRoute(path) {
+			b.refused(w, 403, "forbidden")
+		} else {
+			b.refused(w, 400, "invalid_query")
+		}
+		b.refused(b.send(method, path+"/", ""), 404, "unknown_path")
+	}
+
+	for path := range paths {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "X"} {
+			known := false
+			for _, op := range operations {
+				known = known || op == method+" "+path
+			}
+			if !known {
+				w := b.send(method, path, "")
+				b.refused(w, 405, "wrong_method", method)
+				if w.Header().Get("Allow") == "" {
+					t.Error("no Allow header")
+				}
+			}
+		}
+	}
+	b.refused(b.send("GET", "/", ""), 404, "unknown_path")
+	b.refused(b.send("GET", "/api/invoices", ""), 404, "unknown_path", "/api/invoices")
+}
+
+func TestHost(t *testing.T) {
+	b := newBox(t)
+	for host, good := range map[string]bool{
+		"localhost": true, "localhost:80": true, "LOCALHOST:80": true, "sandbox.localhost": true, "a.b.localhost:1": true,
+		"127.0.0.1": true, "127.0.0.1:8080": true, "127.9.9.9:1": true, "[::1]": true, "[::1]:8080": true,
+		"example.com": false, "localhost.example.com": false, "127.0.0.1.example.com": false, "notlocalhost": false,
+		"10.0.0.1": false, "0.0.0.0": false, "[::]": false, "128.0.0.1:80": false, "": false, "localhost.": false, ".": false,
+	} {
+		r := httptest.NewRequest("GET", "/api/invites", nil)
+		r.Host = host
+		r.Header.Set("Authorization", "Bearer "+b.Key())
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		if good {
+			b.ok(w)
+		} else {
+			b.refused(w, 403, "wrong_host")
+		}
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	b := newBox(t)
+	for _, test := range []struct {
+		header, value string
+		good          bool
+	}{
+		{"Origin", "http://localhost:80", true}, {"Sec-Fetch-Site", "same-origin", true}, {"Sec-Fetch-Site", "none", true},
+		{"Origin", "http://localhost:81", false}, {"Origin", "https://evil.example", false}, {"Origin", "null", false},
+		{"Sec-Fetch-Site", "cross-site", false}, {"Sec-Fetch-Site", "same-site", false},
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			path := map[string]string{"GET": "/api/invites", "POST": listPath}[method]
+			r := httptest.NewRequest(method, "http://localhost:80"+path, strings.NewReader(everything))
+			r.Header.Set("Authorization", "Bearer "+b.Key())
+			r.Header.Set(test.header, test.value)
+			w := httptest.NewRecorder()
+			b.ServeHTTP(w, r)
+			if test.good {
+				b.ok(w)
+			} else {
+				b.refused(w, 403, "cross_origin")
+			}
+		}
+	}
+}
+
+func TestBodyLimit(t *testing.T) {
+	b := newBox(t)
+	pad := func(n int) string { return btcBody + strings.Repeat(" ", n-len(btcBody)) }
+	b.create(createPath, pad(1<<20))
+	b.refused(b.send("POST", createPath, pad(1<<20+1)), 413, "body_too_large", "1048576")
+	b = newBox(t, set("max_body", "100"))
+	b.refused(b.send("POST", createPath, pad(101)), 413, "body_too_large", "100")
+	b.refused(b.send("POST", createPath, strings.Repeat("[", 100)), 400, "invalid_body")
+	b = newBox(t)
+	b.refused(b.send("POST", createPath, strings.Repeat("[", 1<<20)), 400, "invalid_body")
+}
+
+func TestBrokenBody(t *testing.T) {
+	b := newBox(t)
+	for _, body := range []io.Reader{nil, io.MultiReader(strings.NewReader(btcBody), brokenReader{})} {
+		r := httptest.NewRequest("POST", "http://localhost"+createPath, body)
+		if body == nil {
+			r.Body = nil // as a client's request may come through a RoundTripper
+		}
+		r.Header.Set("Authorization", "Bearer "+b.Key())
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		b.refused(w, 400, "invalid_body")
+	}
+	same(t, at(t, b.post(listPath, everything), "total"), "0")
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("the connection broke") }
+
+func TestAnswerHeaders(t *testing.T) {
+	b := newBox(t)
+	w := b.send("GET", "/api/invites", "")
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type %q", got)
+	}
+	w = b.sendAs("wrong", "GET", "/api/invites", "")
+	if w.Header().Get("WWW-Authenticate") != "Bearer" || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("headers of a 401: %v", w.Header())
+	}
+}
+
+func TestErrorSettings(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("none"), set("error_insufficient_funds", "409:77"))
+	w := b.send("POST", createPath, btcBody)
+	b.refused(w, http.StatusConflict, "insufficient_funds")
+	if got, _ := envelope(w); got.Code != 77 {
+		t.Errorf("code %d, want 77", got.Code)
+	}
+}

@@ -1,0 +1,227 @@
+package sandbox
+
+import (
+	"time"
+)
+
+// A reseller is an account that came from an invite.
+type reseller struct {
+	ID      string    `json:"id"`
+	Invite  string    `json:"invite"`
+	Label   string    `json:"label"`
+	Key     keyHash   `json:"key"`
+	Created time.Time `json:"created"`
+}
+
+// resellerView is section 2.7.
+type resellerView struct {
+	ID         string                `json:"id"`
+	InviteInfo inviteView            `json:"invite_info"`
+	Rebates    map[string]amountView `json:"rebates"`
+}
+
+// statsView is section 2.8.
+type statsView struct {
+	ID             string                      `json:"id"`
+	Label          string                      `json:"label"`
+	InvoiceStats   map[string]int64            `json:"invoice_stats"`
+	InvoiceRebates map[string]rebateView       `json:"invoice_rebates"`
+	TotalVolume    map[string]map[string]int64 `json:"total_volume"`
+	TotalRebates   map[string]map[string]int64 `json:"total_rebates"`
+}
+
+type rebateView struct {
+	ID         string           `json:"id"`
+	PaidAmount map[string]int64 `json:"paid_amount"`
+	Rebate     map[string]int64 `json:"rebate"`
+	Created    string           `json:"created"`
+}
+
+// ofReseller runs look on one reseller and its account while nothing changes.
+func (s *Server) ofReseller(id string, look func(*reseller, *account)) error {
+	found := false
+	s.store.read(func(st *state) {
+		if r := st.resellers[id]; r != nil {
+			found = true
+			look(r, st.accounts[id])
+		}
+	})
+	if !found {
+		return fail(notFound, "There is no reseller %s; check the id.", id)
+	}
+	return nil
+}
+
+func (s *Server) listResellers(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	all := map[string]resellerView{}
+	s.store.read(func(st *state) {
+		for _, id := range st.resellerIDs {
+			all[id] = s.settings.viewReseller(st.resellers[id], st.accounts[id])
+		}
+	})
+	return all, nil
+}
+
+func (s *Server) listResellerIDs(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	s.store.read(func(st *state) { ids = append(ids, st.resellerIDs...) })
+	return ids, nil
+}
+
+func (s *Server) getReseller(r *request) (any, error) {
+	id, err := r.onlyID()
+	if err != nil {
+		return nil, err
+	}
+	var view resellerView
+	err = s.ofReseller(id, func(r *reseller, a *account) { view = s.settings.viewReseller(r, a) })
+	return view, err
+}
+
+func (s *Server) getResellerInvite(r *request) (any, error) {
+	id, err := r.onlyID()
+	if err != nil {
+		return nil, err
+	}
+	var view inviteView
+	err = s.ofReseller(id, func(r *reseller, _ *account) { view = r.inviteInfo() })
+	return view, err
+}
+
+// getResellerStats counts the invoices and lists the paid ones. The totals come
+// from the books, which every payment enters in the same change as the invoice.
+func (s *Server) getResellerStats(r *request) (any, error) {
+	id, err := r.onlyID()
+	if err != nil {
+		return nil, err
+	}
+	view := statsView{
+		ID:             id,
+		InvoiceStats:   map[string]int64{},
+		InvoiceRebates: map[string]rebateView{},
+	}
+	for _, status := range s.settings.invoiceStatuses {
+		view.InvoiceStats[status] = 0
+	}
+	err = s.ofReseller(id, func(r *reseller, a *account) {
+		view.Label = r.Label
+		for _, v := range a.invoices {
+			view.InvoiceStats[s.settings.invoiceStatuses[v.Phase]]++
+			if v.Phase != paid {
+				continue
+			}
+			code := s.settings.statsCode(byCode[v.Currency])
+			view.InvoiceRebates[v.ID] = rebateView{
+				ID:         v.ID,
+				PaidAmount: map[string]int64{code: v.Total},
+				Rebate:     map[string]int64{code: v.Rebate},
+				Created:    v.Created.Format(s.settings.createdLayout),
+			}
+		}
+		view.TotalVolume = s.settings.totals(a, volume)
+		view.TotalRebates = s.settings.totals(a, rebates)
+	})
+	return view, err
+}
+
+func (s *Server) listResellerWithdrawals(r *request) (any, error) {
+	q := r.query()
+	id, p := q.uuid("id"), s.settings.readPaging(q)
+	if err := s.knownReseller(q, id); err != nil {
+		return nil, err
+	}
+	return s.pageOfWithdrawals(r, id, p)
+}
+
+func (s *Server) getResellerWithdrawal(r *request) (any, error) {
+	q := r.query()
+	id, withdrawal := q.uuid("id"), q.uuid("withdraw")
+	if err := s.knownReseller(q, id); err != nil {
+		return nil, err
+	}
+	return s.withdrawalOf(id, withdrawal)
+}
+
+// listResellerInvoices takes the withdrawal filter with every field optional, so
+// that {} is all of them.
+func (s *Server) listResellerInvoices(r *request) (any, error) {
+	q := r.query()
+	id, p := q.uuid("id"), s.settings.readPaging(q)
+	if err := s.knownReseller(q, id); err != nil {
+		return nil, err
+	}
+	in := r.object()
+	f := s.settings.readFilter(in, s.settings.invoiceStatuses[:], false)
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	var page pageOf[invoice]
+	var err error
+	s.store.read(func(st *state) {
+		page, err = pick(s.settings, st.accounts[id].invoices, f, p, s.settings.invoiceTagged)
+	})
+	if err != nil {
+		return nil, err
+	}
+	view := viewPage(page, s.viewInvoice)
+	if s.settings.invoiceList == "array" {
+		return view.Content, nil
+	}
+	return view, nil
+}
+
+func (s *Server) getResellerInvoice(r *request) (any, error) {
+	v, err := s.resellerInvoice(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.viewInvoice(&v), nil
+}
+
+func (s *Server) getResellerInvoiceFinished(r *request) (any, error) {
+	v, err := s.resellerInvoice(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.settings.finished(&v), nil
+}
+
+func (s *Server) resellerInvoice(r *request) (invoice, error) {
+	q := r.query()
+	id, invoiceID := q.uuid("id"), q.uuid("invoice")
+	if err := s.knownReseller(q, id); err != nil {
+		return invoice{}, err
+	}
+	return s.invoiceOf(id, invoiceID)
+}
+
+// knownReseller ends the reading of a query that names a reseller.
+func (s *Server) knownReseller(q *query, id string) error {
+	if err := q.done(); err != nil {
+		return err
+	}
+	return s.ofReseller(id, func(*reseller, *account) {})
+}
+
+// onlyID reads a query that is nothing but a reseller's id.
+func (r *request) onlyID() (string, error) {
+	q := r.query()
+	id := q.uuid("id")
+	return id, q.done()
+}
+
+func (r *reseller) inviteInfo() inviteView { return inviteView{Invite: r.Invite, Label: r.Label} }
+
+func (s *settings) viewReseller(r *reseller, a *account) resellerView {
+	view := resellerView{r.ID, r.inviteInfo(), map[string]amountView{}}
+	for _, m := range s.held(a, rebates) {
+		view.Rebates[m.Code] = m.view()
+	}
+	return view
+}

@@ -1,0 +1,244 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// A shop is a sandbox with one reseller, at 1.5 percent, that has five invoices:
+// two paid in Usd (10.01 and 20.00), one paid in Btc (199 satoshi), one waiting,
+// one expired.
+type shop struct {
+	box
+	id, key            string
+	usd1, usd2, btc    string
+	waiting, expired   string
+	merchantsOwn, with string
+}
+
+func newShop(t *testing.T, opts ...sandbox.Option) shop {
+	t.Helper()
+	s := shop{box: newBox(t, append(opts, set("rebate_percent", "1.5"))...)}
+	s.id, s.key = s.reseller("Books")
+	minute := 0
+	invoice := func(kind, code, amount string) string {
+		t.Helper()
+		*s.now = start.Add(time.Duration(minute) * time.Minute)
+		minute++
+		id, ok := s.ok(s.sendAs(s.key, "POST", "/api/invoice", fmt.Sprintf(
+			`{"title":"T","currency":{%q:%q},"items":[{"name":"N","amount":%q}]}`, kind, code, amount))).(string)
+		if !ok {
+			t.Fatal("no id")
+		}
+		return id
+	}
+	s.usd1 = invoice("Fiat", "Usd", "1001")
+	s.usd2 = invoice("Fiat", "Usd", "2000")
+	s.btc = invoice("Crypto", "Btc", "199")
+	s.waiting = invoice("Fiat", "Usd", "50")
+	s.expired = invoice("Fiat", "Usd", "70")
+	for _, id := range []string{s.usd1, s.usd2, s.btc} {
+		if err := s.PayInvoice(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.ExpireInvoice(s.expired); err != nil {
+		t.Fatal(err)
+	}
+	s.merchantsOwn = s.create("/api/invoice", usdInvoice)
+	if err := s.PayInvoice(s.merchantsOwn); err != nil {
+		t.Fatal(err)
+	}
+	s.with = s.ok(s.sendAs(s.key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":1}},"address":"a","external_order_id":"9"}`)).(string)
+	return s
+}
+
+func TestResellerInfo(t *testing.T) {
+	s := newShop(t)
+	info := fmt.Sprintf(`{"id":%q,"invite_info":{"invite":%q,"label":"Books"},
+		"rebates":{"Usd":{"Fiat":{"USD":45}},"Btc":{"Crypto":{"Btc":2}}}}`, s.id, uuid("Books"))
+	same(t, s.get("/api/reseller/info?id="+s.id), info)
+	same(t, s.get("/api/resellers"), fmt.Sprintf(`{%q:%s}`, s.id, info))
+	same(t, s.get("/api/resellers/ids"), fmt.Sprintf(`[%q]`, s.id))
+	same(t, s.get("/api/reseller/invite?id="+s.id), fmt.Sprintf(`{"invite":%q,"label":"Books"}`, uuid("Books")))
+	empty := newBox(t)
+	same(t, empty.get("/api/resellers"), `{}`)
+	same(t, empty.get("/api/resellers/ids"), `[]`)
+}
+
+func TestResellerStats(t *testing.T) {
+	// 1.5 percent of 1001, 2000 and 199, each rounded down: 15, 30 and 2.
+	const want = `{"id":%q,"label":"Books",
+		"invoice_stats":{"Awaiting":1,"Paid":3,"Expired":1},
+		"invoice_rebates":{
+			%q:{"id":%[2]q,"paid_amount":{"USD":1001},"rebate":{"USD":15},"created":"2026-05-03T10:00:00"},
+			%[3]q:{"id":%[3]q,"paid_amount":{"USD":2000},"rebate":{"USD":30},"created":"2026-05-03T10:01:00"},
+			%[4]q:{"id":%[4]q,"paid_amount":{"Btc":199},"rebate":{"Btc":2},"created":"2026-05-03T10:02:00"}},
+		"total_volume":{"USD":{"USD":3001},"Btc":{"Btc":199}},
+		"total_rebates":{"USD":{"USD":45},"Btc":{"Btc":2}}}`
+	s := newShop(t)
+	same(t, s.get("/api/reseller/stats?id="+s.id), fmt.Sprintf(want, s.id, s.usd1, s.usd2, s.btc))
+	s = newShop(t, set("stats_codes", "currency"))
+	same(t, s.get("/api/reseller/stats?id="+s.id), strings.ReplaceAll(fmt.Sprintf(want, s.id, s.usd1, s.usd2, s.btc), "USD", "Usd"))
+}
+
+func TestResellerRebates(t *testing.T) {
+	s := newShop(t)
+	same(t, s.get("/api/reseller/rebate?id="+s.id), `[{"Crypto":{"Btc":2}},{"Fiat":{"USD":45}}]`)
+	same(t, s.get("/api/reseller/rebate/currency?currency=Usd&id="+s.id), `{"Usd":{"Fiat":{"USD":45}}}`)
+	same(t, s.get("/api/reseller/rebate/currency?currency=Eth&id="+s.id), `{"Eth":{"Crypto":{"Eth":0}}}`)
+	s.refused(s.send("GET", "/api/reseller/rebate/currency?currency=eth&id="+s.id, ""), 400, "unknown_currency", "eth")
+	s.refused(s.send("GET", "/api/reseller/rebate/currency?id="+s.id, ""), 400, "invalid_query", "currency")
+
+	s = newShop(t, set("zero_amounts", "show"))
+	if got := s.get("/api/reseller/rebate?id=" + s.id).([]any); len(got) != len(sandbox.Currencies()) {
+		t.Errorf("%d rebates, want one per currency", len(got))
+	}
+}
+
+func TestResellerBalances(t *testing.T) {
+	// Paid: 30.01 Usd and 199 satoshi; one cent was withdrawn. 199 satoshi at 60000 are 11.94 cents.
+	s := newShop(t)
+	same(t, s.get("/api/reseller/balance?id="+s.id), `{"Crypto":{"Btc":199},"Fiat":{"USD":3000}}`)
+	in := "/api/reseller/balance/currency?currency=Btc&id=" + s.id
+	plain := `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}}`
+	withFiat := `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}},"fiat":{"Fiat":{"USD":11}}}`
+	for query, want := range map[string]string{
+		"": plain, "&include_fiat=false": plain, "&include_fiat": withFiat, "&include_fiat=": withFiat, "&include_fiat=true": withFiat,
+	} {
+		same(t, s.get(in+query), want)
+	}
+	s.refused(s.send("GET", in+"&include_fiat=yes", ""), 400, "invalid_query", "include_fiat")
+
+	s = newShop(t, set("include_fiat", "required"), set("fiat_currency", "Jpy"), set("balance_record", "list"))
+	s.refused(s.send("GET", "/api/reseller/balance/currency?currency=Btc&id="+s.id, ""), 400, "invalid_query", "include_fiat")
+	got := s.get("/api/reseller/balance/currency?currency=Btc&include_fiat=true&id=" + s.id)
+	same(t, at(t, got, "fiat"), `{"Fiat":{"JPY":17}}`) // 0.1194 / 0.0067 = 17.8
+	same(t, s.get("/api/reseller/balance?id="+s.id),
+		`[{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}},{"currency":{"Fiat":"Usd"},"balance":{"Fiat":{"USD":3000}}}]`)
+}
+
+func TestResellerWithdrawals(t *testing.T) {
+	s := newShop(t)
+	s.create(createPath, btcBody) // the merchant's own
+	list := s.post("/api/reseller/withdraw/list?id="+s.id+"&page=1&page_size=5", everything)
+	same(t, at(t, list, "total"), "1")
+	same(t, at(t, list, "page_content", 0, "id"), fmt.Sprintf("%q", s.with))
+	same(t, at(t, list, "page_content", 0, "merchant_id"), fmt.Sprintf("%q", s.id))
+	same(t, at(t, list, "page_content", 0, "address"), `{"Crypto":{"currency":"Usd","address":"a"}}`)
+	one := s.get("/api/reseller/withdraw?id=" + s.id + "&withdraw=" + s.with)
+	same(t, at(t, one, "address"), `"a"`)
+	same(t, one, string(s.sendAs(s.key, "GET", getPath+s.with, "").Body.String()))
+	own := s.create(createPath, btcBody)
+	s.refused(s.send("GET", "/api/reseller/withdraw?id="+s.id+"&withdraw="+own, ""), 404, "not_found")
+	s.refused(s.send("POST", "/api/reseller/withdraw/list?id="+s.id, `{}`), 400, "invalid_body", "currencies")
+}
+
+func TestResellerInvoices(t *testing.T) {
+	s := newShop(t)
+	path := "/api/reseller/invoice/list?id=" + s.id
+	all := s.post(path, `{}`)
+	same(t, at(t, all, "total"), "5")
+	same(t, at(t, all, "page_content", 0, "id"), fmt.Sprintf("%q", s.expired))
+	for filter, want := range map[string]string{
+		`{"tags":["Paid"]}`: "3", `{"tags":["Awaiting","Expired"],"currencies":[]}`: "2",
+		`{"currencies":[{"Crypto":"Btc"}]}`: "1", `{"from":"2026-05-03T10:01:00","to":"2026-05-03T10:02:00"}`: "2",
+	} {
+		same(t, at(t, s.post(path, filter), "total"), want)
+	}
+	s.refused(s.send("POST", path, `{"tags":["New"]}`), 400, "invalid_body", "New")
+	s.refused(s.send("POST", path, `[]`), 400, "invalid_body")
+
+	one := s.get("/api/reseller/invoice?id=" + s.id + "&invoice=" + s.usd1)
+	same(t, one, string(must(t, at(t, s.post(path+"&page_size=1&page=5", `{}`), "page_content", 0))))
+	s.refused(s.send("GET", "/api/reseller/invoice?id="+s.id+"&invoice="+s.merchantsOwn, ""), 404, "not_found")
+
+	arrays := newShop(t, set("invoice_list", "array"), set("list_order", "oldest"))
+	got := arrays.post("/api/reseller/invoice/list?page_size=2&id="+arrays.id, `{}`).([]any)
+	if len(got) != 2 {
+		t.Errorf("%d invoices, want 2", len(got))
+	}
+	same(t, at(t, got, 0, "id"), fmt.Sprintf("%q", arrays.usd1))
+}
+
+func TestResellerInvoiceFinished(t *testing.T) {
+	for setting, want := range map[string]string{"paid": "false", "closed": "true"} {
+		s := newShop(t, set("invoice_finished", setting))
+		path := "/api/reseller/invoice/finished?id=" + s.id + "&invoice="
+		same(t, s.get(path+s.usd1), "true")
+		same(t, s.get(path+s.waiting), "false")
+		same(t, s.get(path+s.expired), want)
+	}
+}
+
+func TestUnknownReseller(t *testing.T) {
+	b := newBox(t)
+	id := uuid("nobody")
+	for _, path := range []string{"info?", "invite?", "stats?", "balance?", "balance/currency?currency=Btc&", "rebate?", "rebate/currency?currency=Btc&",
+		"withdraw?withdraw=" + id + "&", "invoice?invoice=" + id + "&", "invoice/finished?invoice=" + id + "&"} {
+		b.refused(b.send("GET", "/api/reseller/"+path+"id="+id, ""), 404, "not_found", id)
+		b.refused(b.send("GET", "/api/reseller/"+path+"id=x", ""), 400, "invalid_query", "id")
+		b.refused(b.send("GET", "/api/reseller/"+strings.TrimRight(path, "?&"), ""), 400, "invalid_query", "id")
+	}
+	b.refused(b.send("POST", "/api/reseller/withdraw/list?id="+id, everything), 404, "not_found")
+	b.refused(b.send("POST", "/api/reseller/invoice/list?id="+id, `{}`), 404, "not_found")
+}
+
+// The demo has something for every reseller command to show, and the statistics
+// agree with the invoices that they list.
+func TestDemo(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("demo"))
+	ids := b.get("/api/resellers/ids").([]any)
+	if len(ids) < 3 {
+		t.Fatalf("%d resellers", len(ids))
+	}
+	for _, id := range ids {
+		stats := b.get("/api/reseller/stats?id=" + id.(string))
+		sums := map[string]*big.Int{}
+		months := map[string]bool{}
+		for _, v := range at(t, stats, "invoice_rebates").(map[string]any) {
+			months[at(t, v, "created").(string)[:7]] = true
+			for code, minor := range at(t, v, "rebate").(map[string]any) {
+				n, _ := new(big.Int).SetString(string(minor.(json.Number)), 10)
+				if sums[code] == nil {
+					sums[code] = new(big.Int)
+				}
+				sums[code].Add(sums[code], n)
+			}
+		}
+		if len(months) < 6 {
+			t.Errorf("invoices of %d months only", len(months))
+		}
+		totals := at(t, stats, "total_rebates").(map[string]any)
+		if len(totals) != len(sums) {
+			t.Errorf("totals in %d currencies, invoices in %d", len(totals), len(sums))
+		}
+		for code, sum := range sums {
+			same(t, at(t, totals, code, code), sum.String())
+		}
+		paid := len(at(t, stats, "invoice_rebates").(map[string]any))
+		same(t, at(t, stats, "invoice_stats", "Paid"), fmt.Sprint(paid))
+	}
+	if got := at(t, b.post(listPath, everything), "page_content").([]any); len(got) == 0 {
+		t.Error("no withdrawals")
+	}
+}
+
+func TestSeedNone(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("none"))
+	for _, c := range sandbox.Currencies() {
+		if got := b.Balance(c.Code); got != 0 {
+			t.Errorf("%d %s", got, c.Code)
+		}
+		if got := newBox(t).Balance(c.Code); got <= 0 {
+			t.Errorf("a fresh sandbox has no %s", c.Code)
+		}
+	}
+	b.refused(b.send("POST", createPath, btcBody), 422, "insufficient_funds", "Btc")
+}

@@ -1,0 +1,100 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestServe(t *testing.T) {
+	b := newBox(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.Serve(ctx, listener) }()
+	address := "http://" + listener.Addr().String()
+	r, _ := http.NewRequest("GET", address+"/api/invites", nil)
+	r.Header.Set("Authorization", "Bearer "+b.Key())
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 200 {
+		t.Errorf("status %d", answer.StatusCode)
+	}
+	cancel()
+	if err := <-stopped; err != nil {
+		t.Errorf("a stop that was asked for: %v", err)
+	}
+	if _, err := net.DialTimeout("tcp", listener.Addr().String(), time.Second); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+func TestServeStops(t *testing.T) {
+	b := newBox(t)
+	wide, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Serve(t.Context(), wide); err == nil || !strings.Contains(err.Error(), "loopback") {
+		t.Errorf("on every interface: %v", err)
+	}
+	closed, _ := net.Listen("tcp", "127.0.0.1:0")
+	closed.Close()
+	if err := b.Serve(t.Context(), closed); err == nil {
+		t.Error("a closed listener is no error")
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	early, _ := net.Listen("tcp", "127.0.0.1:0")
+	if err := b.Serve(done, early); err != nil {
+		t.Errorf("a context that is done already: %v", err)
+	}
+}
+
+// Many at once: for the race detector, and nothing may get lost.
+func TestConcurrent(t *testing.T) {
+	b := newBox(t)
+	before := b.Balance("Btc")
+	const workers, each = 8, 40
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range each {
+				var id string
+				w := b.send("POST", createPath, btcBody)
+				if err := json.Unmarshal(w.Body.Bytes(), &id); err != nil || w.Code != 200 {
+					t.Errorf("create: %d %s", w.Code, w.Body)
+					return
+				}
+				for _, status := range []string{"Processing", "Completed"} {
+					if err := b.AdvanceWithdrawal(id, status); err != nil {
+						t.Error(err)
+					}
+					if w := b.send("GET", getPath+id, ""); !strings.Contains(w.Body.String(), `"current":"`+status+`"`) {
+						t.Errorf("get: %d %s", w.Code, w.Body)
+					}
+				}
+				if w := b.send("POST", listPath, `{"currencies":[],"tags":["Processing"]}`); w.Code != 200 {
+					t.Errorf("list: %d %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(workers*each))
+	if got := before - b.Balance("Btc"); got != workers*each*1500 {
+		t.Errorf("the balance fell by %d, want %d", got, workers*each*1500)
+	}
+}

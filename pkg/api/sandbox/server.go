@@ -1,0 +1,251 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Server is one sandbox. It is an http.Handler, safe for concurrent use.
+type Server struct {
+	settings *settings
+	clock    func() time.Time
+	key      string
+	merchant string // the merchant's id; new with every sandbox
+	store    store
+	routes   map[string]map[string]route // by path, then method
+}
+
+// An Option changes what New makes.
+type Option func(*options)
+
+type options struct {
+	key      string
+	settings map[string]string
+	clock    func() time.Time
+	seed     string
+}
+
+// WithKey gives the merchant's API key, which must begin with KeyPrefix.
+// Without this option a sandbox makes a random one.
+func WithKey(key string) Option { return func(o *options) { o.key = key } }
+
+// WithSetting changes one setting; Settings lists them.
+func WithSetting(name, value string) Option {
+	return func(o *options) { o.settings[name] = value }
+}
+
+// WithClock replaces time.Now. The clock is called from many goroutines.
+func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
+
+// WithSeed says what a fresh sandbox holds: "none" nothing at all, "demo" funds,
+// withdrawals and three resellers with half a year of invoices. Without this
+// option it holds a million whole units of every currency.
+func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
+
+// New makes a sandbox.
+func New(opts ...Option) (*Server, error) {
+	o := options{key: newKey(), settings: map[string]string{}, clock: time.Now}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := checkKey(o.key); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	settings, err := newSettings(o.settings)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	s := &Server{settings: settings, clock: o.clock, key: o.key, merchant: newUUID()}
+	s.store.state = newState(s.merchant, hashKey(o.key))
+	s.routes = s.routeTable()
+	if err := s.seed(o.seed); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	return s, nil
+}
+
+func checkKey(key string) error {
+	if len(key) <= len(KeyPrefix) || !strings.HasPrefix(key, KeyPrefix) {
+		return fmt.Errorf("the key does not begin with %s; a sandbox takes only keys that are marked as its own", KeyPrefix)
+	}
+	for _, c := range []byte(key) {
+		if c <= ' ' || c > '~' {
+			return fmt.Errorf("the key holds a space or a character outside ASCII, which a header cannot carry; use another")
+		}
+	}
+	return nil
+}
+
+// Key returns the merchant's API key.
+func (s *Server) Key() string { return s.key }
+
+// access says which keys open a route.
+type access int
+
+const (
+	anyAccount   access = iota // the merchant's or a reseller's; each sees its own
+	merchantOnly               // the merchant's, or none with reseller_auth=none
+)
+
+// A route is one operation of the interface. Its handler returns what to write
+// as JSON, or a failure.
+type route struct {
+	method, path string
+	access       access
+	handle       func(*request) (any, error)
+}
+
+func (s *Server) routeTable() map[string]map[string]route {
+	table := map[string]map[string]route{}
+	for _, r := range []route{
+		{"POST", "/api/merchant_withdrawal/create", anyAccount, s.createWithdrawal},
+		{"GET", "/api/merchant_withdrawal", anyAccount, s.getWithdrawal},
+		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
+
+		{"POST", "/api/invoice", anyAccount, s.createInvoice},
+		{"GET", "/api/invoice", anyAccount, s.getInvoice},
+
+		{"GET", "/api/invites", merchantOnly, s.listInvites},
+		{"GET", "/api/invite", merchantOnly, s.getInvite},
+		{"POST", "/api/invite", merchantOnly, s.createInvite},
+
+		{"GET", "/api/resellers", merchantOnly, s.listResellers},
+		{"GET", "/api/resellers/ids", merchantOnly, s.listResellerIDs},
+		{"GET", "/api/reseller/info", merchantOnly, s.getReseller},
+		{"GET", "/api/reseller/invite", merchantOnly, s.getResellerInvite},
+		{"GET", "/api/reseller/stats", merchantOnly, s.getResellerStats},
+
+		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
+		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
+
+		{"GET", "/api/reseller/balance", merchantOnly, s.getResellerBalance},
+		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
+		{"GET", "/api/reseller/rebate", merchantOnly, s.getResellerRebate},
+		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
+
+		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
+		{"GET", "/api/reseller/invoice", merchantOnly, s.getResellerInvoice},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.getResellerInvoiceFinished},
+	} {
+		if table[r.path] == nil {
+			table[r.path] = map[string]route{}
+		}
+		table[r.path][r.method] = r
+	}
+	return table
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer, err := s.answer(w, r)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	s.write(w, http.StatusOK, answer)
+}
+
+// answer holds the order of the checks: what needs no key first, and the key
+// before anything of the request is looked at.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := checkHost(r); err != nil {
+		return nil, err
+	}
+	if err := checkOrigin(r); err != nil {
+		return nil, err
+	}
+	methods, found := s.routes[r.URL.Path]
+	if !found {
+		return nil, fail(unknownPath, "There is nothing at the path %q; check its spelling.", shorten(r.URL.Path))
+	}
+	route, found := methods[r.Method]
+	if !found {
+		allow := strings.Join(sortedKeys(methods), ", ")
+		w.Header().Set("Allow", allow)
+		return nil, fail(wrongMethod, "%s does not take %s; use %s.", r.URL.Path, shorten(r.Method), allow)
+	}
+	account, err := s.authorize(r, route.access)
+	if err != nil {
+		return nil, err
+	}
+	return route.handle(&request{http: r, writer: w, account: account, now: s.now(), maxBody: s.settings.maxBody})
+}
+
+// now is the sandbox's time. It ticks in whole seconds, so that a time which was
+// shown, sent back as from or to, means the very moment.
+func (s *Server) now() time.Time { return s.clock().UTC().Truncate(time.Second) }
+
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	f, known := errors.AsType[*failure](err)
+	if !known {
+		f = &failure{internalError, err.Error()}
+	}
+	rule := s.settings.errors[f.kind]
+	if rule.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	s.write(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// write encodes before it writes the status, and names the length.
+func (s *Server) write(w http.ResponseWriter, status int, body any) {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false) // a URL stays readable
+	if err := enc.Encode(body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every answer is plain data
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(buf.Len()))
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(buf.Bytes())
+}
+
+// Serve answers requests on a loopback listener until ctx is done, then lets
+// those under way finish. It closes the listener, and returns nil after such a
+// stop.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		listener.Close()
+		return fmt.Errorf("sandbox: %s is not a loopback address; listen on 127.0.0.1 or [::1], the sandbox is for this machine only", listener.Addr())
+	}
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		stopped <- server.Shutdown(grace)
+	})
+	err := server.Serve(listener)
+	if stop() { // ctx was never done: the listener itself failed
+		return fmt.Errorf("sandbox: the listener failed: %w", err)
+	}
+	if err := <-stopped; err != nil {
+		server.Close()
+		return fmt.Errorf("sandbox: requests were cut off after 5 seconds of waiting for them: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package sandbox_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// Every setting is a row of the table in the package documentation, and every
+// row's setting exists.
+func TestSettingsAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(source), "WHERE THE INTERFACE IS SILENT")
+	table, _, _ = strings.Cut(table, "package sandbox")
+	known := map[string]bool{}
+	for _, s := range sandbox.Settings() {
+		if known[s.Name] || s.Meaning == "" || s.Values == "" {
+			t.Errorf("setting %+v is incomplete or there twice", s)
+		}
+		known[s.Name] = true
+		if strings.HasPrefix(s.Name, "rate_") {
+			if code := strings.TrimPrefix(s.Name, "rate_"); !strings.Contains(table, code+" "+s.Default) {
+				t.Errorf("the table does not say what %s is worth", code)
+			}
+			continue
+		}
+		if !regexp.MustCompile(` ` + s.Name + `\n`).MatchString(table) {
+			t.Errorf("setting %s has no row", s.Name)
+		}
+		if strings.HasPrefix(s.Name, "error_") && !regexp.MustCompile(s.Default+` +`+s.Name+`\n`).MatchString(table) {
+			t.Errorf("the row of %s does not say %s", s.Name, s.Default)
+		}
+	}
+	for _, row := range regexp.MustCompile(`  ([a-z]+_[a-z_]+)\n`).FindAllStringSubmatch(table, -1) {
+		if !known[row[1]] {
+			t.Errorf("the table names %s, which is no setting", row[1])
+		}
+	}
+}
+
+func TestSettingDefaults(t *testing.T) {
+	for _, s := range sandbox.Settings() {
+		if _, err := sandbox.New(set(s.Name, s.Default)); err != nil {
+			t.Errorf("its own default: %v", err)
+		}
+	}
+}
+
+func TestSettingsRefused(t *testing.T) {
+	for _, bad := range [][2]string{
+		{"", ""}, {"first-page", "1"}, {"first_page", ""}, {"first_page", "2"}, {"first_page", "-1"}, {"first_page", "01"},
+		{"default_page_size", "0"}, {"default_page_size", "1001"}, {"max_page_size", "5"}, {"list_order", "Newest"}, {"list_order", ""},
+		{"time_layout", ""}, {"time_layout", "2006-01-02"}, {"time_layout", "rfc3339"}, {"time_layout", "2006-01-02 03:04:05"},
+		{"withdrawal_flow", ""}, {"withdrawal_flow", "A>"}, {"withdrawal_flow", "A>B*>C"}, {"withdrawal_flow", "A*"}, {"withdrawal_flow", "A b>C"},
+		{"invoice_statuses", "A,B"}, {"invoice_statuses", "A,A,B"}, {"invoice_states", "A,,B"},
+		{"rebate_percent", "-1"}, {"rebate_percent", "100.0001"}, {"rebate_percent", "1.00001"}, {"rebate_percent", "1,5"}, {"rebate_percent", "1e1"}, {"rebate_percent", "1."}, {"rebate_percent", ".5"},
+		{"rate_Btc", "0"}, {"rate_Btc", "-1"}, {"rate_Btc", "1000000000"}, {"rate_Btc", "0.0000000001"}, {"rate_Doge", "1"},
+		{"fiat_currency", "Btc"}, {"error_not_found", "404"}, {"error_not_found", "200:1"}, {"error_not_found", "404:x"},
+	} {
+		_, err := sandbox.New(set(bad[0], bad[1]))
+		if err == nil {
+			t.Errorf("%s=%q was taken", bad[0], bad[1])
+		} else if !strings.Contains(err.Error(), bad[0]) {
+			t.Errorf("%s=%q: %v does not name the setting", bad[0], bad[1], err)
+		}
+	}
+	for name, value := range map[string]string{"rate_Btc": "999999999.999999999", "rebate_percent": "100", "withdrawal_flow": "Only", "time_layout": "2006-01-02T15:04:05.000Z07:00"} {
+		if _, err := sandbox.New(set(name, value)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	first, second := newBox(t), newBox(t)
+	if !strings.HasPrefix(first.Key(), sandbox.KeyPrefix) || first.Key() == second.Key() {
+		t.Errorf("keys %q and %q", first.Key(), second.Key())
+	}
+	b := newBox(t, sandbox.WithKey("till_sandbox_mine"))
+	same(t, b.ok(b.sendAs("till_sandbox_mine", "GET", "/api/invites", "")), `[]`)
+	for _, key := range []string{"", "mine", "till_sandbox_", "till_sandbox_a b", "till_sandbox_é", "till_sandbox_a\n"} {
+		if _, err := sandbox.New(sandbox.WithKey(key)); err == nil {
+			t.Errorf("the key %q was taken", key)
+		}
+	}
+	if _, err := sandbox.New(sandbox.WithSeed("lots")); err == nil || !strings.Contains(err.Error(), "lots") {
+		t.Errorf("an unknown seed: %v", err)
+	}
+}

@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// How the values of settings are read, one function for each sort of value.
+
+// choice is a setting with a fixed list of values; the first is the default.
+func choice(name, values, meaning string, field func(*settings) *string) definition {
+	allowed := strings.Split(values, "|")
+	return definition{Setting{name, allowed[0], values, meaning}, func(s *settings, value string) error {
+		if !slices.Contains(allowed, value) {
+			return fmt.Errorf("use %s", strings.Join(allowed, " or "))
+		}
+		*field(s) = value
+		return nil
+	}}
+}
+
+func number(name, def string, low, high int64, meaning string, field func(*settings) *int64) definition {
+	return definition{Setting{name, def, fmt.Sprintf("%d to %d", low, high), meaning}, func(s *settings, value string) error {
+		n, ok := parseInteger(value)
+		if !ok || n < low || n > high {
+			return fmt.Errorf("use a whole number from %d to %d", low, high)
+		}
+		*field(s) = n
+		return nil
+	}}
+}
+
+func text(name, def, meaning string, field func(*settings) *string) definition {
+	return definition{Setting{name, def, "any text", meaning}, func(s *settings, value string) error {
+		*field(s) = value
+		return nil
+	}}
+}
+
+// layout takes a Go time layout that loses nothing down to the second: a list
+// could not be filtered by times that it does not show.
+func layout(name, meaning string, field func(*settings) *string) definition {
+	return definition{Setting{name, "2006-01-02T15:04:05", "a Go time layout", meaning}, func(s *settings, value string) error {
+		sample := time.Date(2031, 11, 23, 17, 48, 59, 0, time.UTC)
+		back, err := time.ParseInLocation(value, sample.Format(value), time.UTC)
+		if err != nil || !back.Equal(sample) {
+			return fmt.Errorf("it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05")
+		}
+		*field(s) = value
+		return nil
+	}}
+}
+
+func names(field func(*settings) *[3]string) func(*settings, string) error {
+	return func(s *settings, value string) error {
+		parts := strings.Split(value, ",")
+		if len(parts) != 3 || !isName(parts[0]) || !isName(parts[1]) || !isName(parts[2]) {
+			return fmt.Errorf("use three names of letters, digits, - and _, separated by commas")
+		}
+		*field(s) = [3]string(parts)
+		return nil
+	}
+}
+
+// setInvoiceStatuses wants three different names; states may share one.
+func setInvoiceStatuses(s *settings, value string) error {
+	if err := names(func(s *settings) *[3]string { return &s.invoiceStatuses })(s, value); err != nil {
+		return err
+	}
+	if n := s.invoiceStatuses; n[0] == n[1] || n[1] == n[2] || n[0] == n[2] {
+		return fmt.Errorf("use three different names")
+	}
+	return nil
+}
+
+func isName(text string) bool {
+	for _, r := range text {
+		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_') {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func setFlow(s *settings, value string) (err error) {
+	s.flow, err = parseFlow(value)
+	return err
+}
+
+func setFiatCurrency(s *settings, value string) error {
+	c, ok := byCode[value]
+	if !ok || c.Kind != fiat {
+		return fmt.Errorf("use one of %s", known(fiat))
+	}
+	s.fiatCurrency = c.Code
+	return nil
+}
+
+func setRebate(s *settings, value string) error {
+	n, ok := parseDecimal(value, 4)
+	if !ok || n > 100*percentScale {
+		return fmt.Errorf("use a number from 0 to 100 with at most four decimals, such as 1.25")
+	}
+	s.rebatePercent = n
+	return nil
+}
+
+// setRate turns a rate into the value of one minor unit. Rates have up to nine
+// decimals and so do currencies, hence 18 decimals hold every value exactly.
+func setRate(s *settings, c Currency, value string) error {
+	rate, ok := parseDecimal(value, 9)
+	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {
+		return fmt.Errorf("use a number above 0 with at most nine digits and nine decimals, such as 0.25")
+	}
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-c.Decimals)), nil)
+	s.unitValue[c.Code] = scale.Mul(scale, big.NewInt(rate))
+	return nil
+}
+
+func setError(rule *errorRule, value string) error {
+	status, code, found := strings.Cut(value, ":")
+	st, ok1 := parseInteger(status)
+	n, ok2 := parseInteger(code)
+	if !found || !ok1 || !ok2 || st < 400 || st > 599 || n < math.MinInt32 || n > math.MaxInt32 {
+		return fmt.Errorf("use STATUS:CODE with an HTTP status from 400 to 599, such as 422:2004")
+	}
+	rule.status, rule.code = int(st), int(n)
+	return nil
+}
+
+// parseInteger reads a whole number in its one spelling: no sign but a minus,
+// no leading zero, nothing beyond int64.
+func parseInteger(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// parseDecimal reads a decimal that is not negative, such as 0.25, exactly, in
+// steps of 10^-decimals.
+func parseDecimal(text string, decimals int) (int64, bool) {
+	whole, fraction, dotted := strings.Cut(text, ".")
+	if dotted && fraction == "" || len(fraction) > decimals {
+		return 0, false
+	}
+	if _, ok := parseInteger(whole); !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 63)
+	return int64(n), err == nil
+}

@@ -1,0 +1,258 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+const (
+	createPath = "/api/merchant_withdrawal/create"
+	getPath    = "/api/merchant_withdrawal?id="
+)
+
+const btcBody = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`
+
+func TestWithdrawalCreateAndGet(t *testing.T) {
+	b := newBox(t)
+	before := b.Balance("Btc")
+	id := b.create(createPath, `{
+		"currency": {"Crypto": "Btc"}, "amount": {"Crypto": {"Btc": 1500}}, "address": "bc1q<&>é",
+		"callback": "https://shop.example/hook?a=1&b=2", "external_order_id": "4711", "memo": null}`)
+	if got := before - b.Balance("Btc"); got != 1500 {
+		t.Errorf("the balance fell by %d, want 1500", got)
+	}
+	got := b.get(getPath + id)
+	merchant := at(t, got, "merchant_id").(string)
+	if merchant == "" {
+		t.Error("merchant_id is empty")
+	}
+	same(t, got, fmt.Sprintf(`{
+		"id": %q, "external_id": 4711, "merchant_id": %q,
+		"currency": {"Crypto": "Btc"}, "amount": {"Crypto": {"Btc": 1500}},
+		"statuses": [{"status": "New", "at": "2026-05-03T10:00:00"}], "current": "New",
+		"address": "bc1q<&>é", "is_testnet": true,
+		"callback": "https://shop.example/hook?a=1&b=2", "external_order_id": "4711"}`, id, merchant))
+
+	listed := b.post("/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`)
+	same(t, at(t, listed, "page_content", 0, "address"), `{"Crypto":{"currency":"Btc","address":"bc1q<&>é"}}`)
+	item := at(t, listed, "page_content", 0).(map[string]any)
+	item["address"] = "bc1q<&>é"
+	same(t, got, string(must(t, item)))
+	same(t, at(t, listed, "total"), "1")
+	same(t, at(t, listed, "page_count"), "1")
+}
+
+func TestWithdrawalAbsentFields(t *testing.T) {
+	b := newBox(t)
+	got := b.get(getPath + b.create(createPath, btcBody)).(map[string]any)
+	for _, key := range []string{"external_id", "external_order_id", "callback", "memo"} {
+		if _, there := got[key]; there {
+			t.Errorf("%s is there although it was not given", key)
+		}
+	}
+	b = newBox(t, set("absent_fields", "null"))
+	got = b.get(getPath + b.create(createPath, btcBody)).(map[string]any)
+	for _, key := range []string{"external_id", "external_order_id", "callback"} {
+		if value, there := got[key]; !there || value != nil {
+			t.Errorf("%s is %v, want null", key, value)
+		}
+	}
+}
+
+func TestWithdrawalRefused(t *testing.T) {
+	// Each case is the good body with one thing changed.
+	good := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q","callback":"https://a.example","external_order_id":"7","memo":"m"}`
+	swap := func(old, new string) string {
+		if !strings.Contains(good, old) {
+			t.Fatalf("no %s in the good body", old)
+		}
+		return strings.Replace(good, old, new, 1)
+	}
+	amount := func(text string) string { return swap(`{"Crypto":{"Btc":1500}}`, text) }
+	for _, test := range []struct {
+		name, body, reason, names string
+	}{
+		{"empty", ``, "invalid_body", "empty"},
+		{"blank", " \n", "invalid_body", "empty"},
+		{"null", `null`, "invalid_body", "null"},
+		{"array", `[]`, "invalid_body", "array"},
+		{"cut", good[:30], "invalid_body", "JSON"},
+		{"trailing", good + `{}`, "invalid_body", "after"},
+		{"not UTF-8", swap("bc1q", "bc\xff"), "invalid_body", "UTF-8"},
+		{"lone surrogate", swap("bc1q", `bc\ud800`), "invalid_body", "address"},
+		{"unknown key", swap(`"memo"`, `"tag"`), "invalid_body", "tag"},
+		{"other case", swap(`"address"`, `"Address"`), "invalid_body", "Address"},
+		{"double key", swap(`"memo":"m"`, `"address":"x"`), "invalid_body", "twice"},
+		{"escaped double key", swap(`"memo":"m"`, `"\u0061ddress":"x"`), "invalid_body", "twice"},
+
+		{"no currency", swap(`"currency":{"Crypto":"Btc"},`, ``), "invalid_body", "currency"},
+		{"null currency", swap(`{"Crypto":"Btc"}`, `null`), "invalid_body", "currency"},
+		{"bare code", swap(`{"Crypto":"Btc"}`, `"Btc"`), "invalid_body", "currency"},
+		{"no kind", swap(`{"Crypto":"Btc"}`, `{}`), "invalid_body", "currency"},
+		{"two kinds", swap(`{"Crypto":"Btc"}`, `{"Crypto":"Btc","Fiat":"Usd"}`), "invalid_body", "currency"},
+		{"small kind", swap(`{"Crypto":"Btc"}`, `{"crypto":"Btc"}`), "invalid_body", "currency"},
+		{"small code", swap(`{"Crypto":"Btc"}`, `{"Crypto":"btc"}`), "unknown_currency", "btc"},
+		{"wrong kind", swap(`{"Crypto":"Btc"}`, `{"Fiat":"Btc"}`), "unknown_currency", "Btc"},
+		{"code is a number", swap(`{"Crypto":"Btc"}`, `{"Crypto":1}`), "invalid_body", "currency.Crypto"},
+
+		{"no amount", swap(`"amount":{"Crypto":{"Btc":1500}},`, ``), "invalid_body", "amount"},
+		{"null amount", amount(`null`), "invalid_body", "amount"},
+		{"bare amount", amount(`1500`), "invalid_body", "amount"},
+		{"empty amount", amount(`{}`), "invalid_body", "amount"},
+		{"amount without code", amount(`{"Crypto":{}}`), "invalid_body", "amount.Crypto"},
+		{"amount with two codes", amount(`{"Crypto":{"Btc":1,"Eth":1}}`), "invalid_body", "amount.Crypto"},
+		{"amount twice", amount(`{"Crypto":{"Btc":1,"Btc":2}}`), "invalid_body", "twice"},
+		{"amount of both kinds", amount(`{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`), "invalid_body", "amount"},
+		{"zero", amount(`{"Crypto":{"Btc":0}}`), "invalid_amount", "amount.Crypto.Btc"},
+		{"negative", amount(`{"Crypto":{"Btc":-1}}`), "invalid_amount", "amount.Crypto.Btc"},
+		{"fraction", amount(`{"Crypto":{"Btc":1.0}}`), "invalid_body", "amount.Crypto.Btc"},
+		{"exponent", amount(`{"Crypto":{"Btc":1e3}}`), "invalid_body", "amount.Crypto.Btc"},
+		{"quoted", amount(`{"Crypto":{"Btc":"1500"}}`), "invalid_body", "amount.Crypto.Btc"},
+		{"null minor", amount(`{"Crypto":{"Btc":null}}`), "invalid_body", "amount.Crypto.Btc"},
+		{"overflow", amount(`{"Crypto":{"Btc":9223372036854775808}}`), "invalid_body", "int64"},
+		{"unknown amount code", amount(`{"Crypto":{"Doge":1}}`), "unknown_currency", "Doge"},
+		{"other crypto", amount(`{"Crypto":{"Eth":1500}}`), "invalid_amount", "Btc"},
+
+		{"no address", swap(`"address":"bc1q",`, ``), "invalid_body", "address"},
+		{"null address", swap(`"bc1q"`, `null`), "invalid_body", "address"},
+		{"blank address", swap(`"bc1q"`, `"  "`), "invalid_body", "address"},
+		{"control character", swap(`"bc1q"`, `"bc\u0007"`), "invalid_body", "address"},
+		{"line break", swap(`"bc1q"`, `"bc\n"`), "invalid_body", "address"},
+		{"address is a number", swap(`"bc1q"`, `12`), "invalid_body", "address"},
+
+		{"callback scheme", swap("https://a.example", "ftp://a.example"), "invalid_body", "callback"},
+		{"callback host", swap("https://a.example", "https:///x"), "invalid_body", "callback"},
+		{"callback port only", swap("https://a.example", "http://:80"), "invalid_body", "callback"},
+		{"callback relative", swap("https://a.example", "/x"), "invalid_body", "callback"},
+		{"order id is a number", swap(`"7"`, `7`), "invalid_body", "external_order_id"},
+		{"order id is a word", swap(`"7"`, `"seven"`), "invalid_body", "external_order_id"},
+		{"order id with zero", swap(`"7"`, `"07"`), "invalid_body", "external_order_id"},
+		{"order id negative", swap(`"7"`, `"-7"`), "invalid_body", "external_order_id"},
+		{"order id too long", swap(`"7"`, `"9223372036854775808"`), "invalid_body", "external_order_id"},
+		{"order id empty", swap(`"7"`, `""`), "invalid_body", "external_order_id"},
+		{"memo empty", swap(`"m"`, `""`), "invalid_body", "memo"},
+		{"memo is a number", swap(`"m"`, `5`), "invalid_body", "memo"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBox(t)
+			b.refused(b.send("POST", createPath, test.body), 400, test.reason, test.names)
+			same(t, at(t, b.post("/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`), "total"), "0")
+		})
+	}
+	newBox(t).create(createPath, good)
+}
+
+func TestWithdrawalMemo(t *testing.T) {
+	b := newBox(t, set("memo_shown", "yes"))
+	for _, c := range sandbox.Currencies() {
+		key := map[string]string{"crypto": "Crypto", "fiat": "Fiat"}[c.Kind]
+		body := fmt.Sprintf(`{"currency":{%[1]q:%[2]q},"amount":{%[1]q:{%[2]q:100}},"address":"a"}`, key, c.Code)
+		w := b.send("POST", createPath, body)
+		if !c.MemoRequired {
+			b.ok(w)
+			continue
+		}
+		b.refused(w, 400, "memo_required", "memo", c.Code)
+		withNull := strings.TrimSuffix(body, "}") + `,"memo":null}`
+		b.refused(b.send("POST", createPath, withNull), 400, "memo_required")
+		id := b.create(createPath, strings.TrimSuffix(body, "}")+`,"memo":"12"}`)
+		same(t, at(t, b.get(getPath+id), "memo"), `"12"`)
+	}
+}
+
+func TestWithdrawalFiatEquivalent(t *testing.T) {
+	// 25.00 USD at 60000 is 41666.67 satoshi; at 1 it is 25 Usdt.
+	for _, code := range []string{"USD", "Usd"} {
+		b := newBox(t)
+		btc := b.Balance("Btc")
+		id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"`+code+`":2500}},"address":"a"}`)
+		if got := btc - b.Balance("Btc"); got != 41667 {
+			t.Errorf("%s: took %d satoshi, want 41667", code, got)
+		}
+		same(t, at(t, b.get(getPath+id), "amount"), `{"Fiat":{"USD":2500}}`)
+	}
+
+	b := newBox(t, set("amount_shown", "converted"), set("rate_Btc", "50000"))
+	id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"a"}`)
+	same(t, at(t, b.get(getPath+id), "amount"), `{"Crypto":{"Btc":50000}}`)
+
+	b = newBox(t)
+	id = b.create(createPath, `{"currency":{"Fiat":"Eur"},"amount":{"Fiat":{"EUR":100}},"address":"DE00"}`)
+	same(t, at(t, b.get(getPath+id), "currency"), `{"Fiat":"Eur"}`)
+	b.refused(b.send("POST", createPath, `{"currency":{"Crypto":"Eth"},"amount":{"Fiat":{"KWD":9223372036854775807}},"address":"a"}`), 422, "amount_too_large", "Eth")
+}
+
+func TestWithdrawalDuplicateOrderID(t *testing.T) {
+	body := strings.Replace(btcBody, `"address"`, `"external_order_id":"7","address"`, 1)
+	b := newBox(t)
+	if b.create(createPath, body) == b.create(createPath, body) {
+		t.Error("two withdrawals share an id")
+	}
+	b = newBox(t, set("duplicate_order_ids", "reject"))
+	b.create(createPath, body)
+	balance := b.Balance("Btc")
+	b.refused(b.send("POST", createPath, body), 422, "duplicate_order_id", "7")
+	if b.Balance("Btc") != balance {
+		t.Error("a refused withdrawal took money")
+	}
+	_, key := b.reseller("other account")
+	b.refused(b.sendAs(key, "POST", createPath, body), 422, "insufficient_funds") // not a duplicate of the merchant's
+	b.create(createPath, btcBody)
+	b.create(createPath, btcBody) // none is no duplicate of none
+}
+
+func TestWithdrawalStatuses(t *testing.T) {
+	b := newBox(t)
+	id := b.create(createPath, btcBody)
+	*b.now = start.Add(90*1e9 + 5)
+	if err := b.AdvanceWithdrawal(id, "Processing"); err != nil {
+		t.Fatal(err)
+	}
+	got := b.get(getPath + id)
+	same(t, at(t, got, "statuses"), `[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Processing","at":"2026-05-03T10:01:30"}]`)
+	same(t, at(t, got, "current"), `"Processing"`)
+	for _, status := range []string{"New", "Cancelled", "Processing", "completed", ""} {
+		if err := b.AdvanceWithdrawal(id, status); err == nil {
+			t.Errorf("a Processing withdrawal became %q", status)
+		}
+	}
+	if err := b.AdvanceWithdrawal("nothing", "Processing"); err == nil {
+		t.Error("a withdrawal that does not exist was advanced")
+	}
+
+	for status, back := range map[string]int64{"Completed": 0, "Failed": 1500} {
+		b := newBox(t)
+		id := b.create(createPath, btcBody)
+		balance := b.Balance("Btc")
+		for _, step := range []string{"Processing", status} {
+			if err := b.AdvanceWithdrawal(id, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := b.Balance("Btc") - balance; got != back {
+			t.Errorf("%s gave %d back, want %d", status, got, back)
+		}
+	}
+
+	b = newBox(t, set("withdrawal_flow", "Queued>Sent,Sent>Queued"))
+	id = b.create(createPath, btcBody)
+	for _, step := range []string{"Sent", "Queued", "Sent"} {
+		if err := b.AdvanceWithdrawal(id, step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, at(t, b.get(getPath+id), "current"), `"Sent"`)
+}
+
+func TestWithdrawalOfAnotherAccount(t *testing.T) {
+	b := newBox(t)
+	_, key := b.reseller("r")
+	id := b.create(createPath, btcBody)
+	b.refused(b.sendAs(key, "GET", getPath+id, ""), 404, "not_found")
+	same(t, at(t, b.ok(b.sendAs(key, "POST", "/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`)), "total"), "0")
+	b.refused(b.send("GET", getPath+"nothing", ""), 404, "not_found", "nothing")
+	b.ok(b.send("GET", getPath+strings.ToUpper(id), ""))
+}

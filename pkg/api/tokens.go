@@ -1,0 +1,182 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The readers below look at tokens, because money forgives nothing that a decoder of structs lets through: a null in
+// place of a number, a number written as a float, a second key.
+
+// writeTokens writes one value.
+func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
+	for _, token := range tokens {
+		if err := enc.WriteToken(token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// object writes a JSON object with one key.
+func object(key string, value func([]byte) ([]byte, error)) ([]byte, error) {
+	b, err := jsontext.AppendQuote([]byte{'{'}, key)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = value(append(b, ':')); err != nil {
+		return nil, err
+	}
+	return append(b, '}'), nil
+}
+
+// oneKey reads an object that must have exactly one key; value reads what stands under it.
+func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
+	keys := 0
+	err := eachKey(dec, what, func(key string) error {
+		if keys++; keys > 1 {
+			return fmt.Errorf("%s: an object with more than one key, where exactly one belongs", what)
+		}
+		return value(key)
+	})
+	if err == nil && keys == 0 {
+		return fmt.Errorf("%s: an object without a key, where exactly one belongs", what)
+	}
+	return err
+}
+
+// eachKey reads an object; value must read what stands under each key.
+func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
+	if dec.PeekKind() != '{' {
+		return unexpected(dec, what, "an object")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for n := 0; dec.PeekKind() == '"'; n++ {
+		if n == maxItems {
+			return fmt.Errorf("%s: more than %d keys", what, maxItems)
+		}
+		key, err := readKey(dec)
+		if err != nil {
+			return err
+		}
+		if err := value(key); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken() // the closing brace, or what is wrong with the object
+	return err
+}
+
+// readKey reads the name of a key. The names that stand in every withdrawal cost no memory.
+func readKey(dec *jsontext.Decoder) (string, error) {
+	text, err := dec.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	switch string(text) {
+	case `"Crypto"`:
+		return string(Crypto), nil
+	case `"Fiat"`:
+		return string(Fiat), nil
+	case `"currency"`:
+		return "currency", nil
+	case `"address"`:
+		return "address", nil
+	}
+	name, err := jsontext.AppendUnquote(nil, text)
+	return string(name), err
+}
+
+// eachElement reads an array; value must read each element.
+func eachElement(dec *jsontext.Decoder, what string, value func() error) error {
+	if dec.PeekKind() != '[' {
+		return unexpected(dec, what, "an array")
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		if kind := dec.PeekKind(); kind == ']' || kind == 0 {
+			break
+		}
+		if n == maxItems {
+			return fmt.Errorf("%s: more than %d elements", what, maxItems)
+		}
+		if err := value(); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken() // the closing bracket, or what is wrong with the array
+	return err
+}
+
+// integer reads an int64 that is written in plain digits. It looks at the text, so that no float comes between.
+func integer(dec *jsontext.Decoder, what string) (int64, error) {
+	if kind := dec.PeekKind(); kind != '0' {
+		return 0, unexpected(dec, what, "an integer")
+	}
+	text, err := dec.ReadValue()
+	if err != nil {
+		return 0, err
+	}
+	if bytes.ContainsAny(text, ".eE") {
+		return 0, fmt.Errorf("%s: %.40s is not written as an integer", what, text)
+	}
+	if string(text) == "-0" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %.40s does not fit into 64 bits", what, text)
+	}
+	return n, nil
+}
+
+func nonEmptyString(dec *jsontext.Decoder, what string) (string, error) {
+	if kind := dec.PeekKind(); kind != '"' {
+		return "", unexpected(dec, what, "a string")
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	text := token.String()
+	if text == "" {
+		return "", fmt.Errorf("%s: empty", what)
+	}
+	return text, nil
+}
+
+// unexpected says what stands where something else belongs; a broken JSON text says so itself.
+func unexpected(dec *jsontext.Decoder, what, want string) error {
+	kind := dec.PeekKind()
+	if kind == 0 || kind == '}' || kind == ']' {
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %s, where %s belongs", what, kindName(kind), want)
+}
+
+func kindName(kind jsontext.Kind) string {
+	switch kind {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	}
+	return "nothing"
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxTraced is how much of a body a trace shows.
+const maxTraced = 4 << 10
+
+// tracer writes requests and answers as text, a line at a time, with the key blotted out.
+type tracer struct {
+	next http.RoundTripper
+	out  io.Writer
+}
+
+func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "> %s %s\n", req.Method, req.URL)
+	traceHeader(&b, "> ", req.Header)
+	if req.GetBody != nil {
+		if body, err := req.GetBody(); err == nil {
+			text, _ := io.ReadAll(body)
+			traceBody(&b, "> ", text)
+		}
+	}
+	io.WriteString(t.out, b.String())
+	start := time.Now()
+	resp, err := t.next.RoundTrip(req)
+	took := time.Since(start).Round(time.Millisecond)
+	b.Reset()
+	if err != nil {
+		fmt.Fprintf(&b, "< failed after %s: %v\n", took, err)
+	} else {
+		fmt.Fprintf(&b, "< %s %s after %s\n", resp.Proto, resp.Status, took)
+		traceHeader(&b, "< ", resp.Header)
+		if body, ok := resp.Body.(*answer); ok {
+			traceBody(&b, "< ", body.text)
+		}
+	}
+	io.WriteString(t.out, b.String())
+	return resp, err
+}
+
+func traceHeader(b *strings.Builder, mark string, header http.Header) {
+	names := make([]string, 0, len(header))
+	for name := range header {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		value := strings.Join(header[name], ", ")
+		switch name {
+		case "Authorization", "Cookie", "Set-Cookie", "Proxy-Authorization":
+			value = "[hidden]"
+		}
+		fmt.Fprintf(b, "%s%s: %s\n", mark, name, value)
+	}
+}
+
+func traceBody(b *strings.Builder, mark string, body []byte) {
+	if len(body) == 0 {
+		return
+	}
+	cut := ""
+	if len(body) > maxTraced {
+		cut = fmt.Sprintf("\n[%d bytes more]", len(body)-maxTraced)
+		body = body[:maxTraced]
+	}
+	for line := range strings.Lines(string(body) + cut) {
+		fmt.Fprintf(b, "%s%s\n", mark, strings.TrimRight(line, "\r\n"))
+	}
+}

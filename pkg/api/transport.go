@@ -1,0 +1,137 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// maxAnswer limits the body of an answer, in bytes after decompression. It is large enough for the statistics of a
+// reseller with tens of thousands of invoices, and small enough that no answer can exhaust a small machine.
+const maxAnswer = 16 << 20
+
+// idleForCreate is how long a connection may have been idle and still be used. The longer it was, the more likely the
+// other side has closed it, and a request that is written to a closed connection has an unknown outcome.
+const idleForCreate = time.Second
+
+// newTransport stacks what stands between resty and the network. From the outside in:
+//
+//  1. trace: what a person wants to see is the request as it is sent and the answer as it came;
+//  2. whole: an answer is whole or an error, and never larger than maxAnswer, for whoever stands above;
+//  3. gate: finds out whether a request that failed has been written at all;
+//  4. the network.
+func newTransport(o options) http.RoundTripper {
+	var rt http.RoundTripper
+	if o.transport != nil {
+		rt = o.transport
+	} else {
+		rt = gate{network(o)}
+	}
+	rt = whole{rt}
+	if o.trace != nil {
+		rt = tracer{rt, o.trace}
+	}
+	return rt
+}
+
+func network(o options) *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	http1 := new(http.Protocols)
+	http1.SetHTTP1(true) // HTTP/2 has its own ideas about sending a request again
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &gatedConn{Conn: conn}, nil
+		},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.roots},
+		TLSHandshakeTimeout:    10 * time.Second,
+		Protocols:              http1,
+		MaxIdleConns:           128,
+		MaxIdleConnsPerHost:    128,
+		IdleConnTimeout:        idleForCreate,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// notSentError is a failure before the first byte of the request was written.
+type notSentError struct{ error }
+
+func (e notSentError) Unwrap() error { return e.error }
+
+type gate struct{ next http.RoundTripper }
+
+func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
+	var s sending
+	req = s.watch(req)
+	req.GetBody = nil // without it, net/http cannot send the body a second time
+	resp, err := g.next.RoundTrip(req)
+	if err != nil && s.neverLeft() {
+		return nil, notSentError{err}
+	}
+	return resp, err
+}
+
+// answer is the body of a response that whole has read.
+type answer struct {
+	bytes.Reader
+	text []byte
+}
+
+func (*answer) Close() error { return nil }
+
+var errTooLarge = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+
+type whole struct{ next http.RoundTripper }
+
+func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := w.next.RoundTrip(req)
+	if err != nil || resp == nil || resp.Body == nil {
+		return resp, err
+	}
+	var text []byte
+	if resp.StatusCode != http.StatusSwitchingProtocols { // what follows that is no body, and may never end
+		text, err = readWhole(resp)
+	}
+	resp.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
+	}
+	body := &answer{text: text}
+	body.Reset(text)
+	resp.Body = body
+	return resp, nil
+}
+
+func readWhole(resp *http.Response) ([]byte, error) {
+	if resp.ContentLength > maxAnswer {
+		return nil, errTooLarge
+	}
+	// The length is the service's word, so no more than a page's worth is set aside on the strength of it.
+	size := min(max(resp.ContentLength+1, 512), 1<<20)
+	text := make([]byte, 0, size)
+	for {
+		n, err := resp.Body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if len(text) > maxAnswer {
+			return nil, errTooLarge
+		}
+		switch {
+		case err == io.EOF:
+			return text, nil
+		case err != nil:
+			return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(text), err)
+		}
+		if len(text) == cap(text) {
+			text = append(text, 0)[:len(text)]
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Withdrawals are the calls about the merchant's withdrawals. All of them send the key.
+type Withdrawals struct{ client *Client }
+
+// Withdrawal is money that leaves the merchant's balance for an external address.
+type Withdrawal struct {
+	ID              string   `json:"id"`
+	ExternalID      int64    `json:"external_id"` // the merchant's number for it; 0 when it has none
+	MerchantID      string   `json:"merchant_id"`
+	Currency        Currency `json:"currency"`
+	Amount          Amount   `json:"amount"`   // may be the fiat equivalent of what is withdrawn
+	Statuses        []Status `json:"statuses"` // the history
+	Current         string   `json:"current"`  // the status now; the interface shows only "New"
+	Address         Address  `json:"address"`
+	IsTestnet       bool     `json:"is_testnet"`
+	Callback        string   `json:"callback"`
+	ExternalOrderID string   `json:"external_order_id"` // ExternalID as a string
+
+	raw json.RawMessage
+}
+
+// Status is an entry of a withdrawal's history.
+type Status struct {
+	Status string `json:"status"`
+	At     string `json:"at"` // in a format that the interface does not show, as the service wrote it
+}
+
+// Address is where a withdrawal goes. A single withdrawal shows it as a string, a list as an object that also names the
+// currency: {"Crypto":{"currency":"Btc","address":"..."}}.
+type Address struct {
+	Text     string
+	Currency string // the code, in a list; empty otherwise
+}
+
+// String returns the address itself.
+func (a Address) String() string { return a.Text }
+
+// MarshalJSON writes the shape that the address had.
+func (a Address) MarshalJSON() ([]byte, error) {
+	if a.Currency == "" {
+		return jsontext.AppendQuote(nil, a.Text)
+	}
+	return object(string(Crypto), func(b []byte) ([]byte, error) {
+		b, err := jsontext.AppendQuote(append(b, `{"currency":`...), a.Currency)
+		if err != nil {
+			return nil, err
+		}
+		b, err = jsontext.AppendQuote(append(b, `,"address":`...), a.Text)
+		return append(b, '}'), err
+	})
+}
+
+// UnmarshalJSON reads either shape and refuses anything else.
+func (a *Address) UnmarshalJSON(b []byte) error {
+	return within(b, a.UnmarshalJSONFrom)
+}
+
+// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
+func (a *Address) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var got Address
+	var err error
+	if dec.PeekKind() != '{' {
+		got.Text, err = nonEmptyString(dec, "address")
+		if err == nil {
+			*a = got
+		}
+		return err
+	}
+	err = oneKey(dec, "address", func(kind string) error {
+		if Kind(kind) != Crypto {
+			return fmt.Errorf("address: the key is %.40q: it must be Crypto", kind)
+		}
+		return eachKey(dec, "address", func(key string) error {
+			var err error
+			switch key {
+			case "currency":
+				got.Currency, err = nonEmptyString(dec, "currency of the address")
+			case "address":
+				got.Text, err = nonEmptyString(dec, "address")
+			default:
+				err = dec.SkipValue()
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if got.Text == "" || got.Currency == "" {
+		return errors.New("address: currency and address belong in it")
+	}
+	*a = got
+	return nil
+}
+
+// RawJSON returns the JSON text that the withdrawal came from, with every field the service sent; nil for one that was
+// made otherwise.
+func (w Withdrawal) RawJSON() json.RawMessage { return w.raw }
+
+func (w *Withdrawal) complete(text json.RawMessage) error {
+	w.raw = text
+	switch {
+	case w.ID == "":
+		return errors.New("a withdrawal without an id")
+	case w.Currency.Code == "":
+		return errors.New("a withdrawal without a currency")
+	case w.Amount.Code == "":
+		return errors.New("a withdrawal without an amount")
+	case w.Address.Text == "":
+		return errors.New("a withdrawal without an address")
+	}
+	return nil
+}
+
+// CreateWithdrawal asks for a withdrawal.
+type CreateWithdrawal struct {
+	// Currency to withdraw. When its balance is short, the service swaps from other currencies by itself.
+	Currency Currency `json:"currency"`
+	// Amount in minor units: of Currency, or of a fiat currency whose equivalent is withdrawn.
+	Amount Amount `json:"amount"`
+	// Address that the money goes to.
+	Address string `json:"address"`
+	// Callback is a URL to which the service sends its response about the withdrawal; may be empty.
+	Callback string `json:"callback,omitzero"`
+	// ExternalOrderID is the merchant's own number for the withdrawal, see CheckOrderID; may be empty. The service
+	// does not promise to refuse a number that it has seen before.
+	ExternalOrderID string `json:"external_order_id,omitzero"`
+	// Memo of the transfer, required for XLR and currencies based on it.
+	Memo string `json:"memo,omitzero"`
+}
+
+// Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.
+func (r CreateWithdrawal) Validate() error {
+	if err := checkUnion(r.Currency.Kind, r.Currency.Code); err != nil {
+		return invalid("currency", "%v", err)
+	}
+	if err := checkUnion(r.Amount.Kind, r.Amount.Code); err != nil {
+		return invalid("amount", "%v", err)
+	}
+	if r.Amount.Minor <= 0 {
+		return invalid("amount", "%d is not a positive count of minor units", r.Amount.Minor)
+	}
+	if r.Amount.Kind == Crypto && (r.Currency.Kind != Crypto || r.Currency.Code != r.Amount.Code) {
+		return invalid("amount", "it is in %s, and %s is withdrawn: write it in %s, or in a fiat currency", r.Amount.Code, r.Currency.Code, r.Currency.Code)
+	}
+	if err := checkText("address", r.Address); err != nil {
+		return err
+	}
+	if err := checkCallback("callback", r.Callback); err != nil {
+		return err
+	}
+	if r.ExternalOrderID != "" {
+		if err := CheckOrderID(r.ExternalOrderID); err != nil {
+			return invalid("external_order_id", "%v", err)
+		}
+	}
+	return checkPlain("memo", r.Memo)
+}
+
+// Create asks for a withdrawal and returns its id. It is sent at most once, by every layer of this package: after an
+// Error whose outcome is Unknown, look for the order id in the list before anything else.
+//
+// POST /api/merchant_withdrawal/create (section 4.1)
+func (s *Withdrawals) Create(ctx context.Context, r CreateWithdrawal) (id string, err error) {
+	if err := r.Validate(); err != nil {
+		return "", err
+	}
+	return call[string](ctx, s.client, request{
+		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r, create: true,
+	})
+}
+
+// Get returns one withdrawal.
+//
+// GET /api/merchant_withdrawal (section 4.1)
+func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
+	if err := checkID("id", id); err != nil {
+		return Withdrawal{}, err
+	}
+	return call[Withdrawal](ctx, s.client, request{
+		op: "get withdrawal " + strconv.Quote(id), method: http.MethodGet, path: "/api/merchant_withdrawal", query: query("id", id),
+	})
+}
+
+// List returns one page. The interface does not show which number the first page has, nor how large a page may be.
+//
+// POST /api/merchant_withdrawal/list (section 4.1)
+func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
+	if err := checkPage(page, pageSize); err != nil {
+		return WithdrawalPage{}, err
+	}
+	return call[WithdrawalPage](ctx, s.client, request{
+		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list", query: pageQuery("", page, pageSize), body: filter,
+	})
+}
+
+// All reads every page of the list in turn. It stops after an error, yields no id twice although rows shift while it
+// reads, and needs no more memory for many pages than for a few.
+func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
+	return eachWithdrawal(ctx, opts, func(page int) (WithdrawalPage, error) {
+		return s.List(ctx, filter, page, opts.pageSize())
+	})
+}
