@@ -20,12 +20,15 @@ func (a *app) api() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
 		Short: "Send any request and print the answer as it came",
-		Long: `Send a request to any path of the service, with the key, and print the answer as it came, for what the other
-commands do not cover. A GET and the interface's three list paths are reads. Everything else is asked about like a
-payment, sent at most once, and ends with exit code 20 when its outcome is unknown. Withdrawals are not created this
-way: withdraw create keeps to the rules that keep one from being paid twice.`,
+		Long: `Send a request to any path of the service, with the key, and print the answer
+as it came, for what the other commands do not cover. A GET and the interface's
+three list paths are reads. Everything else is asked about like a payment, sent
+at most once, and ends with exit code 20 when its outcome is unknown.
+Withdrawals are not created this way: withdraw create keeps to the rules that
+keep one from being paid twice.`,
 		Example: `  till api GET /api/resellers/ids
-  echo '{"currencies":[],"tags":[]}' | till api POST '/api/merchant_withdrawal/list?page=0&page_size=10' --input -`,
+  echo '{"currencies":[],"tags":[]}' | till api POST \
+    '/api/merchant_withdrawal/list?page=0&page_size=10' --input -`,
 		Args: args("METHOD", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)

@@ -24,9 +24,11 @@ func (a *app) authLogin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Keep the key of the profile in use",
-		Long: `Read the key of the service, from a prompt that does not show it or from standard input, and keep it in the keyring of
-this machine: till auth login. Where there is no keyring, that fails and nothing is kept; --store file keeps the key in
-a file beside the configuration, which only you can read, and names that file in the profile.`,
+		Long: `Read the key of the service, from a prompt that does not show it or from
+standard input, and keep it in the keyring of this machine: till auth login.
+Where there is no keyring, that fails and nothing is kept; --store file keeps
+the key in a file beside the configuration, which only you can read, and names
+that file in the profile.`,
 		Example: `  till auth login --store file < key.txt
   till auth login --store file --api-key-file key.txt`,
 		Args: noArgs,
@@ -142,8 +144,9 @@ func (a *app) authLogout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the key that till auth login has kept",
-		Long: `Remove the key of the profile in use from the keyring, and from the file that till auth login --store file has made. A
-key that you keep elsewhere, with api_key_command or api_key_file, stays.`,
+		Long: `Remove the key of the profile in use from the keyring, and from the file that
+till auth login --store file has made. A key that you keep elsewhere, with
+api_key_command or api_key_file, stays.`,
 		Example: `  till auth logout
   till auth logout --profile old`,
 		Args: noArgs,
@@ -178,8 +181,8 @@ func (a *app) authStatus() *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "status",
 		Short: "Say where the key comes from, and try it",
-		Long: `Say where the key comes from, and try it on a call that only reads. A key that the service refuses ends it with exit code
-31, and no key at all with 11.`,
+		Long: `Say where the key comes from, and try it on a call that only reads. A key that
+the service refuses ends it with exit code 31, and no key at all with 11.`,
 		Example: `  till auth status
   till auth status --sandbox -o json`,
 		Args: noArgs,

@@ -21,8 +21,9 @@ import (
 
 func (a *app) callback() *cobra.Command {
 	cmd := group("callback", "Receive what the service posts to a withdrawal's callback", a.callbackListen())
-	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An invoice's callback_url is another thing: the
-customer's browser is sent there, and nothing is posted.`
+	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An
+invoice's callback_url is another thing: the customer's browser is sent there,
+and nothing is posted.`
 	return cmd
 }
 
@@ -38,18 +39,23 @@ func (a *app) callbackListen() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [--listen ADDR] [--exec CMD] [--count N]",
 		Short: "Print what is posted to an address, one JSON line each",
-		Long: `Print the body of every POST as one line of JSON on standard output, at once and in the order of arrival, whatever
-the path. A body that is not JSON is printed as a JSON string. The address goes to standard error, and with --ready-file
-into a file that appears when the first POST will be answered.
+		Long: `Print the body of every POST as one line of JSON on standard output, at once
+and in the order of arrival, whatever the path. A body that is not JSON is
+printed as a JSON string. The address goes to standard error, and with
+--ready-file into a file that appears when the first POST will be answered.
 
-With --exec, sh runs the command for each body, one after the other. It finds the body on its standard input, and what it
-prints goes to standard error. When it fails, the sender gets a 500 and will perhaps send the body again.
+With --exec, sh runs the command for each body, one after the other. It finds
+the body on its standard input, and what it prints goes to standard error. When
+it fails, the sender gets a 500 and will perhaps send the body again.
 
-It ends with 0 after --count bodies, with 42 when --timeout ran out before they came, and with 60 when a signal stopped it
-before. Without --count, the time-out and a signal are the ways to end it, and both end it with 0. It ends with 50 instead
-of 0 when a command of --exec, or the filter of --jq, failed on some of the bodies.
+It ends with 0 after --count bodies, with 42 when --timeout ran out before they
+came, and with 60 when a signal stopped it before. Without --count, the
+time-out and a signal are the ways to end it, and both end it with 0. It ends
+with 50 instead of 0 when a command of --exec, or the filter of --jq, failed on
+some of the bodies.
 
-A body may have 1 MiB. There is no other check of who posts and what: treat what comes as a hint to ask the service itself.`,
+A body may have 1 MiB. There is no other check of who posts and what: treat
+what comes as a hint to ask the service itself.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
 		Args: noArgs,
@@ -283,7 +289,9 @@ func (in *inbox) take(body []byte) int {
 	}
 	if err != nil {
 		in.failed++
-		in.note("%v", err)
+		if in.broken == nil { // which outcome reports
+			in.note("%v", err)
+		}
 		return http.StatusInternalServerError
 	}
 	return in.flags.respond

@@ -20,7 +20,8 @@ func (a *app) completion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
 		Short: "Print a script that completes till's command lines",
-		Long: `Print a script that makes a shell complete the commands, flags and values of till.
+		Long: `Print a script that makes a shell complete the commands, flags and values of
+till.
 
 bash, once for every new shell (with the package bash-completion):
   till completion bash > ~/.local/share/bash-completion/completions/till

@@ -15,8 +15,9 @@ func (a *app) configShow() *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
-		Long: `Show every setting as it is in effect for a command with the same flags, in this directory and environment, and where
-it comes from: a flag, the environment, the profile or the default. Of the key only the source is shown.`,
+		Long: `Show every setting as it is in effect for a command with the same flags, in
+this directory and environment, and where it comes from: a flag, the
+environment, the profile or the default. Of the key only the source is shown.`,
 		Example: `  till config show
   till config show --sandbox --columns name,origin
   till config show --jq '.[] | select(.name == "journal") | .value'`,
@@ -48,8 +49,8 @@ func (a *app) configPath() *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
-		Long: `Print the path of the configuration file. It need not exist, and need not be right: this works also where till refuses
-to read it.`,
+		Long: `Print the path of the configuration file. It need not exist, and need not be
+right: this works also where till refuses to read it.`,
 		Example: `  till config path
   ls -l "$(till config path)"`,
 		Args: noArgs,

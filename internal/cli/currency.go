@@ -21,8 +21,9 @@ func (a *app) currencyList() *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that are known under the profile in use",
-		Long: `List the currencies that are known under the profile in use: those that are built in, those of the configuration's
-common list, and the profile's own. Where the decimals are empty, amounts are written in minor units.`,
+		Long: `List the currencies that are known under the profile in use: those that are
+built in, those of the configuration's common list, and the profile's own.
+Where the decimals are empty, amounts are written in minor units.`,
 		Example: `  till currency list
   till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
 		Args: noArgs,
@@ -69,11 +70,13 @@ func (a *app) currencySet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set CODE --kind crypto|fiat --decimals N",
 		Short: "Make a currency known, or say how many decimals it has",
-		Long: `Make a currency known, or say more about one that is. The interface does not show how many decimals the service counts
-with a crypto currency, so that till cannot know it: take the number from the service, since a wrong one moves the
+		Long: `Make a currency known, or say more about one that is. The interface does not
+show how many decimals the service counts with a crypto currency, so that till
+cannot know it: take the number from the service, since a wrong one moves the
 decimal point of every amount.
 
-It is written to the profile in use, or without one to the list that all profiles share.`,
+It is written to the profile in use, or without one to the list that all
+profiles share.`,
 		Example: `  till currency set Btc --decimals 8
   till currency set Doge --kind crypto --decimals 8
   till currency set Xrp --kind crypto --decimals 6 --memo required`,
@@ -165,8 +168,8 @@ func (a *app) currencyRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Take back what currency set has said",
-		Long: `Take a currency out of the profile in use, or without one out of the list that all profiles share. What is built in
-stays known.`,
+		Long: `Take a currency out of the profile in use, or without one out of the list that
+all profiles share. What is built in stays known.`,
 		Example: `  till currency remove Doge`,
 		Args:    args("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -66,8 +66,9 @@ func (a *app) inviteCreate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
-		Long: `Make an invite and print its url, which no other command can show again. The interface does not say what the UUID
-that it is made from means; without one, a random one is sent. It is sent at most once.`,
+		Long: `Make an invite and print its url, which no other command can show again. The
+interface does not say what the UUID that it is made from means; without one, a
+random one is sent. It is sent at most once.`,
 		Example: `  till invite create
   till invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
 		Args: optionalArg("UUID"),

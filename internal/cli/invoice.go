@@ -21,10 +21,14 @@ func (a *app) invoiceCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
 		Short: "Make an invoice and print its id",
-		Long: `Make an invoice and print the id that the service gave it. It is sent at most once; the interface has no list of
-invoices, so after exit code 20 only the merchant panel can tell whether it was made.`,
-		Example: `  till invoice create --title "Order 1001" --currency Usd --item "Coffee beans=25.00" --item Shipping=4.50
-  till invoice create --title "Order 1002" --currency Usd --item-minor "Coffee beans=2500" --callback-url https://shop.example.com/thanks`,
+		Long: `Make an invoice and print the id that the service gave it. It is sent at most
+once; the interface has no list of invoices, so after exit code 20 only the
+merchant panel can tell whether it was made.`,
+		Example: `  till invoice create --title "Order 1001" --currency Usd \
+    --item "Coffee beans=25.00" --item Shipping=4.50
+  till invoice create --title "Order 1002" --currency Usd \
+    --item-minor "Coffee beans=2500" \
+    --callback-url https://shop.example.com/thanks`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := begin(a, cmd, createdView)
@@ -140,10 +144,12 @@ func (a *app) invoiceWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
-		Long: `Read an invoice again and again until its status is one of those named with --status, its state one of those named
-with --state. The interface does not show their values: see what the service calls them with till invoice get.`,
-		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid --fail-on Expired --timeout 30m`,
-		Args:    args("ID"),
+		Long: `Read an invoice again and again until its status is one of those named with
+--status, its state one of those named with --state. The interface does not
+show their values: see what the service calls them with till invoice get.`,
+		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
+    --fail-on Expired --timeout 30m`,
+		Args: args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, invoiceView)
 			if err != nil {

@@ -1,6 +1,29 @@
 package cli
 
-import "syscall"
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
 
 // endWithUs has the system kill the command should till itself be killed.
 func endWithUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// groupRuns reports whether a group has a process that still runs. One that has ended and was not collected by its parent
+// does not count: in a container, nobody may ever collect it.
+func groupRuns(leader int) bool {
+	if syscall.Kill(-leader, 0) != nil {
+		return false
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, _ := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+		if fields := strings.Fields(rest); len(fields) > 2 && fields[2] == strconv.Itoa(leader) && fields[0] != "Z" && fields[0] != "X" {
+			return true
+		}
+	}
+	return len(stats) == 0 // without /proc, the answer of kill must do
+}

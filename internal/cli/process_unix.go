@@ -49,11 +49,10 @@ func endGroup(leader int) {
 		return
 	}
 	_ = unix.Kill(-leader, unix.SIGCONT) // a stopped process could not act on it
-	for waited := time.Duration(0); waited < groupGrace; waited += groupGrace / 200 {
-		if unix.Kill(-leader, 0) != nil {
+	for end := time.Now().Add(groupGrace); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if !groupRuns(leader) {
 			return
 		}
-		time.Sleep(groupGrace / 200)
 	}
 	_ = unix.Kill(-leader, unix.SIGKILL)
 }

@@ -62,8 +62,9 @@ func (a *app) profileShow() *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it stands in the configuration",
-		Long: `Show a profile as it stands in the configuration, without a name the one in use. What flags, the environment and
-defaults make of it, till config show tells.`,
+		Long: `Show a profile as it stands in the configuration, without a name the one in
+use. What flags, the environment and defaults make of it, till config show
+tells.`,
 		Example: `  till profile show
   till profile show live -o json`,
 		Args:              optionalArg("NAME"),
@@ -111,9 +112,10 @@ func (a *app) profileNamed(cmd *cobra.Command, args []string) (string, error) {
 
 func (a *app) profileUse() *cobra.Command {
 	return &cobra.Command{
-		Use:               "use NAME",
-		Short:             "Make a profile the current one",
-		Long:              `Make a profile the current one, which is used where neither a flag nor TILL_PROFILE names another.`,
+		Use:   "use NAME",
+		Short: "Make a profile the current one",
+		Long: `Make a profile the current one, which is used where neither a flag nor
+TILL_PROFILE names another.`,
 		Example:           `  till profile use live`,
 		Args:              args("NAME"),
 		ValidArgsFunction: a.completeProfile,
@@ -133,14 +135,16 @@ func (a *app) profileSet() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Set keys of a profile, and make it where it does not exist",
-		Long: `Set keys of a profile, and make the profile where it does not exist. The first profile becomes the current one. KEY=
-without a value takes the setting away. Lists are written with commas between, the key command with spaces, and both
+		Long: `Set keys of a profile, and make the profile where it does not exist. The first
+profile becomes the current one. KEY= without a value takes the setting away.
+Lists are written with commas between, the key command with spaces, and both
 also in brackets, as in the file.
 
 Keys:
 ` + keyTable(),
 		Example: `  till profile set live base_url=https://pay.example.com account=acme
-  till profile set live "max_per_withdrawal=1000.00 USD, 900.00 EUR" first_page=1
+  till profile set live first_page=1 \
+    "max_per_withdrawal=1000.00 USD, 900.00 EUR"
   till profile set live api_key_command="/usr/bin/pass show till/live"`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 2 {
@@ -229,8 +233,8 @@ func (a *app) profileRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a profile from the configuration",
-		Long: `Remove a profile from the configuration. A key that is kept for it stays where it is: take that away before, with till
-auth logout --profile NAME.`,
+		Long: `Remove a profile from the configuration. A key that is kept for it stays where
+it is: take that away before, with till auth logout --profile NAME.`,
 		Example:           `  till profile remove old`,
 		Args:              args("NAME"),
 		ValidArgsFunction: a.completeProfile,

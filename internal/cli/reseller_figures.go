@@ -213,7 +213,7 @@ func (a *app) currencyCode(cmd *cobra.Command, text string) (string, error) {
 func rebateView(m money.Registry) render.View[rebateRow] {
 	type row = rebateRow
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
 		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
 		{Name: "rebate", Amount: true, Cell: func(r row) render.Cell { return amountCell(m, r.amount) }},
 	}}
@@ -230,8 +230,9 @@ func (a *app) resellerBalance() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "balance [ID]",
 		Short: "Show the balances of resellers as the service sent them",
-		Long: `Show the balances of resellers. The interface does not show the shape of a balance, so it stays the JSON that the
-service sent; neither does it say what include_fiat means, so it is sent as given.`,
+		Long: `Show the balances of resellers. The interface does not show the shape of a
+balance, so it stays the JSON that the service sent; neither does it say what
+include_fiat means, so it is sent as given.`,
 		Example: `  till reseller balance -o json
   till reseller balance "North shop" --currency Btc --include-fiat`,
 		Args:              optionalArg("ID"),
@@ -269,7 +270,7 @@ service sent; neither does it say what include_fiat means, so it is sent as give
 func balanceView(money.Registry) render.View[balanceRow] {
 	type row = balanceRow
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
 		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
 		{Name: "balance", Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
 	}}

@@ -23,9 +23,10 @@ func (a *app) resellerInvoiceList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list ID",
 		Short: "Show the service's list of a reseller's invoices as it came",
-		Long: `Show the service's list of a reseller's invoices. The interface shows the shape neither of the filter nor of the
-answer: the filter is sent as given, and the answer is shown as it came, one page at a time. --page is sent as given; without it, page 0 is asked for, or the first
-page that the profile names.`,
+		Long: `Show the service's list of a reseller's invoices. The interface shows the shape
+neither of the filter nor of the answer: the filter is sent as given, and the
+answer is shown as it came, one page at a time. --page is sent as given;
+without it, page 0 is asked for, or the first page that the profile names.`,
 		Example: `  till reseller invoice list "North shop" -o json
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
 		Args:              args("ID"),
@@ -95,7 +96,8 @@ func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 
 func (a *app) resellerInvoiceGet() *cobra.Command {
 	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
-		`  till reseller invoice get "North shop" 7c9e6679-7425-40de-944b-e07fc1f90ae7`, invoiceView,
+		`  till reseller invoice get "North shop" \
+    7c9e6679-7425-40de-944b-e07fc1f90ae7`, invoiceView,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Invoice, error) {
 			return client.Resellers.Invoice(ctx, id, args[1])
 		}, "INVOICE")
@@ -104,9 +106,10 @@ func (a *app) resellerInvoiceGet() *cobra.Command {
 func (a *app) resellerInvoiceFinished() *cobra.Command {
 	var exitStatus bool
 	cmd := &cobra.Command{
-		Use:               "finished ID INVOICE",
-		Short:             "Tell whether one of a reseller's invoices is finished: true or false",
-		Example:           `  till reseller invoice finished "North shop" 7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
+		Use:   "finished ID INVOICE",
+		Short: "Tell whether one of a reseller's invoices is finished",
+		Example: `  till reseller invoice finished "North shop" \
+    7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
 		Args:              args("ID", "INVOICE"),
 		ValidArgsFunction: a.completeResellers,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -84,9 +84,9 @@ func statsView(m money.Registry) render.View[statsRow] {
 		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
 		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
-		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.currency) }},
+		{Name: "currency", Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
 		{Name: "volume", Amount: true, Cell: func(r row) render.Cell { return amount(r.volume) }},
 		{Name: "rebates", Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
 		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(r.invoices) }},

@@ -47,7 +47,8 @@ func (a *app) resellerWithdrawList() *cobra.Command {
 
 func (a *app) resellerWithdrawGet() *cobra.Command {
 	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals",
-		`  till reseller withdraw get "North shop" 7c9e6679-7425-40de-944b-e07fc1f90ae7`, withdrawalView,
+		`  till reseller withdraw get "North shop" \
+    7c9e6679-7425-40de-944b-e07fc1f90ae7`, withdrawalView,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Withdrawal, error) {
 			return client.Resellers.Withdrawal(ctx, id, args[1])
 		}, "WITHDRAWAL")

@@ -23,9 +23,11 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "till",
 		Short: "Pay out, invoice and look after resellers, from the command line",
-		Long: `till is the command line of a merchant payment service: withdrawals that are sent at most once, invoices, and the
-administration of resellers. Data goes to standard output, everything else to standard error.`,
-		Example: `  till --sandbox invoice create --title "Order 1001" --currency Usd --item Coffee=2.50
+		Long: `till is the command line of a merchant payment service: withdrawals that are
+sent at most once, invoices, and the administration of resellers. Data goes to
+standard output, everything else to standard error.`,
+		Example: `  till --sandbox invoice create --title "Order 1001" \
+    --currency Usd --item Coffee=2.50
   till help exit-codes`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -175,7 +177,7 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
+{{.LocalFlags.FlagUsagesWrapped 79 | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
 
 Topics:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
   {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}

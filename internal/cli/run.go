@@ -59,6 +59,9 @@ func Run(ctx context.Context, args []string, io IO) int {
 	if err == nil || errors.Is(err, errDone) || errors.Is(err, errDryRun) {
 		return exitDone
 	}
+	if status, ok := errors.AsType[exitStatus](err); ok {
+		return int(status) // of the command that sandbox run has run
+	}
 	if !a.running {
 		err = a.misused(root, args[1:], err)
 	}
@@ -76,7 +79,11 @@ func interruptible(ctx context.Context) (reads, creates context.Context) {
 	reads, stopReads := context.WithCancel(ctx)
 	creates, stopCreates := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		if !signal.Ignored(s) { // as it is for what a script runs in the background
+			signal.Notify(signals, s)
+		}
+	}
 	go func() {
 		<-signals
 		stopReads()

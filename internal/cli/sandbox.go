@@ -20,8 +20,10 @@ import (
 func (a *app) sandbox() *cobra.Command {
 	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
 		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings())
-	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for trying things out and for tests. It
-needs no network and no secret, and it listens on loopback addresses only. For a single command, till --sandbox is enough.`
+	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
+trying things out and for tests. It needs no network and no secret, and it
+listens on loopback addresses only. For a single command, till --sandbox is
+enough.`
 	return cmd
 }
 
@@ -35,10 +37,10 @@ type sandboxFlags struct {
 func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
-	f.StringVar(&flags.seed, "seed", "", "what it holds: demo (resellers and months of invoices too) or none (default funds in every currency)")
+	f.StringVar(&flags.seed, "seed", "", "demo or none (default: funds in every currency)")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
-	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, as {"base_url":"...","api_key":"..."}`)
-	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with the lines TILL_BASE_URL=... and so on")
+	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
+	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveNoFileComp),
 		"listen": cobra.NoFileCompletions,
@@ -232,11 +234,13 @@ func checkLoopback(address string) error {
 func (a *app) sandboxSettings() *cobra.Command {
 	return &cobra.Command{
 		Use:   "settings",
-		Short: "List every choice that the sandbox makes, and how to make it otherwise",
-		Long: `List every choice that the sandbox makes where the service's interface is silent: its name for --set, its default, the
-values that it may have, and what it means. The names of the statuses are among them.`,
+		Short: "List every choice that the sandbox makes, for --set",
+		Long: `List every choice that the sandbox makes where the service's interface is
+silent: its name for --set, its default, the values that it may have, and what
+it means. The names of the statuses are among them.`,
 		Example: `  till sandbox settings
-  till sandbox settings --jq '.[] | select(.name == "withdrawal_flow") | .default'`,
+  till sandbox settings \
+    --jq '.[] | select(.name == "withdrawal_flow") | .default'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, out, err := begin(a, cmd, sandboxSettingView)
@@ -254,7 +258,7 @@ func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 		ID:   func(s row) string { return s.Name },
 		JSON: func(s row) []byte { return asJSON(s) },
 		Columns: []render.Column[row]{
-			{Name: "name", Cell: func(s row) render.Cell { return render.Own(s.Name) }},
+			{Name: "name", Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
 			{Name: "default", Cell: func(s row) render.Cell { return render.Own(s.Default) }},
 			{Name: "values", Cell: func(s row) render.Cell { return render.Own(s.Values) }},
 			{Name: "meaning", Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},

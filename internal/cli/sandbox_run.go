@@ -14,16 +14,20 @@ func (a *app) sandboxRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command beside a fresh sandbox",
-		Long: `Start a fresh sandbox, run a command that finds it in TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, and take the sandbox
-away when the command has ended. Everything after -- is the command and its arguments; no shell reads them. Standard input,
-output and error are the command's own. A TILL_JOURNAL is kept from it, since a sandbox's sends belong into no journal of
-real ones.
+		Long: `Start a fresh sandbox, run a command that finds it in TILL_BASE_URL,
+TILL_API_KEY and TILL_PROFILE, and take the sandbox away when the command has
+ended. Everything after -- is the command and its arguments; no shell reads
+them. Standard input, output and error are the command's own. A TILL_JOURNAL is
+kept from it, since a sandbox's sends belong into no journal of real ones.
 
-The exit code is the command's: 128 and the signal's number when a signal ended it, 127 when it was not found, 126 when it
-cannot be run. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to it. Where it has no terminal, processes that it has
-left running in its process group are ended with it.`,
-		Example: `  till sandbox run -- till invoice create --title "Order 1001" --currency Usd --item Coffee=2.50
-  till sandbox run --seed demo -- sh -c 'curl -sS -H "Authorization: Bearer $TILL_API_KEY" "$TILL_BASE_URL/api/resellers/ids"'`,
+The exit code is the command's: 128 and the signal's number when a signal ended
+it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,
+SIGHUP and SIGQUIT are passed on to it. Where it has no terminal, processes
+that it has left running in its process group are ended with it.`,
+		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
+    --currency Usd --item Coffee=2.50
+  till sandbox run --seed demo -- sh -c 'curl -sS \
+    -H "Authorization: Bearer $TILL_API_KEY" $TILL_BASE_URL/api/resellers/ids'`,
 		Args: commandAfterDash,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			s, err := a.start(cmd)

@@ -11,16 +11,21 @@ func (a *app) sandboxServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a sandbox until a signal ends it",
-		Long: `Serve a sandbox until a signal ends it, which is its success: exit code 0. It prints its address and its key; until it
-ends, every program on this machine that has them can use it. Its state is gone with it.
+		Long: `Serve a sandbox until a signal ends it, which is its success: exit code 0. It
+prints its address and its key; until it ends, every program on this machine
+that has them can use it. Its state is gone with it.
 
-The key is made for it. One of your own, given by --api-key-file or TILL_API_KEY, must begin with till_sandbox_, so that
-a real one is never taken by mistake.
+The key is made for it. One of your own, given by --api-key-file or
+TILL_API_KEY, must begin with till_sandbox_, so that a real one is never taken
+by mistake.
 
-The files of --ready-file and --env-file appear when the first request will be answered, readable by their owner only, and
-are removed when the sandbox ends. A shell takes the environment from the second one like this: set -a; . ./FILE; set +a`,
+The files of --ready-file and --env-file appear when the first request will be
+answered, readable by their owner only, and are removed when the sandbox ends.
+A shell takes the environment from the second one like this: set -a; . ./FILE;
+set +a`,
 		Example: `  till sandbox serve --seed demo
-  till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 --ready-file sandbox.json --env-file sandbox.env`,
+  till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 \
+    --ready-file sandbox.json --env-file sandbox.env`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := begin(a, cmd, sandboxAddressView)

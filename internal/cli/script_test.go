@@ -1,18 +1,17 @@
+//go:build unix
+
 package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,17 +19,30 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The scripts below testdata/script run till as a process of its own, against a sandbox that listens on a real port.
+// The scripts below testdata/script run till as a process of its own, against a service that listens on a real port.
 // They read like a manual: one for each command, named by it. Beside testscript's own commands they have
 //
-//	service [seed=S] [NAME=VALUE...]  start a sandbox and point the environment at it
+//	service [seed=S] [clock=TIME] [NAME=VALUE...]
+//	                                  start a sandbox and point the environment at it
 //	pay INVOICE, expire INVOICE       what a customer does, or does not do
 //	advance WITHDRAWAL STATUS         what the service does
-//	fake STATUS [BODY-FILE [HEADER]]  start a service that answers everything alike, and point the environment at it
-//	fake drop                         one that reads each request and closes the connection
-//	fake hang                         one that never answers
+//	redeem INVITE LABEL NAME          make a reseller; $NAME is its id, ${NAME_key} its key
+//	fake ...                          start a service that answers as told, see service_test.go
 //	requests N                        fail unless the fake service got N requests since it started
+//	received FILE                     write what the fake service got into a file, a line each
+//	callback URL FILE STATUS          post a file as the service would, and fail unless it is answered with the status
 //	exits CODE COMMAND...             fail unless the command ends with just this exit code
+//	creates CODE [N]                  run every create: each ends with the code, prints nothing, and makes N requests (1)
+//	reads CODE                        run every read, without retries: each ends with the code and prints nothing
+//	capture NAME                      $NAME becomes what the last command has printed
+//	spawn NAME COMMAND...             start a command; its output goes to the files NAME.out and NAME.err
+//	await FILE [TEXT]                 wait until the file is there, with the text in it
+//	await-requests N                  wait until the fake service has got N requests
+//	signal NAME INT|TERM|HUP          send a signal to a command that was spawned
+//	ends NAME CODE                    wait for the end of such a command, and fail unless it ends with the exit code
+//	screen CODE [width=N] DIALOGUE COMMAND...
+//	                                  run a command on a terminal, see terminal_linux_test.go
+//	mode FILE MODE                    fail unless the file has the permissions
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"till": func() {
@@ -48,130 +60,201 @@ func scriptParams(dir string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("NO_COLOR", "")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second at the end of each of hundreds of processes
+			env.Values["world"] = &world{}
 			return os.Mkdir(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"service": startService,
-			"pay":     func(ts *testscript.TestScript, neg bool, args []string) { ts.Check(current(ts).PayInvoice(args[0])) },
-			"expire":  func(ts *testscript.TestScript, neg bool, args []string) { ts.Check(current(ts).ExpireInvoice(args[0])) },
-			"advance": func(ts *testscript.TestScript, neg bool, args []string) {
-				ts.Check(current(ts).AdvanceWithdrawal(args[0], args[1]))
-			},
-			"fake":     startFake,
-			"requests": checkRequests,
-			"exits":    checkExit,
+			"service":        startService,
+			"pay":            func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(sandboxOf(ts).PayInvoice(args[0])) },
+			"expire":         func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(sandboxOf(ts).ExpireInvoice(args[0])) },
+			"advance":        advance,
+			"redeem":         redeem,
+			"fake":           startFake,
+			"requests":       checkRequests,
+			"received":       writeReceived,
+			"callback":       postCallback,
+			"exits":          checkExit,
+			"creates":        everyCreate,
+			"reads":          everyRead,
+			"capture":        capture,
+			"spawn":          spawn,
+			"await":          awaitFile,
+			"await-requests": awaitRequests,
+			"signal":         sendSignal,
+			"ends":           checkEnd,
+			"screen":         onScreen,
+			"mode":           checkMode,
 		},
 	}
 }
 
-// running holds what a script has started last; a script runs its commands one after the other.
-var running sync.Map // of *testscript.TestScript to *sandbox.Server
+// world is what a script has started. A script runs its commands one after the other.
+type world struct {
+	sandbox  *sandbox.Server
+	fake     *fake
+	children map[string]*child
+}
 
-func current(ts *testscript.TestScript) *sandbox.Server {
-	server, ok := running.Load(ts)
-	if !ok {
+func worldOf(ts *testscript.TestScript) *world { return ts.Value("world").(*world) }
+
+func sandboxOf(ts *testscript.TestScript) *sandbox.Server {
+	server := worldOf(ts).sandbox
+	if server == nil {
 		ts.Fatalf("no service is running: start one with `service`")
 	}
-	return server.(*sandbox.Server)
+	return server
 }
 
 func startService(ts *testscript.TestScript, _ bool, args []string) {
 	var opts []sandbox.Option
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
-		if name == "seed" {
+		switch name {
+		case "seed":
 			opts = append(opts, sandbox.WithSeed(value))
-			continue
+		case "clock":
+			at, err := time.Parse(time.RFC3339, value)
+			ts.Check(err)
+			opts = append(opts, sandbox.WithClock(func() time.Time { return at }))
+		default:
+			opts = append(opts, sandbox.WithSetting(name, value))
 		}
-		opts = append(opts, sandbox.WithSetting(name, value))
 	}
 	server, err := sandbox.New(opts...)
 	ts.Check(err)
-	running.Store(ts, server)
-	listen(ts, server)
+	worldOf(ts).sandbox = server
+	ts.Setenv("TILL_BASE_URL", "http://"+listen(ts, server))
 	ts.Setenv("TILL_API_KEY", server.Key())
 	ts.Setenv("TILL_PROFILE", "sandbox")
 }
 
-// listen serves a handler on a port until the script ends.
-func listen(ts *testscript.TestScript, handler http.Handler) {
+// listen serves a handler on a port until the script ends, and returns the address.
+func listen(ts *testscript.TestScript, handler http.Handler) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
 	server := &http.Server{Handler: handler}
 	go server.Serve(listener)
 	ts.Defer(func() { server.Close() })
-	ts.Setenv("TILL_BASE_URL", "http://"+listener.Addr().String())
+	return listener.Addr().String()
 }
 
-var counters sync.Map // of *testscript.TestScript to *atomic.Int64
-
-func startFake(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) == 0 {
-		ts.Fatalf("usage: fake STATUS [BODY-FILE [HEADER]] | drop | hang")
+func advance(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: advance WITHDRAWAL STATUS")
 	}
-	count := new(atomic.Int64)
-	counters.Store(ts, count)
-	ended := make(chan struct{})
-	ts.Defer(func() { close(ended) })
-	var answer http.HandlerFunc
-	switch args[0] {
-	case "drop":
-		answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	case "hang":
-		answer = func(_ http.ResponseWriter, r *http.Request) {
-			select {
-			case <-r.Context().Done():
-			case <-ended:
-			}
-		}
-	default:
-		status, err := strconv.Atoi(args[0])
-		ts.Check(err)
-		body := ""
-		if len(args) > 1 {
-			body = ts.ReadFile(args[1])
-		}
-		answer = func(w http.ResponseWriter, _ *http.Request) {
-			if len(args) > 2 {
-				name, value, _ := strings.Cut(args[2], ":")
-				w.Header().Set(name, strings.TrimSpace(value))
-			}
-			w.WriteHeader(status)
-			io.WriteString(w, body)
-		}
-	}
-	listen(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		count.Add(1)
-		io.Copy(io.Discard, r.Body)
-		answer(w, r)
-	}))
-	ts.Setenv("TILL_API_KEY", "key-of-a-fake-service")
-	ts.Setenv("TILL_PROFILE", "")
+	ts.Check(sandboxOf(ts).AdvanceWithdrawal(args[0], args[1]))
 }
 
-func checkRequests(ts *testscript.TestScript, _ bool, args []string) {
-	count, ok := counters.Load(ts)
-	if !ok || len(args) != 1 {
-		ts.Fatalf("usage: requests N, after fake")
+func redeem(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: redeem INVITE LABEL NAME")
 	}
-	if got := strconv.FormatInt(count.(*atomic.Int64).Load(), 10); got != args[0] {
-		ts.Fatalf("the service got %s requests, not %s", got, args[0])
-	}
+	id, key, err := sandboxOf(ts).RedeemInvite(args[0], args[1])
+	ts.Check(err)
+	ts.Setenv(args[2], id)
+	ts.Setenv(args[2]+"_key", key)
 }
 
 func checkExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
 	}
-	err := ts.Exec(args[1], args[2:]...)
-	code := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		code = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if fmt.Sprint(code) != args[0] {
+	if code := exitCodeOf(ts, ts.Exec(args[1], args[2:]...)); fmt.Sprint(code) != args[0] {
 		ts.Fatalf("it ended with %d, not %s", code, args[0])
+	}
+}
+
+// exitCodeOf is 128 and the signal's number where a signal ended the command, as in a shell.
+func exitCodeOf(ts *testscript.TestScript, err error) int {
+	if err == nil {
+		return 0
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		ts.Fatalf("%v", err)
+	}
+	if exit.ExitCode() < 0 {
+		return 128 + signalOf(exit)
+	}
+	return exit.ExitCode()
+}
+
+func capture(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: capture NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func checkMode(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: mode FILE MODE")
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
+		ts.Fatalf("%s has the mode %s, not %s", args[0], got, args[1])
+	}
+}
+
+// everyCreate runs the commands that make something. Whatever the service does, none of them may ask it twice.
+func everyCreate(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: creates CODE [N]")
+	}
+	requests := int64(1)
+	if len(args) == 2 {
+		n, err := strconv.ParseInt(args[1], 10, 64)
+		ts.Check(err)
+		requests = n
+	}
+	for _, command := range [][]string{
+		{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample", "--order-id", "4711", "--yes"},
+		{"invoice", "create", "--title", "Order 1001", "--currency", "Usd", "--item", "Coffee=2.50"},
+		{"invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7"},
+		{"api", "POST", "/api/invoice", "--yes"},
+	} {
+		before := requestsOf(ts)
+		code := exitCodeOf(ts, ts.Exec("till", command...))
+		if fmt.Sprint(code) != args[0] {
+			ts.Fatalf("till %s ended with %d, not %s", strings.Join(command, " "), code, args[0])
+		}
+		if got := requestsOf(ts) - before; got != requests {
+			ts.Fatalf("till %s made %d requests, not %d", strings.Join(command, " "), got, requests)
+		}
+		if text := ts.ReadFile("stdout"); text != "" {
+			ts.Fatalf("till %s printed %q", strings.Join(command, " "), text)
+		}
+	}
+}
+
+// everyRead runs the commands that only read.
+func everyRead(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: reads CODE")
+	}
+	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	for _, command := range [][]string{
+		{"withdraw", "get", id}, {"withdraw", "list"}, {"withdraw", "wait", id, "--status", "New"},
+		{"invoice", "get", id}, {"invoice", "wait", id, "--status", "Paid"},
+		{"invite", "list"}, {"invite", "get", id},
+		{"reseller", "list"}, {"reseller", "ids"}, {"reseller", "info", id}, {"reseller", "info", "North shop"}, {"reseller", "invite", id},
+		{"reseller", "stats", id}, {"reseller", "stats"},
+		{"reseller", "balance", id}, {"reseller", "balance", id, "--currency", "Btc"}, {"reseller", "balance"},
+		{"reseller", "rebate", id}, {"reseller", "rebate", id, "--currency", "Usd"}, {"reseller", "rebate"},
+		{"reseller", "withdraw", "list", id}, {"reseller", "withdraw", "get", id, id},
+		{"reseller", "invoice", "list", id}, {"reseller", "invoice", "get", id, id}, {"reseller", "invoice", "finished", id, id},
+	} {
+		code := exitCodeOf(ts, ts.Exec("till", append(command, "--retries", "0")...))
+		if fmt.Sprint(code) != args[0] {
+			ts.Fatalf("till %s ended with %d, not %s", strings.Join(command, " "), code, args[0])
+		}
+		if text := ts.ReadFile("stdout"); text != "" {
+			ts.Fatalf("till %s printed %q", strings.Join(command, " "), text)
+		}
+		if text := ts.ReadFile("stderr"); strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "till: ") {
+			ts.Fatalf("till %s did not end with one line of error: %q", strings.Join(command, " "), text)
+		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 // tree returns the program's commands.
@@ -50,11 +52,6 @@ func TestTree(t *testing.T) {
 		if !strings.Contains(cmd.Example, path) && !strings.Contains(cmd.Example, strings.TrimPrefix(path, "till ")) {
 			t.Errorf("%s: the example does not show it: %q", path, cmd.Example)
 		}
-		for line := range strings.Lines(cmd.Long + "\n" + cmd.Short) {
-			if len(line) > 121 {
-				t.Errorf("%s: a line of its help is %d wide: %q", path, len(line), line)
-			}
-		}
 		if cmd.Args == nil {
 			t.Errorf("%s: it does not say which arguments it takes", path)
 		}
@@ -62,5 +59,34 @@ func TestTree(t *testing.T) {
 		if _, err := os.Stat("testdata/script/" + script + ".txtar"); err != nil {
 			t.Errorf("%s has no script: %v", path, err)
 		}
+	}
+}
+
+// TestHelpWidth holds every page of help to what a terminal of 80 columns shows without breaking lines.
+func TestHelpWidth(t *testing.T) {
+	pages := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		text, err := helpText(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages++
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > helpWidth {
+				t.Errorf("%s: a line of its help is %d wide: %q", cmd.CommandPath(), n, line)
+			}
+			if strings.TrimRight(line, " \t") != line {
+				t.Errorf("%s: a line of its help ends with spaces: %q", cmd.CommandPath(), line)
+			}
+		}
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	walk(tree(t))
+	if pages < 50 {
+		t.Fatalf("only %d pages: the walk is wrong", pages)
 	}
 }

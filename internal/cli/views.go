@@ -18,13 +18,13 @@ func withdrawalView(m money.Registry) render.View[api.Withdrawal] {
 		ID:   func(w row) string { return w.ID },
 		JSON: func(w row) []byte { return w.RawJSON() },
 		Columns: []render.Column[row]{
-			{Name: "id", Cell: func(w row) render.Cell { return render.Text(w.ID) }},
-			{Name: "order_id", Cell: func(w row) render.Cell { return orderID(w.ExternalOrderID) }},
+			{Name: "id", Whole: true, Cell: func(w row) render.Cell { return render.Text(w.ID) }},
+			{Name: "order_id", Whole: true, Cell: func(w row) render.Cell { return orderID(w.ExternalOrderID) }},
 			{Name: "status", Cell: func(w row) render.Cell { return render.Text(w.Current) }},
 			{Name: "amount", Amount: true, Cell: func(w row) render.Cell { return amountCell(m, w.Amount) }},
 			{Name: "currency", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Text(w.Currency.Code) }},
-			{Name: "address", Cell: func(w row) render.Cell { return render.Text(w.Address.Text) }},
-			{Name: "since", Cell: func(w row) render.Cell { return render.Text(since(w)) }},
+			{Name: "address", Wide: true, Cell: func(w row) render.Cell { return render.Text(w.Address.Text) }},
+			{Name: "since", Wide: true, Cell: func(w row) render.Cell { return render.Text(since(w)) }},
 			{Name: "callback", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Text(w.Callback) }},
 			{Name: "external_id", Extra: true, Cell: func(w row) render.Cell { return externalID(w) }},
 			{Name: "merchant_id", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Text(w.MerchantID) }},
@@ -77,7 +77,7 @@ func invoiceView(m money.Registry) render.View[api.Invoice] {
 		ID:   func(i row) string { return i.ID },
 		JSON: func(i row) []byte { return i.RawJSON() },
 		Columns: []render.Column[row]{
-			{Name: "id", Cell: func(i row) render.Cell { return render.Text(i.ID) }},
+			{Name: "id", Whole: true, Cell: func(i row) render.Cell { return render.Text(i.ID) }},
 			{Name: "order_id", Cell: func(i row) render.Cell { return render.Text(i.ExternalOrderID) }},
 			{Name: "number", Cell: func(i row) render.Cell { return number(i.ExternalNumber) }},
 			{Name: "title", Cell: func(i row) render.Cell { return render.Text(i.Title) }},
@@ -135,7 +135,7 @@ func inviteView(money.Registry) render.View[api.Invite] {
 		ID:   func(i row) string { return i.Invite },
 		JSON: func(i row) []byte { return i.RawJSON() },
 		Columns: []render.Column[row]{
-			{Name: "invite", Cell: func(i row) render.Cell { return render.Text(i.Invite) }},
+			{Name: "invite", Whole: true, Cell: func(i row) render.Cell { return render.Text(i.Invite) }},
 			{Name: "label", Cell: func(i row) render.Cell { return render.Text(i.Label) }},
 		},
 	}
@@ -147,7 +147,7 @@ func resellerView(m money.Registry) render.View[api.Reseller] {
 		ID:   func(r row) string { return r.ID },
 		JSON: func(r row) []byte { return r.RawJSON() },
 		Columns: []render.Column[row]{
-			{Name: "id", Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			{Name: "id", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
 			{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Label) }},
 			{Name: "invite", Extra: true, Detail: true, Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Invite) }},
 			{Name: "rebates", Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},

@@ -20,14 +20,17 @@ func (a *app) withdrawCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Ask for one withdrawal, sent at most once",
-		Long: `Ask for one withdrawal. It is sent at most once: nothing sends it again, neither a time-out nor a redirect nor a
-broken connection. When it ends with exit code 20 the outcome is unknown, and the same command must not be run again
+		Long: `Ask for one withdrawal. It is sent at most once: nothing sends it again,
+neither a time-out nor a redirect nor a broken connection. When it ends with
+exit code 20 the outcome is unknown, and the same command must not be run again
 before somebody has looked whether the withdrawal is there.
 
-Every withdrawal has an order id. Give your own with --order-id; otherwise one is made and printed on standard error
-before anything is sent.`,
-		Example: `  till withdraw create --currency Btc --amount 0.015 --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
-  till withdraw create --currency Btc --amount "25.00 USD" --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
+Every withdrawal has an order id. Give your own with --order-id; otherwise one
+is made and printed on standard error before anything is sent.`,
+		Example: `  till withdraw create --currency Btc --amount 0.015 \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
+  till withdraw create --currency Btc --amount "25.00 USD" \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := begin(a, cmd, createdView)

@@ -12,8 +12,9 @@ func (a *app) withdrawList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List withdrawals, the whole list or a part of it",
-		Long: `List withdrawals. Into a pipe or a file the whole list is read, page after page; a table on a terminal stops after
-the first page and says how many there are.`,
+		Long: `List withdrawals. Into a pipe or a file the whole list is read, page after
+page; a table on a terminal stops after the first page and says how many there
+are.`,
 		Example: `  till withdraw list --from 7d --status New
   till withdraw list --from 2026-05 --to 2026-05 --currency Btc -o csv`,
 		Args: noArgs,

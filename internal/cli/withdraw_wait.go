@@ -12,10 +12,12 @@ func (a *app) withdrawWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
-		Long: `Read a withdrawal again and again until its status is one of those named. The interface does not show which
-statuses there are, so till does not know either: see what the service calls them with till withdraw get.`,
-		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Completed --fail-on Failed,Cancelled --timeout 15m`,
-		Args:    args("ID"),
+		Long: `Read a withdrawal again and again until its status is one of those named. The
+interface does not show which statuses there are, so till does not know either:
+see what the service calls them with till withdraw get.`,
+		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 \
+    --status Completed --fail-on Failed,Cancelled --timeout 15m`,
+		Args: args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, withdrawalView)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,7 +50,10 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	grid := make([]*stripe, len(columns))
 	for i, c := range columns {
 		grid[i] = newStripe(p, c.Name, rows, i, o.NoHeaders)
+		grid[i].elastic = grid[i].elastic && !c.Whole
+		grid[i].wide = c.Wide && len(o.Columns) == 0
 	}
+	grid = dropWide(grid, o.Width)
 	var err error
 	if fit(grid, o.Width) {
 		err = writeGrid(out, p, grid, len(rows), o.NoHeaders)
@@ -86,11 +90,11 @@ func names[T any](columns []Column[T]) []string {
 type stripe struct {
 	header  string
 	cells   []string
-	cut     func(s string, width int) string
 	right   bool
 	width   int // as wide as this it is printed
 	content int // the widest cell
 	elastic bool
+	wide    bool // left out where it does not fit
 }
 
 // newStripe lays out column i of the rows. Amounts become blocks of equal width
@@ -126,16 +130,32 @@ func newStripe(p painter, name string, rows [][]Cell, i int, bare bool) *stripe 
 	return s
 }
 
+// dropWide leaves out, from the right, the columns that are only for wide terminals, until the others have room.
+func dropWide(grid []*stripe, limit int) []*stripe {
+	for i := len(grid) - 1; i >= 0 && limit > 0 && overhang(grid, limit) > 0; i-- {
+		if grid[i].wide {
+			grid = slices.Delete(grid, i, i+1)
+		}
+	}
+	return grid
+}
+
+// overhang is by how much the columns are wider than limit.
+func overhang(grid []*stripe, limit int) int {
+	excess := len(gap)*(len(grid)-1) - limit
+	for _, s := range grid {
+		excess += s.width
+	}
+	return excess
+}
+
 // fit narrows the columns until the table is no wider than limit, the widest
 // first. It reports whether it could; a limit of 0 is none.
 func fit(grid []*stripe, limit int) bool {
 	if limit <= 0 {
 		return true
 	}
-	excess := len(gap)*(len(grid)-1) - limit
-	for _, s := range grid {
-		excess += s.width
-	}
+	excess := overhang(grid, limit)
 	narrow := func(floor func(*stripe) int) {
 		for ; excess > 0; excess-- {
 			var widest *stripe

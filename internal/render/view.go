@@ -58,6 +58,8 @@ type View[T any] struct {
 type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and the CSV header; a table's header has it in upper case with spaces
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
+	Wide   bool   // shown in a table only where it fits beside the others, the last such column going first
+	Whole  bool   // never cut: what is copied from a table into the next command
 	Detail bool   // shown in the vertical table of One though Extra
 	// Amount promises that the cells are amounts, so that the CSV header has
 	// its three columns even when there is no row to tell it. Without it the

@@ -1,9 +1,9 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -82,19 +82,13 @@ func checkPage(page, size int) error {
 }
 
 // eachWithdrawal reads page after page. fetch gets the number of the page as the service counts.
-//
-// Withdrawals made while it reads push others onto the next page, so what stood on the two pages before is not yielded
-// again. Comparing with those alone keeps the memory constant.
-func eachWithdrawal(ctx context.Context, opts ListOptions, fetch func(page int) (WithdrawalPage, error)) iter.Seq2[Withdrawal, error] {
+func eachWithdrawal(opts ListOptions, fetch func(page int) (WithdrawalPage, error)) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		w := walk{opts: opts, fetch: fetch}
-		for {
-			if err := ctx.Err(); err != nil {
-				yield(Withdrawal{}, err)
-				return
-			}
-			page, more, err := w.next()
-			if err != nil {
+		for more := true; more; {
+			var page []Withdrawal
+			var err error
+			if page, more, err = w.next(); err != nil {
 				yield(Withdrawal{}, err)
 				return
 			}
@@ -102,9 +96,6 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch func(page int) 
 				if !yield(item, nil) {
 					return
 				}
-			}
-			if !more {
-				return
 			}
 		}
 	}
@@ -116,60 +107,79 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch func(page int) 
 // from 1 refuses it, answers with nothing, or answers with page 1; asking for page 1 next is right in each case, since
 // what was seen before is left out.
 type walk struct {
-	opts     ListOptions
-	fetch    func(page int) (WithdrawalPage, error)
-	started  bool
-	page     int
-	base     PageBase
-	seen     int64
-	pages    int64 // page_count of the page before
-	previous [2]map[string]struct{}
+	opts    ListOptions
+	fetch   func(page int) (WithdrawalPage, error)
+	started bool
+	page    int // the one to ask for next
+	base    PageBase
+	total   int64 // of the first page, or less where it shrank
+	pages   int64 // page_count of the page before
+	seen    int64
+	recent  recent
 }
 
 // next returns what is new on the next page, and whether there may be another page.
 func (w *walk) next() (items []Withdrawal, more bool, err error) {
-	if !w.started {
-		w.started, w.base = true, w.opts.FirstPage
-		if w.base == PageBaseOne {
-			w.page = 1
-		}
-	}
-	got, err := w.fetch(w.page)
-	if err != nil && w.base == PageBaseAuto && w.page == 0 && mayMeanNoSuchPage(err) {
-		first, asOne := err, error(nil)
-		w.page, w.base = 1, PageBaseOne
-		if got, asOne = w.fetch(1); asOne != nil {
-			return nil, false, first // the call itself was wrong, and this is what the service said of it
-		}
-		err = nil
-	}
-	if err != nil && w.base == PageBaseAuto && w.page > 0 && int64(w.page) >= w.pages && mayMeanNoSuchPage(err) {
-		return nil, false, nil // counting from 0, the page before was the last
-	}
+	got, err := w.read()
 	if err != nil {
+		if w.pastTheEnd(err) {
+			return nil, false, nil
+		}
 		return nil, false, err
+	}
+	if !w.started {
+		w.started, w.total = true, got.Total
 	}
 	w.pages = got.PageCount
 	if w.opts.OnPage != nil {
 		w.opts.OnPage(got)
 	}
-	items = w.fresh(got.Items)
+	all := len(got.Items)
+	items = w.recent.fresh(got.Items)
 	w.seen += int64(len(items))
-	w.learn(len(got.Items), len(items), got)
-	more = w.more(got)
+	w.learn(all, len(items), got.Total)
+	w.total = min(w.total, got.Total)
+	more = all > 0 && w.more(got)
 	w.page++
 	return items, more, nil
 }
 
-// learn finds the base from pages 0 and 1.
-func (w *walk) learn(all, fresh int, got WithdrawalPage) {
+// read asks for the page, and finds the first one.
+func (w *walk) read() (WithdrawalPage, error) {
+	if w.started {
+		return w.fetch(w.page)
+	}
+	w.base = w.opts.FirstPage
+	if w.base == PageBaseOne {
+		w.page = 1
+	}
+	zero, err := w.fetch(w.page)
+	if w.base != PageBaseAuto || len(zero.Items) > 0 || err != nil && !mayMeanNoSuchPage(err) {
+		return zero, err
+	}
+	// Page 0 was refused, or nothing is on it. Even if it said that the list is empty, that could be how it speaks of a
+	// page that does not exist, and a list that is taken for empty can have somebody paid twice.
+	one, errOne := w.fetch(1)
 	switch {
-	case w.base != PageBaseAuto:
-	case w.page == 0 && all == 0 && got.Total > 0:
+	case errOne == nil:
+		w.page, w.base = 1, PageBaseOne
+		return one, nil
+	case err != nil:
+		return zero, err // the call itself was wrong, and this is what the service said of it
+	case zero.Total == 0 && mayMeanNoSuchPage(errOne):
+		return zero, nil
+	}
+	return one, errOne
+}
+
+// learn finds the base from pages 0 and 1. Rows that were made in between can make the one look like the other: then
+// it stays unknown, which costs a page more at the end and misses none.
+func (w *walk) learn(all, fresh int, total int64) {
+	switch {
+	case w.base != PageBaseAuto || w.page != 1 || total != w.total:
+	case fresh == 0:
 		w.base = PageBaseOne
-	case w.page == 1 && all > 0 && fresh == 0:
-		w.base = PageBaseOne
-	case w.page == 1 && fresh == all:
+	case fresh == all:
 		w.base = PageBaseZero
 	}
 }
@@ -184,41 +194,72 @@ func (w *walk) more(got WithdrawalPage) bool {
 	if w.base == PageBaseAuto && w.page == 0 && w.seen >= got.Total {
 		return false // everything was on this page, whatever its number is
 	}
-	return int64(w.page) < last && (len(got.Items) > 0 || w.page == 0)
+	return int64(w.page) < last
 }
 
-// fresh leaves out what stood on one of the two pages before, or twice on this one.
-func (w *walk) fresh(items []Withdrawal) []Withdrawal {
-	ids := make(map[string]struct{}, len(items))
+// pastTheEnd reports whether an error says no more than that, counting from 0, the page before was the last. Where
+// withdrawals are still missing, it says more.
+func (w *walk) pastTheEnd(err error) bool {
+	return w.base == PageBaseAuto && w.started && int64(w.page) >= w.pages && w.seen >= w.total && mayMeanNoSuchPage(err)
+}
+
+// recent remembers the ids of the pages before. Withdrawals made while a list is read push others onto the next page,
+// so what stood there is not yielded again. It remembers two pages or recentIDs, whichever is more, and no more than
+// that, so that a long list takes no more memory than a short one.
+type recent struct {
+	pages [][]string
+	ids   map[string]int // id to how many of pages it is on
+}
+
+const recentIDs = 1000
+
+// fresh leaves out what was seen before, and what stands twice on this page.
+func (r *recent) fresh(items []Withdrawal) []Withdrawal {
+	if r.ids == nil {
+		r.ids = make(map[string]int, len(items))
+	}
+	page := make([]string, len(items))
 	fresh := items[:0]
-	for _, item := range items {
-		_, a := w.previous[0][item.ID]
-		_, b := w.previous[1][item.ID]
-		_, c := ids[item.ID]
-		ids[item.ID] = struct{}{}
-		if !a && !b && !c {
+	for n, item := range items {
+		page[n] = item.ID
+		if r.ids[item.ID]++; r.ids[item.ID] == 1 {
 			fresh = append(fresh, item)
 		}
 	}
-	w.previous[0], w.previous[1] = w.previous[1], ids
+	r.pages = append(r.pages, page)
+	for len(r.pages) > 2 && len(r.ids)-len(r.pages[0]) >= recentIDs {
+		for _, id := range r.pages[0] {
+			if r.ids[id]--; r.ids[id] == 0 {
+				delete(r.ids, id)
+			}
+		}
+		r.pages = r.pages[1:]
+	}
 	return fresh
 }
 
-// mayMeanNoSuchPage tells a refusal that could be about the page's number from one that could not.
+// mayMeanNoSuchPage tells a refusal that could be about the page's number from one that could not. A 500 could, but it
+// could also be a bad moment, and then page 0 would be missed.
 func mayMeanNoSuchPage(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
 		return false
 	}
 	switch e.Status {
-	case 0, 401, 403, 429, 502, 503, 504:
+	case 401, 403, 408, 429:
 		return false
 	}
-	return e.Status >= 400
+	return e.Outcome == Rejected
 }
 
 func pageQuery(id string, page, size int) string {
 	return query("id", id, "page", strconv.Itoa(page), "page_size", strconv.Itoa(size))
+}
+
+// own returns a filter that the caller no longer shares.
+func (f WithdrawalFilter) own() WithdrawalFilter {
+	f.Currencies, f.Tags = slices.Clone(f.Currencies), slices.Clone(f.Tags)
+	return f
 }
 
 func (o ListOptions) pageSize() int {

@@ -182,7 +182,8 @@ func (s *Resellers) Withdrawals(ctx context.Context, id string, filter Withdrawa
 
 // AllWithdrawals reads every page of the reseller's withdrawals, as Withdrawals.All does.
 func (s *Resellers) AllWithdrawals(ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
-	return eachWithdrawal(ctx, opts, func(page int) (WithdrawalPage, error) {
+	filter = filter.own()
+	return eachWithdrawal(opts, func(page int) (WithdrawalPage, error) {
 		return s.Withdrawals(ctx, id, filter, page, opts.pageSize())
 	})
 }

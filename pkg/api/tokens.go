@@ -21,18 +21,6 @@ func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
 	return nil
 }
 
-// object writes a JSON object with one key.
-func object(key string, value func([]byte) ([]byte, error)) ([]byte, error) {
-	b, err := jsontext.AppendQuote([]byte{'{'}, key)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = value(append(b, ':')); err != nil {
-		return nil, err
-	}
-	return append(b, '}'), nil
-}
-
 // oneKey reads an object that must have exactly one key; value reads what stands under it.
 func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
 	keys := 0

@@ -50,17 +50,12 @@ func (a Address) String() string { return a.Text }
 
 // MarshalJSON writes the shape that the address had.
 func (a Address) MarshalJSON() ([]byte, error) {
-	if a.Currency == "" {
-		return jsontext.AppendQuote(nil, a.Text)
+	text, err := jsontext.AppendQuote(nil, a.Text)
+	if err != nil || a.Currency == "" {
+		return text, err
 	}
-	return object(string(Crypto), func(b []byte) ([]byte, error) {
-		b, err := jsontext.AppendQuote(append(b, `{"currency":`...), a.Currency)
-		if err != nil {
-			return nil, err
-		}
-		b, err = jsontext.AppendQuote(append(b, `,"address":`...), a.Text)
-		return append(b, '}'), err
-	})
+	code, err := jsontext.AppendQuote(nil, a.Currency)
+	return fmt.Appendf(nil, `{"Crypto":{"currency":%s,"address":%s}}`, code, text), err
 }
 
 // UnmarshalJSON reads either shape and refuses anything else.
@@ -210,7 +205,8 @@ func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, p
 // All reads every page of the list in turn. It stops after an error, yields no id twice although rows shift while it
 // reads, and needs no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
-	return eachWithdrawal(ctx, opts, func(page int) (WithdrawalPage, error) {
+	filter = filter.own()
+	return eachWithdrawal(opts, func(page int) (WithdrawalPage, error) {
 		return s.List(ctx, filter, page, opts.pageSize())
 	})
 }

@@ -1,0 +1,124 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// child is a command that a script has left running.
+type child struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+// environ is the script's environment, which testscript shows to commands only.
+func environ(ts *testscript.TestScript) []string {
+	ts.Check(ts.Exec("env", "-0"))
+	return strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\x00"), "\x00")
+}
+
+// commandIn is a command of the script's.
+func commandIn(ts *testscript.TestScript, args []string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(environ(ts), "PWD="+cmd.Dir)
+	for _, entry := range cmd.Env {
+		if path, found := strings.CutPrefix(entry, "PATH="); found && !strings.Contains(args[0], "/") {
+			cmd.Path, cmd.Err = lookIn(path, args[0])
+		}
+	}
+	return cmd
+}
+
+func lookIn(path, name string) (string, error) {
+	for _, dir := range strings.Split(path, string(os.PathListSeparator)) {
+		if found, err := exec.LookPath(dir + "/" + name); err == nil {
+			return found, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+func spawn(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: spawn NAME COMMAND...")
+	}
+	name, cmd := args[0], commandIn(ts, args[1:])
+	out, err := os.Create(ts.MkAbs(name + ".out"))
+	ts.Check(err)
+	defer out.Close()
+	errOut, err := os.Create(ts.MkAbs(name + ".err"))
+	ts.Check(err)
+	defer errOut.Close()
+	cmd.Stdout, cmd.Stderr = out, errOut
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ts.Check(cmd.Start())
+	c := &child{cmd, make(chan error, 1)}
+	go func() { c.done <- cmd.Wait() }()
+	w := worldOf(ts)
+	if w.children == nil {
+		w.children = map[string]*child{}
+	}
+	w.children[name] = c
+	ts.Defer(func() { // itself and what it has started
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	})
+}
+
+func childOf(ts *testscript.TestScript, name string) *child {
+	c := worldOf(ts).children[name]
+	if c == nil {
+		ts.Fatalf("no command %q was spawned", name)
+	}
+	return c
+}
+
+func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
+	if len(args) != 2 || signals[args[1]] == 0 {
+		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL")
+	}
+	ts.Check(childOf(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
+}
+
+func checkEnd(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: ends NAME CODE")
+	}
+	c := childOf(ts, args[0])
+	select {
+	case err := <-c.done:
+		ts.Logf("[%s.out]\n%s[%s.err]\n%s", args[0], ts.ReadFile(args[0]+".out"), args[0], ts.ReadFile(args[0]+".err"))
+		if code := exitCodeOf(ts, err); fmt.Sprint(code) != args[1] {
+			ts.Fatalf("it ended with %d, not %s", code, args[1])
+		}
+	case <-time.After(time.Minute):
+		ts.Fatalf("%s did not end", args[0])
+	}
+}
+
+func signalOf(exit *exec.ExitError) int {
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok {
+		return int(status.Signal())
+	}
+	return 0
+}
+
+// awaitFile waits for what another process writes.
+func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: await FILE [TEXT]")
+	}
+	poll(ts, strings.Join(args, " with "), func() bool {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && (len(args) == 1 || strings.Contains(string(text), args[1]))
+	})
+}

@@ -1,0 +1,263 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A fake service says what it is told to, and counts how often it is asked:
+//
+//	fake STATUS [BODY-FILE [HEADER]]  the same answer to everything
+//	fake drop                         it reads each request and closes the connection
+//	fake reset                        it reads each request and resets the connection
+//	fake hang                         it never answers
+//	fake cut BODY-FILE                it answers 200 and breaks off after the file, which is not all that it has promised
+//	fake routes FILE                  answers from a file with lines of METHOD PATH ANSWER, where the answer is one of the
+//	                                  above; several lines for one path are one answer after the other
+//	fake tls ANSWER, fake tls1.1 ...  the same over TLS, with the certificate authority in the file ca.pem
+//
+// The environment points at it, without a profile. A path that is not in the file of routes is answered with 404.
+type fake struct {
+	mu       sync.Mutex
+	received []string
+	routes   []*route
+	ended    chan struct{}
+}
+
+type route struct {
+	method, path string
+	answer       http.HandlerFunc
+	used         bool
+}
+
+const fakeKey = "key-of-a-fake-service"
+
+func startFake(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | cut BODY-FILE | routes FILE")
+	}
+	f := &fake{ended: make(chan struct{})}
+	ts.Defer(func() { close(f.ended) })
+	secure := args[0]
+	if strings.HasPrefix(secure, "tls") {
+		args = args[1:]
+	}
+	if args[0] == "routes" {
+		for line := range strings.Lines(ts.ReadFile(args[1])) {
+			words := strings.Fields(line)
+			if len(words) < 3 {
+				ts.Fatalf("a line of %s is not METHOD PATH ANSWER: %q", args[1], line)
+			}
+			answer := words[2:]
+			if len(answer) > 3 { // a header has spaces in it
+				answer = append(answer[:2:2], strings.Join(answer[2:], " "))
+			}
+			f.routes = append(f.routes, &route{method: words[0], path: words[1], answer: f.answer(ts, answer)})
+		}
+	} else {
+		f.routes = []*route{{answer: f.answer(ts, args)}}
+	}
+	worldOf(ts).fake = f
+	switch secure {
+	case "tls":
+		ts.Setenv("TILL_BASE_URL", "https://"+listenTLS(ts, f, tls.VersionTLS12))
+	case "tls1.1":
+		ts.Setenv("TILL_BASE_URL", "https://"+listenTLS(ts, f, tls.VersionTLS11))
+	default:
+		ts.Setenv("TILL_BASE_URL", "http://"+listen(ts, f))
+	}
+	ts.Setenv("TILL_API_KEY", fakeKey)
+	ts.Setenv("TILL_PROFILE", "")
+}
+
+func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc {
+	switch args[0] {
+	case "drop":
+		return func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	case "reset":
+		return func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			conn.(*net.TCPConn).SetLinger(0)
+			conn.Close()
+		}
+	case "hang":
+		return func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-f.ended:
+			}
+		}
+	case "cut":
+		body := ts.ReadFile(args[1])
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+			io.WriteString(w, body)
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	status, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	body := ""
+	if len(args) > 1 {
+		body = ts.ReadFile(args[1])
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if len(args) > 2 {
+			name, value, _ := strings.Cut(args[2], ":")
+			w.Header().Set(name, strings.TrimSpace(value))
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the caller has gone
+	}
+	line := strings.Join([]string{r.Method, r.RequestURI, r.Header.Get("Authorization"), string(body)}, " ")
+	f.mu.Lock()
+	f.received = append(f.received, strings.TrimSpace(line))
+	answer := f.next(r)
+	f.mu.Unlock()
+	if answer == nil {
+		http.Error(w, `{"error":{"code":1,"reason":"no_route","description":"The fake service has no such path."}}`, http.StatusNotFound)
+		return
+	}
+	answer(w, r)
+}
+
+// next is the first answer of a route that was not given yet, or else its last one.
+func (f *fake) next(r *http.Request) (answer http.HandlerFunc) {
+	for _, route := range f.routes {
+		if route.path != "" && (route.method != r.Method || route.path != r.URL.Path && route.path != r.RequestURI) {
+			continue
+		}
+		answer = route.answer
+		if !route.used {
+			route.used = route.path != ""
+			return answer
+		}
+	}
+	return answer
+}
+
+func fakeOf(ts *testscript.TestScript) *fake {
+	f := worldOf(ts).fake
+	if f == nil {
+		ts.Fatalf("no fake service is running: start one with `fake`")
+	}
+	return f
+}
+
+func requestsOf(ts *testscript.TestScript) int64 {
+	f := worldOf(ts).fake
+	if f == nil { // where the address leads to nobody
+		return 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return int64(len(f.received))
+}
+
+func checkRequests(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: requests N")
+	}
+	fakeOf(ts)
+	if got := fmt.Sprint(requestsOf(ts)); got != args[0] {
+		ts.Fatalf("the service got %s requests, not %s", got, args[0])
+	}
+}
+
+// awaitRequests leaves the time to the machine: a script that is right passes on a slow one too.
+func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: await-requests N")
+	}
+	fakeOf(ts)
+	n, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	poll(ts, fmt.Sprintf("%d requests", n), func() bool { return requestsOf(ts) >= n })
+}
+
+func poll(ts *testscript.TestScript, what string, ok func() bool) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+func writeReceived(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: received FILE")
+	}
+	f := fakeOf(ts)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(f.received, "\n")+"\n"), 0o600))
+}
+
+func postCallback(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: callback URL FILE STATUS")
+	}
+	resp, err := http.Post(args[0], "application/json", strings.NewReader(ts.ReadFile(args[1])))
+	ts.Check(err)
+	resp.Body.Close()
+	if fmt.Sprint(resp.StatusCode) != args[2] {
+		ts.Fatalf("it was answered with %d, not %s", resp.StatusCode, args[2])
+	}
+}
+
+// listenTLS is listen with a certificate for 127.0.0.1, made by an authority that nobody knows.
+func listenTLS(ts *testscript.TestScript, handler http.Handler, newest uint16) string {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fake service"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	ts.Check(err)
+	var text bytes.Buffer
+	ts.Check(pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), text.Bytes(), 0o600))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS10, MaxVersion: newest,
+	}}
+	go server.ServeTLS(listener, "", "")
+	ts.Defer(func() { server.Close() })
+	return listener.Addr().String()
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+)
+
+// onScreen runs a command with a terminal for all three streams, and leaves what was on the screen in the file screen,
+// without carriage returns. The dialogue is a file, or - for none. Its lines are
+//
+//	wait TEXT    wait until this text has been written
+//	type TEXT    type this and the enter key
+//	press KEYS   type this as a Go string without quotes, such as \x03 for Ctrl-C
+//
+// testscript's own ttyin types before anybody has asked, so that the terminal would show a key that is read without echo.
+func onScreen(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: screen CODE [width=N] DIALOGUE COMMAND...")
+	}
+	want, width := args[0], uint64(80)
+	args = args[1:]
+	if text, found := strings.CutPrefix(args[0], "width="); found {
+		n, err := strconv.ParseUint(text, 10, 16)
+		ts.Check(err)
+		width, args = n, args[1:]
+	}
+	var dialogue []string
+	if args[0] != "-" {
+		dialogue = strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+	}
+	cmd := commandIn(ts, args[1:])
+	master, slave, err := openTerminal(uint16(width))
+	ts.Check(err)
+	defer master.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	cmd.Env = append(cmd.Env, "TERM=xterm")
+	ts.Check(cmd.Start())
+	slave.Close()
+
+	s := &screen{}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.read(master)
+	}()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	seen := 0
+	for _, line := range dialogue {
+		verb, text, _ := strings.Cut(line, " ")
+		switch verb {
+		case "wait":
+			poll(ts, fmt.Sprintf("%q on the screen, where there is %q,", text, s.text()), func() bool {
+				i := strings.Index(s.text()[seen:], text)
+				if i >= 0 {
+					seen += i + len(text)
+				}
+				return i >= 0
+			})
+		case "type", "press":
+			keys := text + "\n"
+			if verb == "press" {
+				if keys, err = strconv.Unquote(`"` + text + `"`); err != nil {
+					ts.Fatalf("%q: %v", line, err)
+				}
+			}
+			_, err := master.WriteString(keys)
+			ts.Check(err)
+		default:
+			ts.Fatalf("a line of a dialogue begins with wait, type or press: %q", line)
+		}
+	}
+	select {
+	case err = <-done:
+	case <-time.After(time.Minute):
+		cmd.Process.Kill()
+		ts.Fatalf("it did not end; on the screen there is\n%s", s.text())
+	}
+	<-read
+	ts.Logf("[screen]\n%s", s.text())
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.text()), 0o600))
+	if code := exitCodeOf(ts, err); fmt.Sprint(code) != want {
+		ts.Fatalf("it ended with %d, not %s", code, want)
+	}
+}
+
+// screen is what a terminal was told to show.
+type screen struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *screen) read(master *os.File) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := master.Read(buf)
+		s.mu.Lock()
+		s.b.WriteString(strings.ReplaceAll(string(buf[:n]), "\r", ""))
+		s.mu.Unlock()
+		if err != nil { // EIO, once the command has closed its end
+			return
+		}
+	}
+}
+
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func openTerminal(width uint16) (master, slave *os.File, err error) {
+	if master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	err = errors.Join(err,
+		unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0),
+		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: width}))
+	if err == nil {
+		slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, master.Close())
+	}
+	return master, slave, nil
+}

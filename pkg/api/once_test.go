@@ -1,0 +1,976 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A fault is one way in which an answer can come or not come, after the request has arrived whole.
+type fault struct {
+	name   string
+	answer string            // what is written; the connection is closed after it when it is not a whole answer
+	do     func(c *wireConn) // instead of answer
+
+	create Outcome // what a create ends in
+	status int     // what its Error says
+	reads  int     // how often a read is sent, which may be tried again three times
+	read   Outcome // what the read ends in
+}
+
+const once, again = 1, 4
+
+// faults that leave a create unknown, and what a read makes of them.
+func unknownFaults(elsewhere string) []fault {
+	all := []fault{
+		{name: "closed without an answer", reads: again},
+		{name: "reset", do: (*wireConn).reset, reads: again},
+		{name: "not HTTP", answer: "SSH-2.0-OpenSSH_9.6\r\n", reads: again},
+		{name: "cut in the status line", answer: "HTTP/1.1 20", reads: again},
+		{name: "cut in the headers", answer: "HTTP/1.1 200 OK\r\nContent-Le", reads: again},
+		{name: "cut body", answer: "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n\"w-1\"", reads: again},
+		{name: "whole value in a cut chunked body", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n\"w-1\"\r\n", reads: again},
+		{name: "reset in the body", do: func(c *wireConn) {
+			c.say("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n\"w-1\"")
+			c.reset()
+		}, reads: again},
+		{name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n\"w-1\"", reads: again},
+		{name: "headers without end", do: func(c *wireConn) {
+			c.say("HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 200))
+		}, reads: again},
+		{name: "only informational answers", do: func(c *wireConn) {
+			for range 100 {
+				c.say("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+			}
+		}, reads: again},
+		{name: "another protocol, for ever", do: func(c *wireConn) {
+			c.say("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n\"w-1\"")
+			c.in.Peek(1) // until the client hangs up
+		}, status: 101, reads: once},
+		{name: "broken gzip", answer: reply(200, `"w-1"`, "Content-Encoding: gzip"), reads: again},
+		{name: "503 with an endless Retry-After", answer: reply(503, "", "Retry-After: 99999999999999999999"), status: 503, reads: once},
+	}
+	for name, body := range map[string]string{
+		"HTML": "<!DOCTYPE html><p>OK", "null": "null", "an empty string": `""`, "two strings": `"a" "b"`, "trailing data": `"a" x`,
+		"a trailing comma": `"a",`, "nothing": "", "blanks": " \r\n", "an array": `["a"]`, "a number": "5", "a boolean": "true", "a bare word": "ok",
+		"an open string": `"a`, "invalid UTF-8": "\"\xff\"", "half a surrogate": `"\ud800"`, "a byte order mark": "\ufeff\"a\"", "a control character": "\"\x01\"",
+		"an envelope": goodEnvelope, "an empty object": "{}",
+	} {
+		all = append(all, fault{name: "200 with " + name, answer: reply(200, body, "Content-Type: application/json"), status: 200, reads: once})
+	}
+	for _, status := range []int{201, 202, 203, 206, 226} {
+		all = append(all, fault{name: fmt.Sprint(status), answer: reply(status, `"w-1"`), status: status, reads: once})
+	}
+	all = append(all, fault{name: "204", answer: "HTTP/1.1 204 No Content\r\n\r\n", status: 204, reads: once})
+	for _, status := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
+		for name, location := range map[string]string{"itself": "/api/merchant_withdrawal/create", "another server": elsewhere + "/api/merchant_withdrawal/create", "nowhere": ""} {
+			headers := []string{"Location: " + location}
+			if location == "" {
+				headers = nil
+			}
+			body := goodEnvelope
+			if status == 304 {
+				all = append(all, fault{name: "304 to " + name, answer: "HTTP/1.1 304 Not Modified\r\n" + headerLines(headers) + "\r\n", status: status, reads: once})
+				continue
+			}
+			all = append(all, fault{name: fmt.Sprintf("%d to %s", status, name), answer: reply(status, body, headers...), status: status, reads: once})
+		}
+	}
+	retried := map[int]bool{429: true, 502: true, 503: true, 504: true}
+	attempts := func(status int) int {
+		if retried[status] {
+			return again
+		}
+		return once
+	}
+	readRejects := func(status int) Outcome {
+		if status == 401 || status == 403 || status == 429 {
+			return Rejected
+		}
+		return Failed
+	}
+	// With the envelope, a read is told definitely by any 4xx, and a create is not by these.
+	for _, status := range []int{402, 406, 408, 409, 410, 412, 418, 423, 425, 451, 499} {
+		all = append(all, fault{name: fmt.Sprintf("%d with an envelope", status), answer: reply(status, goodEnvelope), status: status, reads: once, read: Rejected})
+	}
+	for _, status := range []int{500, 501, 502, 503, 504, 505, 507, 520, 599} {
+		all = append(all, fault{name: fmt.Sprintf("%d with an envelope", status), answer: reply(status, goodEnvelope), status: status, reads: attempts(status)})
+	}
+	for _, status := range []int{400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504} {
+		all = append(all, fault{name: fmt.Sprintf("%d without an envelope", status), answer: reply(status, "<h1>Bad day</h1>"), status: status, reads: attempts(status), read: readRejects(status)})
+	}
+	for name, body := range illFormedEnvelopes() {
+		all = append(all, fault{name: "400 with " + name, answer: reply(400, body), status: 400, reads: once})
+	}
+	for i := range all {
+		if all[i].read == 0 {
+			all[i].read = Failed
+		}
+	}
+	return all
+}
+
+func illFormedEnvelopes() map[string]string {
+	return map[string]string{
+		"a key beside error":       `{"error":{"code":1,"reason":"r","description":"d"},"id":"w-1"}`,
+		"a key before error":       `{"id":"w-1","error":{"code":1,"reason":"r","description":"d"}}`,
+		"two errors":               `{"error":{"code":1,"reason":"r","description":"d"},"error":{"code":1,"reason":"r","description":"d"}}`,
+		"a float code":             `{"error":{"code":1.0,"reason":"r","description":"d"}}`,
+		"an exponent in the code":  `{"error":{"code":1e3,"reason":"r","description":"d"}}`,
+		"a code as a string":       `{"error":{"code":"1","reason":"r","description":"d"}}`,
+		"a code beyond 64 bits":    `{"error":{"code":9223372036854775808,"reason":"r","description":"d"}}`,
+		"a null code":              `{"error":{"code":null,"reason":"r","description":"d"}}`,
+		"no code":                  `{"error":{"reason":"r","description":"d"}}`,
+		"no reason":                `{"error":{"code":1,"description":"d"}}`,
+		"no description":           `{"error":{"code":1,"reason":"r"}}`,
+		"a null description":       `{"error":{"code":1,"reason":"r","description":null}}`,
+		"a number for a reason":    `{"error":{"code":1,"reason":2,"description":"d"}}`,
+		"two codes":                `{"error":{"code":1,"code":2,"reason":"r","description":"d"}}`,
+		"a capital letter":         `{"Error":{"code":1,"reason":"r","description":"d"}}`,
+		"an error that is a text":  `{"error":"no"}`,
+		"an error that is null":    `{"error":null}`,
+		"an error that is a list":  `{"error":[{"code":1,"reason":"r","description":"d"}]}`,
+		"no key":                   `{}`,
+		"a bare string":            `"error"`,
+		"trailing data":            `{"error":{"code":1,"reason":"r","description":"d"}} x`,
+		"a cut end":                `{"error":{"code":1,"reason":"r","description":"d"}`,
+		"invalid UTF-8":            "{\"error\":{\"code\":1,\"reason\":\"\xff\",\"description\":\"d\"}}",
+		"nothing":                  "",
+		"HTML":                     "<html>400 Bad Request</html>",
+		"a list around it":         `[{"error":{"code":1,"reason":"r","description":"d"}}]`,
+		"an envelope within error": `{"error":{"error":{"code":1,"reason":"r","description":"d"}}}`,
+	}
+}
+
+func rejectingFaults() []fault {
+	var all []fault
+	for _, status := range []int{400, 401, 403, 404, 405, 413, 415, 422, 429} {
+		reads := once
+		if status == 429 {
+			reads = again
+		}
+		all = append(all, fault{name: fmt.Sprint(status), answer: reply(status, goodEnvelope, "Content-Type: text/html"), create: Rejected, status: status, reads: reads, read: Rejected})
+	}
+	for name, body := range map[string]string{
+		"more keys inside error": `{"error":{"code":1001,"trace":{"id":[1.5,null]},"reason":"no_funds","description":"The balance is short."}}`,
+		"empty texts":            `{"error":{"description":"","reason":"","code":-9223372036854775808}}`,
+		"blanks around it":       "\n\t " + goodEnvelope + "\r\n",
+	} {
+		all = append(all, fault{name: "an envelope with " + name, answer: reply(422, body), create: Rejected, status: 422, reads: once, read: Rejected})
+	}
+	return all
+}
+
+// answerWith is the script of a fault.
+func answerWith(f fault) func(c *wireConn, r *http.Request) bool {
+	return func(c *wireConn, r *http.Request) bool {
+		if f.do != nil {
+			f.do(c)
+			return false
+		}
+		c.say(f.answer)
+		return f.status != 0 // a whole answer leaves the connection open, as servers do
+	}
+}
+
+// Whatever the answer is, a create reaches the server once and ends as the table in the package documentation says.
+func TestCreateIsSentOnce(t *testing.T) {
+	elsewhere := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"elsewhere"`)); return true })
+	for _, f := range append(unknownFaults(elsewhere.url), rejectingFaults()...) {
+		for _, reused := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/reused=%t", f.name, reused), func(t *testing.T) {
+				w := newWire(t, answerWith(f))
+				client := newClient(t, w.url)
+				if reused {
+					warm(t, client)
+				}
+				id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
+				e := failure(t, err)
+				if e.Outcome != f.create || e.Status != f.status || id != "" {
+					t.Errorf("got %v, HTTP %d, id %q (%v), want %v, HTTP %d", e.Outcome, e.Status, id, err, f.create, f.status)
+				}
+				if e.Outcome == Rejected && (e.Reason == "no_funds") != (e.Code == 1001) {
+					t.Errorf("the envelope is not in the error: %+v", e)
+				}
+				if began, whole := w.began.Load(), w.whole.Load(); began != 1 || whole != 1 {
+					t.Errorf("%d requests began to arrive and %d arrived, want 1", began, whole)
+				}
+			})
+		}
+	}
+	if n := elsewhere.conns.Load(); n != 0 {
+		t.Errorf("%d connections were made to where a redirect pointed", n)
+	}
+}
+
+// The invoice and the invite go the same way, and so does a raw request that is no read.
+func TestEveryCreateIsSentOnce(t *testing.T) {
+	ctx := context.Background()
+	calls := map[string]func(c *Client) error{
+		"invoice": func(c *Client) error {
+			_, err := c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"}, Items: []Item{{"Tea", 250}}})
+			return err
+		},
+		"invite": func(c *Client) error {
+			_, err := c.Invites.Create(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7")
+			return err
+		},
+		"raw POST":           func(c *Client) error { _, err := c.Do(ctx, "POST", "/api/other", []byte("{}")); return err },
+		"raw POST, no body":  func(c *Client) error { _, err := c.Do(ctx, "POST", "/api/other", nil); return err },
+		"raw PUT":            func(c *Client) error { _, err := c.Do(ctx, "PUT", "/api/other", []byte("{}")); return err },
+		"raw PATCH, no body": func(c *Client) error { _, err := c.Do(ctx, "PATCH", "/api/other", nil); return err },
+	}
+	for _, f := range []fault{
+		{name: "reset", do: (*wireConn).reset}, {name: "closed"}, {name: "503", answer: reply(503, goodEnvelope), status: 503},
+		{name: "307", answer: reply(307, "", "Location: /api/again"), status: 307}, {name: "429", answer: reply(429, ""), status: 429},
+	} {
+		for name, call := range calls {
+			for _, reused := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/reused=%t", name, f.name, reused), func(t *testing.T) {
+					w := newWire(t, answerWith(f))
+					client := newClient(t, w.url)
+					if reused {
+						warm(t, client)
+					}
+					if e := failure(t, call(client)); e.Outcome != Unknown {
+						t.Errorf("got %v, want unknown", e)
+					}
+					if n := w.began.Load(); n != 1 {
+						t.Errorf("%d requests, want 1", n)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A DELETE is no read either. It does not begin with a P, so it is counted here by itself.
+func TestRawDeleteIsSentOnce(t *testing.T) {
+	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.reset(); return false })
+	client := newClient(t, w.url)
+	warm(t, client)
+	_, err := client.Do(context.Background(), "DELETE", "/api/other", nil)
+	if e := failure(t, err); e.Outcome != Unknown || w.reads.Load() != 1 {
+		t.Errorf("got %v after %d requests, want unknown after 1", e, w.reads.Load())
+	}
+}
+
+func TestCreateAccepted(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write([]byte(`"w-1"`))
+	z.Close()
+	for name, answer := range map[string]string{
+		"plain":             reply(200, `"w-1"`),
+		"blanks":            reply(200, " \"w-1\"\n"),
+		"as HTML":           reply(200, `"w-1"`, "Content-Type: text/html"),
+		"escaped":           reply(200, `"w\u002d1"`),
+		"chunked":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\"w\r\n3\r\n-1\"\r\n0\r\n\r\n",
+		"after 100 and 103": "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + reply(200, `"w-1"`),
+		"gzip":              reply(200, zipped.String(), "Content-Encoding: gzip"),
+		"until the end":     "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\"w-1\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(answer); return !strings.Contains(answer, "close") })
+			id, err := newClient(t, w.url).Withdrawals.Create(context.Background(), sampleCreate())
+			if err != nil || id != "w-1" || w.began.Load() != 1 {
+				t.Errorf("got %q, %v after %d requests", id, err, w.began.Load())
+			}
+		})
+	}
+}
+
+// What fails before the first byte is not sent, and no server sees anything of it.
+func TestCreateNotSent(t *testing.T) {
+	notSent := func(t *testing.T, client *Client, ctx context.Context, w *wire) error {
+		t.Helper()
+		_, err := client.Withdrawals.Create(ctx, sampleCreate())
+		if e := failure(t, err); e.Outcome != NotSent {
+			t.Errorf("got %v, want not sent", e)
+		}
+		if w != nil && w.began.Load() != 0 {
+			t.Errorf("%d requests reached the server", w.began.Load())
+		}
+		return err
+	}
+	ctx := context.Background()
+	ok := func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true }
+
+	t.Run("connection refused", func(t *testing.T) {
+		w := newWire(t, ok)
+		w.stop()
+		notSent(t, newClient(t, w.url), ctx, w)
+	})
+	t.Run("connection refused, where there was one", func(t *testing.T) {
+		w := newWire(t, ok)
+		rt := network(options{})
+		client := newClientOn(t, rt, w.url)
+		warm(t, client)
+		rt.CloseIdleConnections()
+		w.stop()
+		notSent(t, client, ctx, w)
+	})
+	t.Run("no such host", func(t *testing.T) {
+		// Two dots in a row are no name, which the resolver knows without asking anybody.
+		notSent(t, newClient(t, "https://pay..example"), ctx, nil)
+	})
+	t.Run("a certificate nobody trusts", func(t *testing.T) {
+		w := tlsWire(t, ok, 0)
+		notSent(t, newClient(t, w.url), ctx, w)
+	})
+	t.Run("TLS 1.1", func(t *testing.T) {
+		w := tlsWire(t, ok, tls.VersionTLS11)
+		err := notSent(t, newClient(t, w.url), ctx, w)
+		if !strings.Contains(err.Error(), "protocol version") {
+			t.Errorf("it failed for another reason: %v", err)
+		}
+	})
+	t.Run("no TLS at all", func(t *testing.T) {
+		// Its first bytes begin a ClientHello, which this server takes for a request that it cannot read.
+		w := newWire(t, ok)
+		notSent(t, newClient(t, "https"+strings.TrimPrefix(w.url, "http")), ctx, w)
+	})
+	t.Run("given up before", func(t *testing.T) {
+		w := newWire(t, ok)
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := notSent(t, newClient(t, w.url), ctx, w); !errors.Is(err, context.Canceled) {
+			t.Errorf("the reason is lost: %v", err)
+		}
+		if w.conns.Load() != 0 {
+			t.Error("it connected nevertheless")
+		}
+	})
+	t.Run("given up while TLS is negotiated", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(ctx)
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		go func() {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			conn.Read(make([]byte, 1))
+			cancel()
+			conn.Read(make([]byte, 64<<10))
+		}()
+		notSent(t, newClient(t, "https://"+listener.Addr().String()), ctx, nil)
+	})
+}
+
+// tlsWire is a wire behind TLS, with a certificate that nobody trusts.
+func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16) *wire {
+	t.Helper()
+	borrowed := httptest.NewUnstartedServer(nil)
+	borrowed.StartTLS()
+	certificates := borrowed.TLS.Certificates
+	borrowed.Close()
+	config := &tls.Config{Certificates: certificates, MaxVersion: maxVersion, MinVersion: min(maxVersion, tls.VersionTLS10)}
+	w := &wire{listener: tlsListener(t, config), script: script}
+	w.url = "https://" + w.listener.Addr().String()
+	w.start()
+	t.Cleanup(w.stop)
+	return w
+}
+
+// Over TLS the handshake writes before the request does, and must not count for it.
+func TestCreateOverTLS(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`"w-1"`)) }))
+	defer server.Close()
+	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	client, err := New(server.URL, WithAPIKey("key"), WithRootCAs(roots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if id, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil || id != "w-1" {
+			t.Fatalf("got %q, %v", id, err)
+		}
+	}
+	server.Config.SetKeepAlivesEnabled(false)
+	server.CloseClientConnections()
+	server.Listener.Close()
+	var e *Error
+	_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+	if !errors.As(err, &e) || e.Outcome != NotSent && e.Outcome != Unknown {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Giving up after the request has arrived leaves it unknown, wherever the answer is.
+func TestCreateGivenUp(t *testing.T) {
+	for name, answered := range map[string]string{"before the answer": "", "in the headers": "HTTP/1.1 200 OK\r\nX: ", "in the body": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"w"} {
+		for _, reused := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/reused=%t", name, reused), func(t *testing.T) {
+				ctx, cancel := context.WithCancel(context.Background())
+				w := newWire(t, func(c *wireConn, r *http.Request) bool {
+					c.say(answered)
+					cancel()
+					c.in.Peek(1) // until the client hangs up
+					return false
+				})
+				client := newClient(t, w.url)
+				if reused {
+					warm(t, client)
+				}
+				_, err := client.Withdrawals.Create(ctx, sampleCreate())
+				if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want unknown and the reason", e)
+				}
+				if n := w.began.Load(); n != 1 {
+					t.Errorf("%d requests, want 1", n)
+				}
+			})
+		}
+	}
+}
+
+// Giving up after a connection was found and before the first byte: the gate shuts, and what the transport had ready to
+// write does not get through.
+func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		for _, reused := range []bool{false, true} {
+			t.Run(fmt.Sprintf("TLS=%t/reused=%t", secure, reused), func(t *testing.T) {
+				var arrived atomic.Int32
+				handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == "POST" {
+						arrived.Add(1)
+					}
+					io.WriteString(w, sampleWithdrawal)
+				})
+				server := httptest.NewUnstartedServer(handler)
+				var roots *x509.CertPool
+				if secure {
+					server.StartTLS()
+					roots = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+				} else {
+					server.Start()
+				}
+				client := newClientOn(t, network(options{roots: roots}), server.URL)
+				if reused {
+					warm(t, client)
+				}
+				ctx, cancel := context.WithCancel(context.Background())
+				returned, written := make(chan struct{}), make(chan error, 1)
+				ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+					WroteHeaders: func() { cancel(); <-returned }, // into a buffer, from which they have not left
+					WroteRequest: func(info httptrace.WroteRequestInfo) { written <- info.Err },
+				})
+				_, err := client.Withdrawals.Create(ctx, sampleCreate())
+				close(returned)
+				if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want not sent", e)
+				}
+				if err := <-written; err == nil {
+					t.Error("the request was written after all")
+				}
+				client.closeIdle()
+				server.Close() // waits for the requests under way
+				if arrived.Load() != 0 {
+					t.Error("the request arrived")
+				}
+			})
+		}
+	}
+}
+
+func TestGate(t *testing.T) {
+	client, server := net.Pipe()
+	go io.Copy(io.Discard, server)
+	defer client.Close()
+	c := &gatedConn{Conn: client}
+	write := func() error { _, err := c.Write([]byte("x")); return err }
+	if write() != nil || c.shut() {
+		t.Error("a gate that something passed can be shut")
+	}
+	if c.next(); write() != nil || write() != nil || c.shut() {
+		t.Error("a gate that something passed can be shut, on the second request")
+	}
+	if c.next(); !c.shut() || !c.shut() || write() == nil {
+		t.Error("a gate that nothing passed cannot be shut")
+	}
+	if c.next(); write() == nil {
+		t.Error("a shut gate opens again")
+	}
+}
+
+// net/http sends a body again only if it can get it a second time.
+func TestGateTakesTheSecondBodyAway(t *testing.T) {
+	var second func() (io.ReadCloser, error)
+	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) { second = r.GetBody; return nil, errors.New("no") })}
+	req, err := http.NewRequest("POST", "http://127.0.0.1", strings.NewReader("x"))
+	if err != nil || req.GetBody == nil {
+		t.Fatal("the test needs a request whose body can be had twice")
+	}
+	if rt.RoundTrip(req); second != nil || req.GetBody == nil {
+		t.Error("the body can still be had twice, or the caller's request was changed")
+	}
+}
+
+// A server that closes an idle connection just as the create is written: one byte of it has been read.
+func TestCreateOnConnectionBeingClosed(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wire{url: "http://" + listener.Addr().String(), listener: listener, gone: make(chan struct{})}
+	w.served.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			w.conns.Add(1)
+			w.served.Go(func() {
+				c := &wireConn{Conn: conn}
+				defer c.Close()
+				if w.conns.Load() > 1 {
+					return
+				}
+				head := make([]byte, 64<<10)
+				conn.Read(head)
+				c.say(reply(200, sampleWithdrawal))
+				conn.Read(head[:1])
+				w.began.Add(1)
+				c.reset()
+			})
+		}
+	})
+	t.Cleanup(w.stop)
+	client := newClient(t, w.url)
+	warm(t, client)
+	_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+	if e := failure(t, err); e.Outcome != Unknown {
+		t.Errorf("got %v, want unknown", e)
+	}
+	if w.began.Load() != 1 || w.conns.Load() != 1 {
+		t.Errorf("%d requests on %d connections, want 1 on 1", w.began.Load(), w.conns.Load())
+	}
+}
+
+// Whichever of the two is first, the server's close or the client's write: nothing is sent twice, and not sent is true.
+func TestCreateRacesWithClose(t *testing.T) {
+	for range 100 {
+		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
+		w.script = func(c *wireConn, r *http.Request) bool {
+			if r.Method == "GET" {
+				c.say(reply(200, sampleWithdrawal))
+				return false // without saying so
+			}
+			c.say(reply(200, `"w-1"`))
+			return true
+		}
+		client := newClient(t, w.url, WithRetries(0))
+		if _, err := client.Withdrawals.Get(context.Background(), "w-1"); err != nil {
+			t.Fatal(err)
+		}
+		id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
+		client.closeIdle()
+		w.stop()
+		began := w.began.Load()
+		var e *Error
+		switch {
+		case err == nil && (id != "w-1" || began != 1),
+			err != nil && !errors.As(err, &e),
+			e != nil && e.Outcome == NotSent && began != 0,
+			e != nil && e.Outcome != NotSent && e.Outcome != Unknown,
+			began > 1:
+			t.Fatalf("got %q, %v and %d requests", id, err, began)
+		}
+	}
+}
+
+// Giving up at any moment: what is said to be not sent was not.
+func TestNotSentIsTrue(t *testing.T) {
+	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
+	client := newClient(t, w.url)
+	random := rand.New(rand.NewPCG(1, 2))
+	sent, notSent := 0, 0
+	for range 300 {
+		ctx, cancel := context.WithCancel(context.Background())
+		spins := random.IntN(4000)
+		go func() {
+			for i := range spins {
+				if i%64 == 0 {
+					time.Sleep(0) // gives way now and then
+				}
+			}
+			cancel()
+		}()
+		_, err := client.Withdrawals.Create(ctx, sampleCreate())
+		cancel()
+		var e *Error
+		if errors.As(err, &e) && e.Outcome == NotSent {
+			notSent++
+		} else {
+			sent++
+		}
+	}
+	client.closeIdle()
+	w.stop()
+	if int(w.began.Load()) > sent {
+		t.Errorf("%d requests reached the server, and only %d were not said to be unsent (%d were)", w.began.Load(), sent, notSent)
+	}
+}
+
+func (c *Client) closeIdle() {
+	for _, client := range []*http.Client{c.reads.GetClient(), c.creates.GetClient()} {
+		client.Transport.(whole).next.(gate).next.(*http.Transport).CloseIdleConnections()
+	}
+}
+
+// Another transport cannot be watched, so nothing that fails on it is said to be unsent.
+func TestForeignTransportIsNeverNotSent(t *testing.T) {
+	for name, rt := range map[string]roundTripper{
+		"an error": func(*http.Request) (*http.Response, error) { return nil, errors.New("no") },
+		"nothing":  func(*http.Request) (*http.Response, error) { return nil, nil },
+		"no body":  func(r *http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Request: r}, nil },
+		"not sent? ": func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := New("http://127.0.0.1", WithTransport(rt))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+			if e := failure(t, err); e.Outcome != Unknown {
+				t.Errorf("got %v, want unknown", e)
+			}
+		})
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// From here on the clock is a fake one and the network is in memory: pauses and time-outs pass at once, and exactly.
+
+// Every fault again, for reads: how often they are tried, and what they end in.
+func TestReadRetries(t *testing.T) {
+	calls := map[string]func(c *Client) error{
+		"GET": func(c *Client) error { _, err := c.Withdrawals.Get(context.Background(), "w-1"); return err },
+		"list": func(c *Client) error {
+			_, err := c.Withdrawals.List(context.Background(), WithdrawalFilter{}, 0, 10)
+			return err
+		},
+	}
+	for _, f := range append(unknownFaults("http://127.0.0.1:2"), rejectingFaults()...) {
+		for method, call := range calls {
+			t.Run(f.name+"/"+method, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					client, w, end := inMemory(t, answerWith(f))
+					defer end()
+					start := time.Now()
+					e := failure(t, call(client))
+					if e.Outcome != f.read || e.Status != f.status {
+						t.Errorf("got %v, HTTP %d (%v), want %v, HTTP %d", e.Outcome, e.Status, e, f.read, f.status)
+					}
+					if n := int(w.reads.Load() + w.whole.Load()); n != f.reads {
+						t.Errorf("it was sent %d times, want %d", n, f.reads)
+					}
+					if took := time.Since(start); took > 1400*time.Millisecond {
+						t.Errorf("the pauses took %s, more than 200, 400 and 800 ms", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestReadRecovers(t *testing.T) {
+	for name, first := range map[string]fault{
+		"reset": {do: (*wireConn).reset}, "cut": {answer: "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"}, "429": {answer: reply(429, "slow down"), status: 429},
+		"502": {answer: reply(502, ""), status: 502}, "503": {answer: reply(503, goodEnvelope), status: 503}, "504": {answer: reply(504, ""), status: 504},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				requests := 0
+				client, _, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
+					if requests++; requests <= 3 {
+						return answerWith(first)(c, r)
+					}
+					c.say(reply(200, sampleWithdrawal))
+					return true
+				})
+				defer end()
+				w, err := client.Withdrawals.Get(context.Background(), "w-1")
+				if err != nil || w.ID != "w-1" || requests != 4 {
+					t.Errorf("got %+v, %v after %d requests", w, err, requests)
+				}
+			})
+		})
+	}
+}
+
+func TestWithRetries(t *testing.T) {
+	for retries, want := range map[int]int32{-1: 1, 0: 1, 1: 2, 5: 6} {
+		synctest.Test(t, func(t *testing.T) {
+			client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool { c.say(reply(503, "")); return true }, WithRetries(retries))
+			defer end()
+			_, err := client.Withdrawals.Get(context.Background(), "w-1")
+			if failure(t, err).Status != 503 || w.reads.Load() != want {
+				t.Errorf("%d retries: %d requests, want %d (%v)", retries, w.reads.Load(), want, err)
+			}
+			client.Withdrawals.Create(context.Background(), sampleCreate())
+			if w.began.Load() != 1 {
+				t.Errorf("%d retries: the create was sent %d times", retries, w.began.Load())
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	for _, tt := range []struct {
+		header   string
+		requests int
+		took     time.Duration
+	}{
+		{"7", 2, 7 * time.Second},
+		{"30", 2, 30 * time.Second},
+		{"Sat, 01 Jan 2000 00:00:12 GMT", 2, 12 * time.Second}, // where the fake clock begins
+		{"31", 1, 0}, // more than a read waits by itself
+		{"Sat, 01 Jan 2000 00:05:00 GMT", 1, 0},
+		{"99999999999999999999", 1, 0},
+	} {
+		t.Run(tt.header, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				requests := 0
+				client, _, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
+					if requests++; requests == 1 {
+						c.say(reply(429, goodEnvelope, "Retry-After: "+tt.header))
+					} else {
+						c.say(reply(200, sampleWithdrawal))
+					}
+					return true
+				}, WithTimeouts(time.Minute, 0))
+				defer end()
+				start := time.Now()
+				_, err := client.Withdrawals.Get(context.Background(), "w-1")
+				if requests != tt.requests || time.Since(start) != tt.took {
+					t.Errorf("%d requests in %s, want %d in %s", requests, time.Since(start), tt.requests, tt.took)
+				}
+				if tt.requests == 1 && failure(t, err).RetryAfter <= maxRetryAfter {
+					t.Errorf("the caller is not told to wait: %+v", failure(t, err))
+				}
+				if tt.requests == 2 && err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A pause that would outlast the call is not begun, and one in which the time runs out ends with the answer before it.
+func TestRetryWithinTheTime(t *testing.T) {
+	for header, atOnce := range map[string]bool{"Retry-After: 9": true, "X-None: 0": false} {
+		synctest.Test(t, func(t *testing.T) {
+			client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool { c.say(reply(503, "", header)); return true },
+				WithTimeouts(8*time.Second, 0), WithRetries(1000))
+			defer end()
+			start := time.Now()
+			_, err := client.Withdrawals.Get(context.Background(), "w-1")
+			took := time.Since(start)
+			if e := failure(t, err); e.Status != 503 || e.Outcome != Failed || atOnce != (took == 0) || !atOnce && took != 8*time.Second {
+				t.Errorf("%s: got %v after %s and %d requests", header, e, took, w.reads.Load())
+			}
+		})
+	}
+}
+
+func TestCancelStopsRetriesAtOnce(t *testing.T) {
+	for name, script := range map[string]func(c *wireConn, r *http.Request) bool{
+		"in the pause":      func(c *wireConn, r *http.Request) bool { c.say(reply(503, "", "Retry-After: 20")); return true },
+		"without an answer": func(c *wireConn, r *http.Request) bool { c.in.Peek(1); return false },
+		"between the chunks": func(c *wireConn, r *http.Request) bool {
+			c.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+			c.in.Peek(1)
+			return false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, w, end := inMemory(t, script)
+				defer end()
+				ctx, cancel := context.WithCancel(context.Background())
+				time.AfterFunc(3*time.Second, cancel)
+				start := time.Now()
+				_, err := client.Withdrawals.Get(ctx, "w-1")
+				if e := failure(t, err); !errors.Is(err, context.Canceled) || e.Outcome != Failed {
+					t.Errorf("got %v", err)
+				}
+				if took := time.Since(start); took != 3*time.Second || w.reads.Load() != 1 {
+					t.Errorf("it stopped after %s and %d requests, want 3s and 1", took, w.reads.Load())
+				}
+			})
+		})
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	silence := func(c *wireConn, r *http.Request) bool { c.in.Peek(1); return false }
+	for _, tt := range []struct {
+		name   string
+		script func(c *wireConn, r *http.Request) bool
+		deaf   bool // never reads
+	}{
+		{"without an answer", silence, false},
+		{"in the headers", func(c *wireConn, r *http.Request) bool { c.say("HTTP/1.1 200 OK\r\n"); return silence(c, r) }, false},
+		{"in the body", func(c *wireConn, r *http.Request) bool {
+			c.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n\"w-1\"")
+			return silence(c, r)
+		}, false},
+		{"after switching protocols", nil, false},
+		{"while sending", silence, true},
+	} {
+		if tt.script == nil {
+			continue // there it answers at once: see the faults
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, w, end := inMemory(t, tt.script)
+				defer end()
+				w.deaf.Store(tt.deaf)
+				start := time.Now()
+				_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
+				if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != DefaultCreateTimeout {
+					t.Errorf("create: got %v after %s", err, time.Since(start))
+				}
+				start = time.Now()
+				_, err = client.Withdrawals.Get(context.Background(), "w-1")
+				if e := failure(t, err); e.Outcome != Failed || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != DefaultReadTimeout {
+					t.Errorf("read: got %v after %s", err, time.Since(start))
+				}
+				if w.began.Load() > 1 || w.reads.Load() > 1 {
+					t.Errorf("%d creates and %d reads, want at most 1 each", w.began.Load(), w.reads.Load())
+				}
+			})
+		})
+	}
+}
+
+// A time-out before a connection stands is no unknown outcome, whether it is the network's own or the call's.
+func TestTimeoutsBeforeSending(t *testing.T) {
+	type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+	connecting := func(context.Context, string, string) (net.Conn, error) {
+		time.Sleep(10 * time.Second) // as long as the dialer tries
+		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
+	}
+	negotiating := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go io.Copy(io.Discard, server) // takes all and says nothing
+		return &gatedConn{Conn: client}, nil
+	}
+	for _, tt := range []struct {
+		name, base    string
+		dial          dial
+		timeout, took time.Duration
+	}{
+		{"connecting", "http://127.0.0.1:1", connecting, 90 * time.Second, 10 * time.Second},
+		{"connecting, in the call's own time", "http://127.0.0.1:1", connecting, 3 * time.Second, 3 * time.Second},
+		{"TLS", "https://127.0.0.1:1", negotiating, 90 * time.Second, 10 * time.Second},
+		{"TLS, in the call's own time", "https://127.0.0.1:1", negotiating, 3 * time.Second, 3 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rt := network(options{})
+				rt.DialContext = tt.dial
+				client, err := New(tt.base, WithTransport(gate{rt}), WithTimeouts(0, tt.timeout))
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+				if e := failure(t, err); e.Outcome != NotSent || time.Since(start) != tt.took {
+					t.Errorf("got %v after %s, want not sent after %s", err, time.Since(start), tt.took)
+				}
+				time.Sleep(10 * time.Second) // until the dialer has given up too
+			})
+		})
+	}
+}
+
+// The network's own time-outs are connection errors: worth another attempt while the call has time.
+func TestReadRetriesNetworkTimeouts(t *testing.T) {
+	dials := 0
+	rt := network(options{})
+	rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials++
+		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded} // what a Dialer's Timeout ends in
+	}
+	synctest.Test(t, func(t *testing.T) {
+		client, err := New("http://127.0.0.1:1", WithTransport(gate{rt}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.Withdrawals.Get(context.Background(), "w-1")
+		if e := failure(t, err); e.Outcome != Failed || dials != 4 {
+			t.Errorf("got %v after %d attempts, want 4", err, dials)
+		}
+	})
+}
+
+// A connection that was idle for longer than a second is not used again.
+func TestIdleConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
+			if r.Method == "GET" {
+				c.say(reply(200, sampleWithdrawal))
+			} else {
+				c.say(reply(200, `"w-1"`))
+			}
+			return true
+		})
+		defer end()
+		for _, tt := range []struct {
+			idle  time.Duration
+			conns int32
+		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {999 * time.Millisecond, 1}, {1001 * time.Millisecond, 2}, {time.Hour, 3}, {0, 3}} {
+			time.Sleep(tt.idle)
+			if _, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil {
+				t.Fatal(err)
+			}
+			if n := w.conns.Load(); n != tt.conns {
+				t.Errorf("after %s of idleness: %d connections, want %d", tt.idle, n, tt.conns)
+			}
+		}
+	})
+}
+
+// A timer may come late, on a machine that was asleep for instance. Then the connection's age counts.
+func TestIdleTimeoutIsSet(t *testing.T) {
+	if rt := network(options{}); rt.IdleConnTimeout != time.Second || rt.DisableKeepAlives {
+		t.Errorf("idle connections live for %s", rt.IdleConnTimeout)
+	}
+}
+
+func TestOnlyReadsRetry(t *testing.T) {
+	client, err := New("http://127.0.0.1", WithRetries(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client.reads.RetryCount != 7 || client.creates.RetryCount != 0 || client.reads == client.creates {
+		t.Errorf("reads are tried again %d times, creates %d times", client.reads.RetryCount, client.creates.RetryCount)
+	}
+}
