@@ -15,7 +15,7 @@ import (
 // variables of the output and no others, so that nothing else can be wrong.
 func alone[T any](a *app, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*session, output[T], error) {
 	bare := &cobra.Command{}
-	for _, name := range []string{"output", "jq", "template", "columns", "sort", "no-headers", "quiet", "color"} {
+	for _, name := range outputFlags() {
 		bare.PersistentFlags().AddFlag(cmd.Root().PersistentFlags().Lookup(name))
 	}
 	streams := a.io
@@ -30,6 +30,15 @@ func alone[T any](a *app, cmd *cobra.Command, view func(money.Registry) render.V
 		return kept
 	}
 	return begin(&app{io: streams, ctx: a.ctx, sendCtx: a.sendCtx}, bare, view)
+}
+
+func outputFlags() []string {
+	return []string{"output", "jq", "template", "columns", "sort", "no-headers", "quiet", "color"}
+}
+
+// untouched reports whether nobody has said anything about the output, so that there are no settings to work out.
+func (a *app) untouched(cmd *cobra.Command) bool {
+	return a.io.env("TILL_OUTPUT") == "" && !slices.ContainsFunc(outputFlags(), cmd.Flags().Changed)
 }
 
 // plain reports whether the output is a table that nobody has shaped, which a single line can stand for.

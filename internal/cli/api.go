@@ -83,6 +83,7 @@ keep one from being paid twice.`,
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
+	offerFiles(cmd, "input")
 	return cmd
 }
 

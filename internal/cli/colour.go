@@ -11,9 +11,9 @@ import (
 const errorPrefix = "till:"
 
 // paint makes the beginning of the error line red where a person sees it.
-func (a *app) paint(text string) string {
+func (a *app) paint(text, choice string) string {
 	rest, found := strings.CutPrefix(text, errorPrefix)
-	if !found || !wantsColour("auto", a.io.env, terminal(a.io.Err) != nil) {
+	if !found || !wantsColour(choice, a.io.env, terminal(a.io.Err) != nil) {
 		return text
 	}
 	r := lipgloss.NewRenderer(io.Discard)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"example.com/till/internal/render"
 )
 
 // errDryRun ends a call that was only to be shown.
@@ -38,7 +40,7 @@ func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 		fmt.Fprintf(&b, "\n%s\n", body)
 	}
 	if _, err := io.WriteString(t.out, b.String()); err != nil {
-		return nil, err
+		return nil, &render.WriteError{Err: err}
 	}
 	return nil, errDryRun
 }

@@ -116,9 +116,15 @@ func explain(err error) report {
 	switch {
 	case errors.As(err, &own):
 		r.code, r.rule, r.hint = own.code, own.rule, own.hint
+		if errors.As(err, &output) { // --jq failed on the result, and nothing was to be written
+			r.message = own.msg
+		}
 		errors.As(err, &r.call)
 	case errors.As(err, &output):
 		r.code = exitOutput
+		if errors.As(err, &call) { // a dry run's, which made no call that could say more
+			r.message = output.Error()
+		}
 		r.hint = "free the disk or the pipe that standard output leads to"
 	case errors.As(err, &call):
 		r.call = call

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"example.com/till/internal/config"
@@ -17,11 +18,18 @@ const helpWidth = 79
 // helpTopics are the pages of help that belong to no command. Cobra takes a command that cannot be run for one.
 func helpTopics() []*cobra.Command {
 	return []*cobra.Command{
-		{Use: "exit-codes", Short: "What the exit codes mean, and what to do next", Long: exitCodesTopic(), Example: "  till help exit-codes"},
-		{Use: "output", Short: "Formats, filters, and where what is printed", Long: outputTopic(), Example: "  till help output"},
-		{Use: "money", Short: "How amounts and currencies are written", Long: moneyTopic(), Example: "  till help money"},
-		{Use: "environment", Short: "Variables, files, and what goes before what", Long: environmentTopic(), Example: "  till help environment"},
+		topic("exit-codes", "What the exit codes mean, and what to do next", exitCodesTopic),
+		topic("output", "Formats, filters, and where what is printed", outputTopic),
+		topic("money", "How amounts and currencies are written", moneyTopic),
+		topic("environment", "Variables, files, and what goes before what", environmentTopic),
 	}
+}
+
+// topic is written only when somebody reads it: every command builds the whole tree before it does its own work.
+func topic(name, short string, text func() string) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short, Example: "  till help " + name}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { io.WriteString(cmd.OutOrStdout(), text()) })
+	return cmd
 }
 
 // help is the command that shows them, and the help of every command.
@@ -159,10 +167,10 @@ closed pipe. Where money was to be sent, take it for 20.
 In a script:
   till withdraw create --order-id 4711 ... --yes
   case $? in
-    0)  echo "accepted" ;;
-    20) echo "stop: it may have been paid" >&2 ;;
-    4?) echo "safe to run again" >&2 ;;
-    *)  echo "not accepted" >&2 ;;
+    0|51)    echo "accepted" ;;
+    1|1?|3?) echo "not accepted" >&2 ;;
+    4?|60)   echo "not sent, safe to run again" >&2 ;;
+    *)       echo "stop: it may have been paid" >&2; exit 20 ;;
   esac
 `)
 	return b.String()

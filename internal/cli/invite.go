@@ -15,7 +15,7 @@ func (a *app) invite() *cobra.Command {
 }
 
 func (a *app) inviteList() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:     "list",
 		Short:   "List all invites",
 		Example: `  till invite list`,
@@ -35,11 +35,11 @@ func (a *app) inviteList() *cobra.Command {
 			}
 			return out.slice(invites)
 		},
-	}
+	}, inviteView)
 }
 
 func (a *app) inviteGet() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invite",
 		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
@@ -59,11 +59,11 @@ func (a *app) inviteGet() *cobra.Command {
 			}
 			return out.one(invite)
 		},
-	}
+	}, inviteView)
 }
 
 func (a *app) inviteCreate() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
 		Long: `Make an invite and print its url, which no other command can show again. The
@@ -98,7 +98,7 @@ random one is sent. It is sent at most once.`,
 			}
 			return out.made(invite, invite.URL, "invite "+invite.Invite+", url "+invite.URL)
 		},
-	}
+	}, createdInviteView)
 }
 
 // createdInviteView shows what is there only once. A table has the url alone, for a script to take.

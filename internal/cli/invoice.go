@@ -59,7 +59,11 @@ merchant panel can tell whether it was made.`,
 			if err != nil {
 				return err
 			}
-			return out.made(created{id, req.OrderID}, id, "id "+id)
+			ids := "id " + id
+			if req.OrderID != "" {
+				ids += ", order id " + req.OrderID
+			}
+			return out.made(created{id, req.OrderID}, id, ids)
 		},
 	}
 	f := cmd.Flags()
@@ -73,7 +77,7 @@ merchant panel can tell whether it was made.`,
 	require(cmd, "title", "currency")
 	cmd.MarkFlagsOneRequired("item", "item-minor")
 	a.completeCurrencies(cmd, "currency")
-	return cmd
+	return shows(cmd, createdView)
 }
 
 // itemFlags collects --item and --item-minor in the order in which they were given.
@@ -116,7 +120,7 @@ func (f itemFlags) parse(s *session, currency api.Currency) ([]api.Item, error) 
 }
 
 func (a *app) invoiceGet() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invoice",
 		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
@@ -136,7 +140,7 @@ func (a *app) invoiceGet() *cobra.Command {
 			}
 			return out.one(invoice)
 		},
-	}
+	}, invoiceView)
 }
 
 func (a *app) invoiceWait() *cobra.Command {
@@ -173,5 +177,5 @@ show their values: see what the service calls them with till invoice get.`,
 	addWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.state, "state", nil, "states to wait for, separated by commas")
 	cmd.MarkFlagsOneRequired("status", "state")
-	return cmd
+	return shows(cmd, invoiceView)
 }

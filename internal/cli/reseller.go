@@ -45,7 +45,7 @@ func (s *session) findReseller(client *api.Client, text string) (string, error) 
 // aboutReseller is a command that reads one thing of one reseller.
 func aboutReseller[T any](a *app, use, short, example string, view func(money.Registry) render.View[T],
 	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:               use,
 		Short:             short,
 		Example:           example,
@@ -70,11 +70,11 @@ func aboutReseller[T any](a *app, use, short, example string, view func(money.Re
 			}
 			return out.one(value)
 		},
-	}
+	}, view)
 }
 
 func (a *app) resellerList() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
@@ -94,11 +94,11 @@ func (a *app) resellerList() *cobra.Command {
 			}
 			return out.slice(all)
 		},
-	}
+	}, resellerView)
 }
 
 func (a *app) resellerIDs() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:     "ids",
 		Short:   "List the ids of all resellers",
 		Example: `  till reseller ids -q`,
@@ -118,7 +118,7 @@ func (a *app) resellerIDs() *cobra.Command {
 			}
 			return out.slice(ids)
 		},
-	}
+	}, idView)
 }
 
 func idView(money.Registry) render.View[string] {

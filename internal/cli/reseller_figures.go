@@ -34,8 +34,8 @@ func (f figures[T, R]) run(a *app, cmd *cobra.Command, args []string) error {
 	view := f.view(s.money)
 	view.ID = func(R) string { return "" } // ids and JSON come from the documents
 	view.JSON = func(R) []byte { return nil }
-	if len(args) == 1 {
-		view.Columns = view.Columns[2:] // whose they are is known
+	if len(args) == 1 && s.out.Format == render.Table && len(s.Columns) == 0 {
+		view.Columns = view.Columns[2:] // whose they are, the person has just typed
 	}
 	out, err := show(s, view)
 	if err != nil {
@@ -55,7 +55,11 @@ func (f figures[T, R]) run(a *app, cmd *cobra.Command, args []string) error {
 			return err
 		}
 		if out.tabular() {
-			return out.slice(f.rows(id, "", value))
+			label := ""
+			if args[0] != id {
+				label = args[0]
+			}
+			return out.slice(f.rows(id, label, value))
 		}
 		return output[document]{s, documentView()}.one(document{id, f.raw(value)})
 	}
@@ -191,7 +195,7 @@ func (a *app) resellerRebate() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
 	a.completeCurrencies(cmd, "currency")
-	return cmd
+	return shows(cmd, rebateView)
 }
 
 // currencyCode is the code that goes into a query, spelled as in a currency.
@@ -264,7 +268,7 @@ include_fiat means, so it is sent as given.`,
 	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
 	f.Lookup("include-fiat").NoOptDefVal = "true"
 	a.completeCurrencies(cmd, "currency")
-	return cmd
+	return shows(cmd, balanceView)
 }
 
 func balanceView(money.Registry) render.View[balanceRow] {

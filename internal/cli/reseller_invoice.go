@@ -23,10 +23,10 @@ func (a *app) resellerInvoiceList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list ID",
 		Short: "Show the service's list of a reseller's invoices as it came",
-		Long: `Show the service's list of a reseller's invoices. The interface shows the shape
-neither of the filter nor of the answer: the filter is sent as given, and the
-answer is shown as it came, one page at a time. --page is sent as given;
-without it, page 0 is asked for, or the first page that the profile names.`,
+		Long: `Show the service's list of a reseller's invoices. The interface shows the
+shape neither of the filter nor of the answer: the filter is sent as given, and
+the answer is shown as it came, one page of it. Without --page and --page-size
+neither is sent, and the service's own defaults hold.`,
 		Example: `  till reseller invoice list "North shop" -o json
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
 		Args:              args("ID"),
@@ -40,8 +40,13 @@ without it, page 0 is asked for, or the first page that the profile names.`,
 			if err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("page") && s.firstPage() == api.PageBaseOne {
-				page = 1
+			switch {
+			case cmd.Flags().Changed("page") && page < 0:
+				return usageError("--page: it cannot be negative", "leave it out for the service's first page")
+			case cmd.Flags().Changed("page-size") && pageSize < 1:
+				return usageError("--page-size: it must be at least 1", "leave it out for the service's own")
+			case !cmd.Flags().Changed("page"):
+				page = -1
 			}
 			client, err := s.client()
 			if err != nil {
@@ -60,9 +65,10 @@ without it, page 0 is asked for, or the first page that the profile names.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&filter, "filter", "", "filter as JSON, or @FILE; sent as given")
-	f.IntVar(&page, "page", 0, "number of the page, in the service's own numbering")
-	f.IntVar(&pageSize, "page-size", api.DefaultPageSize, "how many to ask for")
-	return cmd
+	f.IntVar(&page, "page", 0, "only this page, in the service's own numbering (default: the service's first)")
+	f.IntVar(&pageSize, "page-size", 0, "how many to ask for (default: the service's own)")
+	offerFiles(cmd, "filter")
+	return shows(cmd, rawView("answer"))
 }
 
 // readFilter reads the text of --filter, which must be a JSON object.
@@ -139,7 +145,7 @@ func (a *app) resellerInvoiceFinished() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with code 42 when it is not finished")
-	return cmd
+	return shows(cmd, finishedView)
 }
 
 func finishedView(money.Registry) render.View[bool] {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) resellerStats() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:   "stats [ID]",
 		Short: "Show volume, rebates and invoices by status over all time",
 		Example: `  till reseller stats
@@ -29,7 +29,7 @@ func (a *app) resellerStats() *cobra.Command {
 				view: statsView,
 			}.run(a, cmd, args)
 		},
-	}
+	}, statsView)
 }
 
 // statsRow is a reseller's figures in one currency. One without any volume has a row without a currency.

@@ -42,7 +42,7 @@ func (a *app) resellerWithdrawList() *cobra.Command {
 		},
 	}
 	a.addListFlags(cmd, &flags)
-	return cmd
+	return shows(cmd, withdrawalView)
 }
 
 func (a *app) resellerWithdrawGet() *cobra.Command {

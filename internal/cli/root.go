@@ -15,7 +15,8 @@ type app struct {
 	ctx     context.Context // of everything but creates: the first signal ends it
 	sendCtx context.Context // of creates: the second one does
 	spinner spinner
-	running bool // whether a command has begun; an error before that is one of usage
+	keyFrom string // where the key of the calls comes from, once it is known
+	running bool   // whether a command has begun; an error before that is one of usage
 }
 
 // root builds the tree of commands.
@@ -103,7 +104,7 @@ func childNames(cmd *cobra.Command) []string {
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	hint := helpHint(cmd)
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+	if near := nearTopics(cmd, name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return usageError(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
@@ -180,7 +181,7 @@ Flags:
 {{.LocalFlags.FlagUsagesWrapped 79 | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
 
 Topics:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
-  {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}
+  till help {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}
 
 Flags that every command has: till --help{{end}}
 `

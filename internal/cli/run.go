@@ -44,12 +44,17 @@ func terminal(stream any) *os.File {
 	return nil
 }
 
-// memoryLimit makes the collector work harder before it lets a broken or hostile service's answers take more memory.
-const memoryLimit = 48 << 20
+// A list is decoded fastest when the collector comes by less often than usual, and the answers of a broken or hostile
+// service must not take more memory than this for it.
+const (
+	memoryLimit = 48 << 20
+	gcPercent   = 150
+)
 
 // Run executes one command line and returns its exit code.
 func Run(ctx context.Context, args []string, io IO) int {
 	debug.SetMemoryLimit(memoryLimit)
+	debug.SetGCPercent(gcPercent)
 	a := &app{io: io}
 	a.ctx, a.sendCtx = interruptible(ctx)
 	root := a.root()
@@ -65,8 +70,8 @@ func Run(ctx context.Context, args []string, io IO) int {
 	if !a.running {
 		err = a.misused(root, args[1:], err)
 	}
-	r := explain(err)
-	a.printError(r, jsonErrors(args[1:], io.env("TILL_OUTPUT")))
+	r := explain(refusedKey(err, a.keyFrom))
+	a.printError(r, root.PersistentFlags().Lookup("color").Value.String(), jsonErrors(args[1:], io.env("TILL_OUTPUT")))
 	return r.code
 }
 
@@ -129,7 +134,7 @@ type errorLine struct {
 	Hint        string `json:"hint,omitempty"`
 }
 
-func (a *app) printError(r report, asJSON bool) {
+func (a *app) printError(r report, color string, asJSON bool) {
 	if asJSON {
 		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint}
 		if r.call != nil {
@@ -150,5 +155,5 @@ func (a *app) printError(r report, asJSON bool) {
 	if r.hint != "" {
 		text += "; " + render.Safe(r.hint)
 	}
-	io.WriteString(a.io.Err, a.paint(text)+"\n")
+	io.WriteString(a.io.Err, a.paint(text, color)+"\n")
 }

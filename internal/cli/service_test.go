@@ -32,6 +32,7 @@ import (
 //	fake drop                         it reads each request and closes the connection
 //	fake reset                        it reads each request and resets the connection
 //	fake hang                         it never answers
+//	fake hold BODY-FILE               it answers 200 with the file, after the command release
 //	fake cut BODY-FILE                it answers 200 and breaks off after the file, which is not all that it has promised
 //	fake routes FILE                  answers from a file with lines of METHOD PATH ANSWER, where the answer is one of the
 //	                                  above; several lines for one path are one answer after the other
@@ -43,6 +44,7 @@ type fake struct {
 	received []string
 	routes   []*route
 	ended    chan struct{}
+	held     chan struct{}
 }
 
 type route struct {
@@ -55,9 +57,9 @@ const fakeKey = "key-of-a-fake-service"
 
 func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
-		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | cut BODY-FILE | routes FILE")
+		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | hold BODY-FILE | cut BODY-FILE | routes FILE")
 	}
-	f := &fake{ended: make(chan struct{})}
+	f := &fake{ended: make(chan struct{}), held: make(chan struct{})}
 	ts.Defer(func() { close(f.ended) })
 	secure := args[0]
 	if strings.HasPrefix(secure, "tls") {
@@ -108,6 +110,15 @@ func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc
 		return func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-r.Context().Done():
+			case <-f.ended:
+			}
+		}
+	case "hold":
+		body := ts.ReadFile(args[1])
+		return func(w http.ResponseWriter, _ *http.Request) {
+			select {
+			case <-f.held:
+				io.WriteString(w, body)
 			case <-f.ended:
 			}
 		}

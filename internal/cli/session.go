@@ -48,7 +48,7 @@ func (a *app) start(cmd *cobra.Command) (*session, error) {
 		NoHeaders: s.NoHeaders,
 		Quiet:     s.Quiet,
 		Width:     a.width(),
-		Color:     s.Color == "always" || s.Color == "auto" && terminal(a.io.Out) != nil,
+		Color:     wantsColour(s.Color, a.io.env, terminal(a.io.Out) != nil),
 	}
 	if s.JQ != "" {
 		if s.out.Filter, err = jqFilter(s.JQ); err != nil {
@@ -108,6 +108,7 @@ func (s *session) connect() (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.keyFrom = s.sourceOfKey()
 	opts := []api.Option{api.WithTimeouts(s.Timeout, s.Timeout), api.WithRetries(s.Retries)}
 	if base == "" {
 		return s.embedded(opts)

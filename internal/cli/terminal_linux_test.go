@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,10 +16,11 @@ import (
 )
 
 // onScreen runs a command with a terminal for all three streams, and leaves what was on the screen in the file screen,
-// without carriage returns. The dialogue is a file, or - for none. Its lines are
+// without carriage returns and escape sequences, and with them in screen.raw. The dialogue is a file, or - for none. Its lines are
 //
 //	wait TEXT    wait until this text has been written
 //	type TEXT    type this and the enter key
+//	secret TEXT  wait until the terminal does not show what is typed, and then type this and the enter key
 //	press KEYS   type this as a Go string without quotes, such as \x03 for Ctrl-C
 //
 // testscript's own ttyin types before anybody has asked, so that the terminal would show a key that is read without echo.
@@ -67,8 +69,15 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 				}
 				return i >= 0
 			})
-		case "type", "press":
+		case "type", "secret", "press":
 			keys := text + "\n"
+			if verb == "secret" {
+				poll(ts, "the end of the echo", func() bool {
+					modes, err := unix.IoctlGetTermios(int(master.Fd()), unix.TCGETS)
+					ts.Check(err)
+					return modes.Lflag&unix.ECHO == 0
+				})
+			}
 			if verb == "press" {
 				if keys, err = strconv.Unquote(`"` + text + `"`); err != nil {
 					ts.Fatalf("%q: %v", line, err)
@@ -77,7 +86,7 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 			_, err := master.WriteString(keys)
 			ts.Check(err)
 		default:
-			ts.Fatalf("a line of a dialogue begins with wait, type or press: %q", line)
+			ts.Fatalf("a line of a dialogue begins with wait, type, secret or press: %q", line)
 		}
 	}
 	select {
@@ -88,11 +97,14 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	<-read
 	ts.Logf("[screen]\n%s", s.text())
-	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(s.text()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("screen.raw"), []byte(s.text()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(escapes.ReplaceAllString(s.text(), "")), 0o600))
 	if code := exitCodeOf(ts, err); fmt.Sprint(code) != want {
 		ts.Fatalf("it ended with %d, not %s", code, want)
 	}
 }
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]")
 
 // screen is what a terminal was told to show.
 type screen struct {

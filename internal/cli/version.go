@@ -19,12 +19,15 @@ func (a *app) version() *cobra.Command {
   till version -o json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, _ := debug.ReadBuildInfo()
+			b := buildOf(info)
+			if a.untouched(cmd) { // the settings would take longer than all the rest
+				return a.write(b.String() + "\n")
+			}
 			s, out, err := alone(a, cmd, buildView)
 			if err != nil {
 				return err
 			}
-			info, _ := debug.ReadBuildInfo()
-			b := buildOf(info)
 			if s.plain() {
 				return a.write(b.String() + "\n")
 			}

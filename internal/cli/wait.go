@@ -17,10 +17,12 @@ type waitFlags struct {
 	failOn   []string
 	interval time.Duration
 	timeout  time.Duration
+	given    func(flag string) bool
 }
 
 func addWaitFlags(cmd *cobra.Command, flags *waitFlags) {
 	f := cmd.Flags()
+	flags.given = f.Changed
 	f.StringSliceVar(&flags.status, "status", nil, "statuses to wait for, separated by commas")
 	f.StringSliceVar(&flags.failOn, "fail-on", nil, "statuses that end the wait with exit code 33")
 	f.DurationVar(&flags.interval, "interval", 2*time.Second, "pause between two readings")
@@ -34,9 +36,9 @@ func (f waitFlags) check() error {
 	if f.timeout <= 0 {
 		return usageError("--timeout: it must be longer than 0", "leave it out for 10m")
 	}
-	for _, names := range [][]string{f.status, f.state, f.failOn} {
-		if slices.Contains(names, "") {
-			return usageError("an empty name of a status", "write names separated by single commas")
+	for flag, names := range map[string][]string{"status": f.status, "state": f.state, "fail-on": f.failOn} {
+		if slices.Contains(names, "") || f.given(flag) && len(names) == 0 { // nothing to wait for is reached at once
+			return usageError("--"+flag+": the name is empty", "write names separated by single commas; a variable of your script may be unset")
 		}
 	}
 	return nil
@@ -98,7 +100,7 @@ func ranOut(what string, timeout time.Duration, seen []string) error {
 	if len(seen) > 0 {
 		was = "it was " + strings.Join(seen, ", then ")
 	}
-	return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: %s", what, timeout, was), hint: "wait again, or longer with --timeout"}
+	return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: %s", what, timeout, was), hint: "wait again, longer with --timeout, or for another status: see what the service calls them with get"}
 }
 
 func among(name string, names []string) bool {

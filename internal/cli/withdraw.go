@@ -55,7 +55,7 @@ is made and printed on standard error before anything is sent.`,
 	cmd.MarkFlagsOneRequired("amount", "amount-minor")
 	cmd.MarkFlagsMutuallyExclusive("amount", "amount-minor")
 	a.completeCurrencies(cmd, "currency")
-	return cmd
+	return shows(cmd, createdView)
 }
 
 // withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
@@ -135,7 +135,7 @@ func (s *session) describe(req api.CreateWithdrawal) []string {
 }
 
 func (a *app) withdrawGet() *cobra.Command {
-	return &cobra.Command{
+	return shows(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one withdrawal with the history of its statuses",
 		Example: `  till withdraw get 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
@@ -155,7 +155,7 @@ func (a *app) withdrawGet() *cobra.Command {
 			}
 			return out.one(w)
 		},
-	}
+	}, withdrawalView)
 }
 
 // created is the answer of a create, as it is printed.

@@ -36,7 +36,7 @@ are.`,
 		},
 	}
 	a.addListFlags(cmd, &flags)
-	return cmd
+	return shows(cmd, withdrawalView)
 }
 
 // listFlags are the flags of the two lists of withdrawals.

@@ -40,5 +40,5 @@ see what the service calls them with till withdraw get.`,
 	}
 	addWaitFlags(cmd, &flags)
 	require(cmd, "status")
-	return cmd
+	return shows(cmd, withdrawalView)
 }

@@ -58,7 +58,7 @@ func parseBaseURL(text string) (*url.URL, error) {
 		if host == "localhost" { // a name, which a machine can be told to look up anywhere
 			instead = "write 127.0.0.1 instead of localhost"
 		}
-		return nil, fmt.Errorf("%q is plain http, over which a key would be readable on the way: %s (%w)", text, instead, errPlainHTTP)
+		return nil, fmt.Errorf("%w: over %q a key would be readable on the way, %s", errPlainHTTP, text, instead)
 	}
 	if addr, err := netip.ParseAddr(host); err == nil {
 		host = addr.String() // one spelling of an IPv6 address

@@ -52,9 +52,9 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	switch key {
 	case "api_key":
 		return nil, &UsageError{Msg: "api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere",
-			Advice: "till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
+			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
 	case keyCurrency:
-		return nil, &UsageError{Msg: "currencies: they have a command of their own", Advice: "till currency set CODE --kind crypto --decimals N"}
+		return nil, &UsageError{Msg: "currencies: they have a command of their own", Advice: "type: till currency set CODE --kind crypto --decimals N"}
 	case keyCommand, keyMax, keyMaxRun, keyAllow:
 		if value == "" {
 			return nil, nil
@@ -144,5 +144,5 @@ func (d *Document) mustExist(name string) error {
 	if names := d.file.Names(); len(names) > 0 {
 		msg = fmt.Sprintf("the profile %q does not exist: choose one of %s", name, strings.Join(names, ", "))
 	}
-	return &Error{Msg: msg, Advice: "till profile set NAME base_url=https://..."}
+	return &Error{Msg: msg, Advice: "type: till profile set NAME base_url=https://..."}
 }

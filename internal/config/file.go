@@ -104,7 +104,7 @@ func readFile(path string) ([]byte, error) {
 	if open := openTo(info, 0o022); open != 0 {
 		return nil, &Error{
 			Msg:    fmt.Sprintf("the configuration file %s can be written by others (mode %04o), who could send your money elsewhere: take that away", path, info.Mode().Perm()),
-			Advice: "chmod 600 " + quoteShell(path),
+			Advice: "type: chmod 600 " + quoteShell(path),
 		}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))

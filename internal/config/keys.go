@@ -88,15 +88,15 @@ func (k Keys) Key(ctx context.Context, s Settings) (key, source string, err erro
 }
 
 func noKey(s Settings) error {
-	msg := "there is no key for the service: type `till auth login`, or give one with --api-key-file or TILL_API_KEY"
+	msg := "there is no key for the service"
 	if s.Profile != "" {
-		msg = fmt.Sprintf("the profile %s has no key for %s: type `till auth login`, or give one with --api-key-file or TILL_API_KEY", s.Profile, origin(s.BaseURL))
+		msg = fmt.Sprintf("the profile %s has no key for %s", s.Profile, origin(s.BaseURL))
 	}
 	if s.Sandbox {
 		msg = "the sandbox at this address has a key of its own: give it with --api-key-file or TILL_API_KEY"
 		return &Error{Msg: msg, Err: ErrNoKey}
 	}
-	return &Error{Msg: msg, Advice: "till auth login", Err: ErrNoKey}
+	return &Error{Msg: msg, Advice: "type: till auth login, or give one with --api-key-file or TILL_API_KEY", Err: ErrNoKey}
 }
 
 // ownOrigin keeps a key that the profile names from going anywhere but to the profile's address.
@@ -115,7 +115,7 @@ func (s Settings) ownOrigin(setting string) error {
 	}
 	return &Error{
 		Msg:    fmt.Sprintf("the profile %s has a key (%s) and %s: give it its address, or the key with --api-key-file or TILL_API_KEY", s.Profile, setting, belongs),
-		Advice: fmt.Sprintf("till profile set %s base_url=https://...", s.Profile),
+		Advice: fmt.Sprintf("type: till profile set %s base_url=https://...", s.Profile),
 	}
 }
 

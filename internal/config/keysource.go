@@ -59,7 +59,7 @@ func readKeyFile(path string) (string, error) {
 	if openTo(info, 0o077) != 0 {
 		return "", &Error{
 			Msg:    fmt.Sprintf("the api_key_file %s is open to others (mode %04o): take that away, and think of making a new key", path, info.Mode().Perm()),
-			Advice: "chmod 600 " + quoteShell(path),
+			Advice: "type: chmod 600 " + quoteShell(path),
 		}
 	}
 	key, err := ReadKey(f)

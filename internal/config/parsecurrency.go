@@ -87,5 +87,8 @@ func currency(item pair, known money.Registry) (money.Entry, error) {
 		}
 		e.Kind = k.Kind
 	}
+	if k, ok := money.NewRegistry().Lookup(e.Code); ok && k.Kind != e.Kind {
+		return money.Entry{}, problemf(item.line, "%s: %s is a %s currency and cannot be made another: use a code of its own", item.name, k.Currency().Code, strings.ToLower(string(k.Kind)))
+	}
 	return e, nil
 }

@@ -19,7 +19,7 @@ func (in Input) Path() (path string, named bool, err error) {
 	if dir == "" {
 		return "", false, &Error{
 			Msg:    "the configuration cannot be found, because neither HOME nor XDG_CONFIG_HOME is set: set one of them, or TILL_CONFIG",
-			Advice: "export TILL_CONFIG=/dev/null, to go without a configuration",
+			Advice: "type: export TILL_CONFIG=/dev/null, to go without a configuration",
 		}
 	}
 	return filepath.Join(dir, "config.yaml"), false, nil

@@ -113,7 +113,7 @@ func (in Input) chooseProfile(file File) (name, from string, err error) {
 	names := append(file.Names(), Sandbox)
 	return "", "", &Error{
 		Msg:    fmt.Sprintf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from, strings.Join(names, ", ")),
-		Advice: "till profile set NAME base_url=https://...",
+		Advice: "type: till profile set NAME base_url=https://...",
 	}
 }
 

@@ -125,7 +125,7 @@ func TestFlagsArrive(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", nil)
-	if s.Columns != nil && len(s.Columns) > 0 || s.NoHeaders || s.Quiet || s.Yes || s.NoInput || s.DryRun || s.Debug {
+	if len(s.Columns) > 0 || s.NoHeaders || s.Quiet || s.Yes || s.NoInput || s.DryRun || s.Debug {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", env("TILL_NO_INPUT", "1", "TILL_DEBUG", "true"))

@@ -62,15 +62,15 @@ func (s Settings) RequireBaseURL() (string, error) {
 	if s.BaseURL != "" || s.Sandbox {
 		return s.BaseURL, nil
 	}
-	const try = "; `till --sandbox` works without a service"
+	const try = ", or try it out without a service: till --sandbox ..."
 	if s.Profile == "" {
 		return "", &Error{
-			Msg:    "no service is set up yet: type `till profile set live base_url=https://...`, then `till auth login`" + try,
-			Advice: "till profile set live base_url=https://... && till auth login",
+			Msg:    "no service is set up yet",
+			Advice: "type: till profile set live base_url=https://... && till auth login" + try,
 		}
 	}
 	return "", &Error{
 		Msg:    fmt.Sprintf("the profile %s has no address: type `till profile set %s base_url=https://...`, then `till auth login`%s", s.Profile, s.Profile, try),
-		Advice: fmt.Sprintf("till profile set %s base_url=https://... && till auth login", s.Profile),
+		Advice: fmt.Sprintf("type: till profile set %s base_url=https://... && till auth login", s.Profile),
 	}
 }

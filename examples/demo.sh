@@ -1,0 +1,98 @@
+#!/bin/sh
+# A day with till in two minutes: examples/demo.sh bin/till
+#
+# Every command below really runs, against a sandbox of the service that starts with the demo and ends with it. Nothing
+# leaves this machine, no money moves, and nothing is left behind.
+set -eu
+
+case ${1-} in
+'') echo "usage: $0 TILL-BINARY" >&2; exit 10 ;;
+/*) TILL=$1 ;;
+*) TILL=$PWD/$1 ;;
+esac
+
+if [ "${2-}" != inside ]; then
+	# The settings of whoever runs the demo stay out of it.
+	unset TILL_PROFILE TILL_BASE_URL TILL_API_KEY TILL_CONFIG TILL_OUTPUT TILL_TIMEOUT TILL_RETRIES TILL_DEBUG \
+		TILL_NO_INPUT TILL_JOURNAL TILL_CA_FILE
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	trap 'exit 60' INT TERM HUP
+	mkdir "$work/bin" "$work/config" "$work/day"
+	ln -s "$TILL" "$work/bin/till" # so that the commands can say till, as you would type it
+	case $0 in /*) demo=$0 ;; *) demo=$PWD/$0 ;; esac
+	export PATH="$work/bin:$PATH" XDG_CONFIG_HOME="$work/config" XDG_STATE_HOME="$work/config"
+	cd "$work/day"
+	till sandbox run --seed demo -- sh "$demo" "$TILL" inside
+	exit 0
+fi
+
+bold='' dim='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR-}" ]; then
+	bold=$(printf '\033[1m') dim=$(printf '\033[2m') plain=$(printf '\033[0m')
+fi
+
+title() { printf '\n%s== %s%s\n' "$bold" "$1" "$plain"; }
+say() { printf '%s\n' "$@"; }
+
+# run CODE COMMAND shows a command, runs it, and ends the demo unless it ends with the exit code.
+run() {
+	printf '\n%s$ %s%s\n' "$bold" "$2" "$plain"
+	code=0
+	eval "$2" 2>&1 || code=$?
+	if [ "$code" -ne "$1" ]; then
+		echo "the demo has failed: exit code $code instead of $1" >&2
+		exit 1
+	fi
+	[ "$code" -eq 0 ] || printf '%s(exit code %s)%s\n' "$dim" "$code" "$plain"
+	echo
+}
+
+title "Mara pays people from a shell script"
+say "First she looks at what would be sent. A dry run sends nothing."
+run 0 'till withdraw create --currency Btc --amount 0.015 \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 9001 --dry-run'
+say "Then she sends it. The id of the withdrawal is all that standard output gets."
+run 0 'till withdraw create --currency Btc --amount 0.015 \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 9001 --yes'
+say "A typing mistake never becomes another amount."
+run 10 'till withdraw create --currency Btc --amount 0,15 \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 9002 --yes'
+
+title "The answer gets lost"
+# A stand-in for a proxy that breaks at the worst moment: it passes the payment on to the service, and then it answers
+# with an error of its own. Its standard error is read here to learn its address.
+mkfifo proxy
+passed_on="till withdraw create --currency Btc --amount 0.25 --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes"
+till callback listen --count 1 --timeout 20s --exec "$passed_on; exit 1" >/dev/null 2>proxy &
+exec 3<proxy
+read -r _ _ proxy <&3
+
+say "Now something breaks in between: it passes her next payment on to the service," \
+	"and then it answers with an error. (Here a stand-in does that.) Was it paid?"
+run 20 'till --base-url '"$proxy"' withdraw create --currency Btc --amount 0.25 \
+    --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
+wait
+exec 3<&-
+say "Exit code 20 means: nobody knows, so stop. A script that just tried again" \
+	"would now pay twice. She looks into the service's list first:"
+run 0 'till withdraw list --columns order_id,status,amount,since'
+say "Order 9003 is there. The service has taken it, and it must not be sent again."
+
+title "Ruben looks after the resellers"
+say "Volume and rebates per currency, at a glance:"
+run 0 'till reseller stats --columns label,volume,rebates --sort label'
+say "The same for a spreadsheet, exact to the last digit:"
+run 0 'till reseller stats -o csv --columns label,volume,rebates --sort label'
+
+title "A CI job makes a test invoice"
+say "It needs no network and no secret. The sandbox is there for one command only."
+run 0 'till sandbox run -- sh -c '\''
+    id=$(till invoice create --title "Order 1001" --currency Usd \
+        --item "Coffee beans=25.00" --item Shipping=4.50)
+    till invoice get "$id"'\'
+
+title "That was till"
+say "Exit codes:         till help exit-codes" \
+	"Amounts:            till help money" \
+	"The same by hand:   README.md"

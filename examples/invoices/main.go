@@ -1,0 +1,81 @@
+// Invoices makes an invoice and waits until it is paid:
+//
+//	go run ./examples/invoices -title "Order 1001" -minor 2500
+//
+// It finds the service in TILL_BASE_URL and the key in TILL_API_KEY, prints the invoice's id at once, and "paid" when its
+// status is the one named by -paid. The interface does not show what that status is called, so it is a flag.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"example.com/till/pkg/api"
+)
+
+func main() {
+	title := flag.String("title", "Order 1001", "what the customer sees")
+	code := flag.String("currency", "Usd", "fiat currency of the invoice")
+	minor := flag.Int64("minor", 2500, "price in minor units")
+	paid := flag.String("paid", "Paid", "status of a paid invoice")
+	interval := flag.Duration("interval", 2*time.Second, "pause between two readings")
+	limit := flag.Duration("timeout", 10*time.Minute, "limit of the whole wait")
+	flag.Parse()
+
+	client, err := api.New(os.Getenv("TILL_BASE_URL"), api.WithAPIKey(os.Getenv("TILL_API_KEY")))
+	exitOn(err)
+
+	id, err := client.Invoices.Create(context.Background(), api.CreateInvoice{
+		Title:    *title,
+		Currency: api.Currency{Kind: api.Fiat, Code: *code},
+		Items:    []api.Item{{Name: *title, Amount: *minor}},
+	})
+	exitOn(err)
+	fmt.Println(id)
+
+	ctx, cancel := context.WithTimeout(context.Background(), *limit)
+	defer cancel()
+	exitOn(wait(ctx, client, id, *paid, *interval))
+	fmt.Println("paid")
+}
+
+// wait reads the invoice until it has the status.
+func wait(ctx context.Context, client *api.Client, id, status string, interval time.Duration) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	seen := "not read"
+	for {
+		invoice, err := client.Invoices.Get(ctx, id)
+		switch {
+		case err == nil && invoice.Status == status:
+			return nil
+		case err == nil:
+			seen = invoice.Status
+		case ctx.Err() == nil:
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("invoice %s is not %s in time, but %s", id, status, seen)
+		}
+	}
+}
+
+func exitOn(err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintln(os.Stderr, "invoices:", err)
+	var call *api.Error
+	if errors.As(err, &call) && call.Outcome == api.Unknown {
+		// There is no call that lists invoices, so a program cannot find out. Making another one is a decision.
+		fmt.Fprintln(os.Stderr, "invoices: it may be there all the same, look in the merchant panel before you make another")
+		os.Exit(20)
+	}
+	os.Exit(1)
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/money"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCompleteColumns(t *testing.T) {
+	columns := []string{"id", "status", "since"}
+	for _, test := range []struct {
+		typed string
+		want  []string
+	}{
+		{"", []string{"id", "status", "since", "help"}},
+		{"s", []string{"status", "since"}},
+		{"h", []string{"help"}},
+		{"id,", []string{"id,status", "id,since"}},
+		{"id,status,s", []string{"id,status,since"}},
+		{"x", nil},
+	} {
+		if diff := cmp.Diff(test.want, completeColumns(columns, test.typed)); diff != "" {
+			t.Errorf("%q: %s", test.typed, diff)
+		}
+	}
+	if got := completeColumns(nil, ""); got != nil {
+		t.Errorf("a command without columns offers %q", got)
+	}
+	if diff := cmp.Diff([]string{"id", "status", "since"}, columns); diff != "" {
+		t.Errorf("the columns were changed: %s", diff)
+	}
+}
+
+func TestCompleteSort(t *testing.T) {
+	columns := []string{"id", "status", "since"}
+	for typed, want := range map[string][]string{
+		"":    {"id", "status", "since"},
+		"s":   {"status", "since"},
+		"-":   {"-id", "-status", "-since"},
+		"-i":  {"-id"},
+		"--i": nil,
+	} {
+		if diff := cmp.Diff(want, completeSort(columns, typed)); diff != "" {
+			t.Errorf("%q: %s", typed, diff)
+		}
+	}
+}
+
+func TestCompleteCodes(t *testing.T) {
+	entries := []money.Entry{
+		{Code: "Btc", Kind: "Crypto", Decimals: 8},
+		{Code: "UsdtErc20", Kind: "Crypto", Decimals: money.Unknown},
+		{Code: "USD", Kind: "Fiat", Decimals: 2},
+	}
+	for typed, want := range map[string][]string{
+		"":       {"Btc\tcrypto, decimals 8", "UsdtErc20\tcrypto", "Usd\tfiat, decimals 2"},
+		"us":     {"usdtErc20\tcrypto", "usd\tfiat, decimals 2"},
+		"USD":    {"USDtErc20\tcrypto", "USD\tfiat, decimals 2"},
+		"\u212a": nil, // the sign of kelvin, which folds to k
+		"Btcx":   nil,
+	} {
+		if diff := cmp.Diff(want, completeCodes(entries, typed)); diff != "" {
+			t.Errorf("%q: %s", typed, diff)
+		}
+	}
+}
+
+func TestCompleteKeys(t *testing.T) {
+	if got, _ := completeKeys(nil, "api_"); len(got) != 2 {
+		t.Errorf("api_ offers %q", got)
+	}
+	if got, _ := completeKeys([]string{"api_key_file=/k"}, "api_"); len(got) != 1 || !strings.HasPrefix(got[0], "api_key_command=\t") {
+		t.Errorf("a key that is given is offered again: %q", got)
+	}
+	if got, _ := completeKeys(nil, "api_key_file=/"); got != nil {
+		t.Errorf("a value offers %q", got)
+	}
+}
+
+// complete is what a shell gets to see.
+func complete(t *testing.T, env []string, words ...string) string {
+	t.Helper()
+	var out, errors bytes.Buffer
+	code := Run(context.Background(), append([]string{"till", "__complete"}, words...), IO{
+		In: strings.NewReader(""), Out: &out, Err: &errors, Environ: func() []string { return env }, Now: time.Now,
+	})
+	if code != 0 {
+		t.Errorf("%q: exit code %d: %s", words, code, &errors)
+	}
+	return out.String()
+}
+
+func TestComplete(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	text := "current: live\nprofiles:\n  live: {base_url: 'https://pay.example.com', currencies: [{code: Doge, kind: crypto, decimals: 8}]}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	right := []string{"TILL_CONFIG=" + file}
+	wrong := []string{"TILL_CONFIG=" + file + ".missing"}
+	for _, test := range []struct {
+		env   []string
+		words []string
+		want  string
+	}{
+		{right, []string{"version", "--profile", ""}, "live\thttps://pay.example.com\nsandbox\tbuilt in\n:4\n"},
+		{right, []string{"profile", "use", "l"}, "live\thttps://pay.example.com\n:4\n"},
+		{right, []string{"profile", "use", "live", ""}, ":4\n"},
+		{right, []string{"withdraw", "create", "--currency", "do"}, "dop\tfiat, decimals 2\ndoge\tcrypto, decimals 8\n:4\n"},
+		{right, []string{"currency", "remove", ""}, "Doge\tcrypto, decimals 8\n:4\n"},
+		{right, []string{"currency", "set", "Doge", "--kind", ""}, "crypto\nfiat\n:4\n"},
+		{right, []string{"version", "-o", ""}, "table\njson\njsonl\ncsv\nyaml\n:4\n"},
+		{right, []string{"version", "--columns", "version,com"}, "version,commit\nversion,committed\n:6\n"},
+		{right, []string{"version", "--sort=-p"}, "-platform\n:4\n"},
+		{right, []string{"version", "--config", ""}, ":0\n"},
+		{right, []string{"version", "--base-url", ""}, ":4\n"},
+		{right, []string{"help", "exit"}, "exit-codes\tWhat the exit codes mean, and what to do next\n:4\n"},
+		{right, []string{"completion", "b"}, "bash\n:4\n"},
+		{wrong, []string{"withdraw", "create", "--currency", "do"}, ":4\n"},
+		{wrong, []string{"version", "--profile", ""}, "sandbox\tbuilt in\n:4\n"},
+	} {
+		got := complete(t, test.env, test.words...)
+		if sortedLines(got) != sortedLines(test.want) {
+			t.Errorf("%q offers\n%swant\n%s", test.words, got, test.want)
+		}
+	}
+}
+
+func sortedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		first, err := completionScript(tree(t), shell)
+		if err != nil || len(first) == 0 {
+			t.Fatalf("%s: %d bytes, %v", shell, len(first), err)
+		}
+		if second, _ := completionScript(tree(t), shell); !bytes.Equal(first, second) {
+			t.Errorf("%s: two scripts differ", shell)
+		}
+	}
+	if script, err := completionScript(tree(t), "tcsh"); script != nil || err != nil {
+		t.Errorf("tcsh: %q, %v", script, err)
+	}
+}

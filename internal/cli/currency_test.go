@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"testing"
+
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCurrencyEntry(t *testing.T) {
+	for _, test := range []struct {
+		code, kind, memo string
+		want             money.Entry
+		wrong            bool
+	}{
+		{code: "btc", want: money.Entry{Code: "Btc", Decimals: money.Unknown}}, // as the service spells it
+		{code: "usd", kind: "fiat", want: money.Entry{Code: "USD", Kind: api.Fiat, Decimals: money.Unknown}},
+		{code: "doge", kind: "crypto", memo: "required", want: money.Entry{Code: "doge", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
+		{code: "Doge", kind: "Crypto", wrong: true},
+		{code: "Doge", kind: "token", wrong: true},
+		{code: "Doge", memo: "optional", wrong: true},
+	} {
+		got, err := currencyEntry(test.code, test.kind, test.memo)
+		if test.wrong {
+			if r := explain(err); err == nil || r.code != exitUsage || r.hint == "" {
+				t.Errorf("%+v: %v", test, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", test, err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%+v: %s", test, diff)
+		}
+	}
+}

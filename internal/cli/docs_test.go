@@ -1,0 +1,863 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+)
+
+// These tests run what README.md and examples/ say, as a reader would: the commands of the README one after the other in
+// a shell, with their output compared, and every example against a sandbox.
+
+const (
+	repository   = "../.."
+	readme       = repository + "/README.md"
+	updateReadme = "TILL_UPDATE_README" // a variable that has the README's outputs written anew
+)
+
+// docsEnv is the environment of a reader who has till in the PATH and nothing configured. Go keeps its caches.
+func docsEnv(t *testing.T, set ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOENV").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
+	return replaceEnv(environ, append([]string{
+		"XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "TMPDIR=" + t.TempDir(), "GOENV=" + strings.TrimSpace(string(out)),
+		"CGO_ENABLED=0", "NO_COLOR=", "GORACE=atexit_sleep_ms=0", "LC_ALL=C",
+	}, set...))
+}
+
+// command is a command of a reader's, ended when the test takes far too long.
+func command(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = t.TempDir(), env, time.Second
+	return cmd
+}
+
+// finished is what a command has printed, and its exit code.
+type finished struct {
+	out, err string
+	code     int
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) finished {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	return finished{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+}
+
+func (f finished) want(t *testing.T, code int, out string) {
+	t.Helper()
+	if f.code != code || masked(f.out) != masked(out) {
+		t.Fatalf("it ended with %d and printed\n%s\nwant %d and\n%s\nstandard error:\n%s", f.code, f.out, code, out, f.err)
+	}
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(repository, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`)
+	ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
+)
+
+// masked is a text without what differs from run to run. An id stays distinguishable from another.
+func masked(text string) string {
+	seen := map[string]string{}
+	text = uuids.ReplaceAllStringFunc(text, func(id string) string {
+		if seen[id] == "" {
+			seen[id] = fmt.Sprintf("<id %d>", len(seen)+1)
+		}
+		return seen[id]
+	})
+	return ports.ReplaceAllString(times.ReplaceAllString(text, "<time>"), "127.0.0.1:<port>")
+}
+
+// fence is a fenced block of the README.
+type fence struct {
+	kind     string // sh, go, text
+	text     string
+	from, to int // the lines of its text
+}
+
+func fencesOf(lines []string) (all []fence) {
+	for i := 0; i < len(lines); i++ {
+		kind, opens := strings.CutPrefix(lines[i], "```")
+		if !opens {
+			continue
+		}
+		f := fence{kind: kind, from: i + 1}
+		for i++; lines[i] != "```"; i++ {
+			f.text += lines[i] + "\n"
+		}
+		f.to = i
+		all = append(all, f)
+	}
+	return all
+}
+
+// TestReadme does what the README says, and holds what it shows against what is printed. A block without a block of
+// output after it prints nothing.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	fences := fencesOf(lines)
+	makefile, err := os.ReadFile(absolute(t, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := docsEnv(t)
+	outer := startShell(t, command(t, env, "sh"))
+	inner := (*shell)(nil)
+	ran := 0
+	outputs := map[int]string{} // by the number of the text block
+	for i, f := range fences {
+		expected, shown := "", i+1 < len(fences) && fences[i+1].kind == "text"
+		if shown {
+			expected = fences[i+1].text
+		}
+		var got string
+		target, isMake := strings.CutPrefix(strings.TrimSpace(f.text), "make ")
+		opener := strings.HasPrefix(f.text, "till sandbox run ") && strings.HasSuffix(f.text, " -- sh\n")
+		switch {
+		case f.kind == "text":
+			continue
+		case f.kind != "sh" && f.kind != "go":
+			t.Errorf("line %d: a block of %q, which nothing runs", f.from, f.kind)
+			continue
+		case f.kind == "go":
+			got = runGo(t, env, f.text)
+		case isMake: // these would run this very test
+			if !bytes.Contains(makefile, []byte("\n"+target+":")) {
+				t.Errorf("line %d: the Makefile has no target %q", f.from, target)
+			}
+			continue
+		case opener:
+			inner = startShell(t, command(t, env, strings.Fields(f.text)...))
+		case f.text == "exit\n":
+			if inner == nil {
+				t.Fatalf("line %d: there is no shell to leave", f.from)
+			}
+			got = inner.leave(t)
+			inner = nil
+		case inner != nil:
+			got = inner.run(t, f.text)
+		default:
+			got = outer.run(t, f.text)
+		}
+		ran++
+		if masked(got) == masked(expected) {
+			continue
+		}
+		if shown {
+			outputs[i+1] = got
+		}
+		if os.Getenv(updateReadme) == "" || !shown {
+			t.Errorf("line %d:\n%s\nprints\n%s\nand not\n%s", f.from, f.text, got, expected)
+		}
+	}
+	if inner != nil {
+		t.Error("the shell beside the sandbox is never left")
+	}
+	outer.leave(t)
+	if ran < 15 {
+		t.Errorf("only %d blocks were run: the README was not understood", ran)
+	}
+	if os.Getenv(updateReadme) != "" {
+		for i := len(fences) - 1; i >= 0; i-- { // from the end, so that the lines before stay where they are
+			if out, changed := outputs[i]; changed {
+				lines = slices.Replace(lines, fences[i].from, fences[i].to, strings.Split(strings.TrimSuffix(out, "\n"), "\n")...)
+			}
+		}
+		if err := os.WriteFile(readme, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// runGo runs a program beside a sandbox, as the README says.
+func runGo(t *testing.T, env []string, source string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := buildGo(t, env, file)
+	f := finish(t, command(t, env, "till", "sandbox", "run", "--seed", "demo", "--", program))
+	if f.code != 0 {
+		t.Errorf("the program ended with %d: %s", f.code, f.err)
+	}
+	return f.out
+}
+
+func buildGo(t *testing.T, env []string, what string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "program")
+	cmd := command(t, env, "go", "build", "-trimpath", "-o", program, what)
+	cmd.Dir = absolute(t, ".")
+	if f := finish(t, cmd); f.code != 0 {
+		t.Fatalf("go build %s: %s", what, f.err)
+	}
+	return program
+}
+
+// shell is a shell that gets its commands bit by bit.
+type shell struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader // standard output and standard error, in the order in which they were written
+}
+
+func startShell(t *testing.T, cmd *exec.Cmd) *shell {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	cmd.Stdout, cmd.Stderr = w, w
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	s := &shell{cmd, in, bufio.NewReader(r)}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	return s
+}
+
+// run has the shell run some commands and returns what they print.
+func (s *shell) run(t *testing.T, commands string) string {
+	t.Helper()
+	const mark = "-- that was all --\n"
+	if _, err := fmt.Fprintf(s.in, "%secho '%s'\n", commands, strings.TrimSuffix(mark, "\n")); err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	for !strings.HasSuffix(got, mark) {
+		line, err := s.out.ReadString('\n')
+		got += line
+		if err != nil {
+			t.Fatalf("the shell has ended in\n%s\nafter\n%s", commands, got)
+		}
+	}
+	return strings.TrimSuffix(got, mark)
+}
+
+func (s *shell) leave(t *testing.T) string {
+	t.Helper()
+	if _, err := io.WriteString(s.in, "exit\n"); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(s.out)
+	if err := cmp.Or(err, s.cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+	return string(rest)
+}
+
+// TestReadmeExitCodes holds the README's table against the one list of exit codes.
+func TestReadmeExitCodes(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"
+	var want strings.Builder
+	for _, e := range exitCodes() {
+		kind := ""
+		if e.kind != "" {
+			kind = "`" + e.kind + "`"
+		}
+		fmt.Fprintf(&want, "| %d | %s | %s |\n", e.code, kind, e.meaning)
+	}
+	before, after, found := strings.Cut(string(text), head)
+	table := after[:strings.Index(after+"\n\n", "\n\n")+1]
+	if !found {
+		t.Fatal("the table of exit codes is not there")
+	}
+	if strings.TrimLeft(table, "\n") == want.String() {
+		return
+	}
+	if os.Getenv(updateReadme) == "" {
+		t.Fatalf("the table of exit codes is\n%s\nand not\n%s", table, want.String())
+	}
+	updated := before + head + want.String() + "\n" + strings.TrimLeft(strings.TrimPrefix(after, table), "\n")
+	if err := os.WriteFile(readme, []byte(updated), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReadmeNames looks for what the README names in passing: commands, targets of make, files.
+func TestReadmeNames(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile(absolute(t, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := tree(t)
+	prose := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(string(text), "")
+	for _, m := range regexp.MustCompile("`till ([^`]+)`").FindAllStringSubmatch(prose, -1) {
+		var names []string
+		for _, word := range strings.Fields(m[1]) {
+			if !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word) {
+				break
+			}
+			names = append(names, word)
+		}
+		if len(names) > 0 && names[0] == "help" {
+			names = names[1:]
+		}
+		cmd, rest, err := root.Find(names)
+		if err != nil || cmd == root || len(rest) > 0 && cmd.HasSubCommands() {
+			t.Errorf("there is no command till %s", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile("`make ([a-z]+)`").FindAllStringSubmatch(prose, -1) {
+		if !bytes.Contains(makefile, []byte("\n"+m[1]+":")) {
+			t.Errorf("the Makefile has no target %q", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`\]\(([^):]+)\)|\| `+"`((?:cmd|pkg|internal|examples)[^`]*)`").FindAllStringSubmatch(prose, -1) {
+		if _, err := os.Stat(absolute(t, cmp.Or(m[1], m[2]))); err != nil {
+			t.Errorf("the README names what is not there: %v", err)
+		}
+	}
+}
+
+// TestExamplesAreTested fails when an example comes along that no test below runs.
+func TestExamplesAreTested(t *testing.T) {
+	want := []string{"ci-invoice.yml", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh"}
+	entries, err := os.ReadDir(absolute(t, "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("examples/ has %v, and the tests run %v", got, want)
+	}
+}
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	till, err := exec.LookPath("till")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := t.TempDir()
+	f := finish(t, command(t, docsEnv(t, "TMPDIR="+left, "TILL_OUTPUT=yaml"), "sh", absolute(t, "examples/demo.sh"), till))
+	if f.code != 0 || f.err != "" {
+		t.Fatalf("the demo ended with %d: %s\n%s", f.code, f.err, f.out)
+	}
+	for _, want := range []string{"(exit code 10)", "(exit code 20)", "\n9003 ", "\nHarbour Books,0.11515006,11515006,Btc,", "29.50 USD"} {
+		if strings.Count(f.out, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, f.out)
+		}
+	}
+	if entries, err := os.ReadDir(left); err != nil || len(entries) > 0 {
+		t.Errorf("the demo leaves %v behind (%v)", entries, err)
+	}
+}
+
+// faulty is a sandbox behind a connection that can be told to fail, order by order.
+type faulty struct {
+	box     *sandbox.Server
+	url     string
+	server  *http.Server
+	arrived chan struct{} // a create that is held has arrived
+	release chan struct{} // it may go on
+
+	mu      sync.Mutex
+	answers map[string][]string // by order id, one for each create: pass, lose, hold, or an HTTP status
+	creates []string            // the order ids that came
+	gone    bool                // no new connection is accepted once the list has been read
+}
+
+func startFaulty(t *testing.T, answers map[string][]string) *faulty {
+	t.Helper()
+	box, err := sandbox.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &faulty{box: box, url: "http://" + listener.Addr().String(), arrived: make(chan struct{}), release: make(chan struct{}), answers: answers}
+	f.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.serve(t, w, r, listener)
+	})}
+	go f.server.Serve(listener)
+	t.Cleanup(func() { f.server.Close() })
+	return f
+}
+
+func (f *faulty) serve(t *testing.T, w http.ResponseWriter, r *http.Request, listener net.Listener) {
+	if !strings.HasSuffix(r.URL.Path, "/create") {
+		f.mu.Lock()
+		if f.gone {
+			listener.Close()
+		}
+		f.mu.Unlock()
+		f.box.ServeHTTP(w, r)
+		return
+	}
+	var asked struct {
+		Order string `json:"external_order_id"`
+	}
+	body, err := io.ReadAll(r.Body)
+	if err := cmp.Or(err, json.Unmarshal(body, &asked)); err != nil {
+		t.Error(err)
+	}
+	f.mu.Lock()
+	f.creates = append(f.creates, asked.Order)
+	answer := "pass"
+	if left := f.answers[asked.Order]; len(left) > 0 {
+		answer, f.answers[asked.Order] = left[0], left[1:]
+	}
+	f.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	switch answer {
+	case "hold":
+		f.arrived <- struct{}{}
+		<-f.release
+		f.box.ServeHTTP(w, r)
+	case "pass":
+		f.box.ServeHTTP(w, r)
+	case "lose":
+		f.box.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler) // drops the connection
+	case "401", "429":
+		w.WriteHeader(map[string]int{"401": 401, "429": 429}[answer])
+		io.WriteString(w, `{"error":{"code":1,"reason":"r","description":"d"}}`)
+	default:
+		t.Errorf("no such answer: %s", answer)
+	}
+}
+
+// sent returns the order ids of the creates since the last call.
+func (f *faulty) sent() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := strings.Join(f.creates, " ")
+	f.creates = nil
+	return all
+}
+
+// listed returns the order ids in the service's list, oldest first, that tell how often each was paid.
+func (f *faulty) listed(t *testing.T) string {
+	t.Helper()
+	r := httptest.NewRequest("POST", "/api/merchant_withdrawal/list?page=1&page_size=100", strings.NewReader(`{"currencies":[],"tags":[]}`))
+	r.Host = "127.0.0.1"
+	r.Header.Set("Authorization", "Bearer "+f.box.Key())
+	w := httptest.NewRecorder()
+	f.box.ServeHTTP(w, r)
+	var page struct {
+		Content []struct {
+			Order string         `json:"external_order_id"`
+			Rest  jsontext.Value `json:",unknown"`
+		} `json:"page_content"`
+		Rest jsontext.Value `json:",unknown"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	var orders []string
+	for _, item := range page.Content {
+		orders = append(orders, item.Order)
+	}
+	slices.Reverse(orders)
+	return strings.Join(orders, " ")
+}
+
+func (f *faulty) env(t *testing.T, set ...string) []string {
+	t.Helper()
+	return docsEnv(t, append([]string{"TILL_BASE_URL=" + f.url, "TILL_API_KEY=" + f.box.Key(), "TILL_PROFILE=sandbox"}, set...)...)
+}
+
+// payoutFile writes a file into a directory whose name a careless script would trip over.
+func payoutFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pay outs $HOME.csv")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func wantText(t *testing.T, what, got, want string) {
+	t.Helper()
+	if masked(got) != masked(want) {
+		t.Fatalf("%s:\n%s\nand not\n%s", what, got, want)
+	}
+}
+
+func contents(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const payoutHead = "order_id,currency,amount,address\n"
+
+// anyID is how an expected text spells any id: masked, all first ids look alike.
+const anyID = "00000000-0000-4000-8000-000000000000"
+
+func TestPayoutScript(t *testing.T) {
+	t.Parallel()
+	script := absolute(t, "examples/payout.sh")
+	quick := []string{"PAYOUT_PAUSE=0", "PAYOUT_TRIES=2"}
+
+	t.Run("every kind of row", func(t *testing.T) {
+		t.Parallel()
+		f := startFaulty(t, map[string][]string{"5": {"429"}})
+		file := payoutFile(t, payoutHead+"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf")
+		env := f.env(t, quick...)
+		run := finish(t, command(t, env, "sh", script, file))
+		// The ids of one text are told apart, so they are not compared here.
+		if out := uuids.ReplaceAllString(run.out, "ID"); run.code != 50 || out != "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n" {
+			t.Fatalf("it ended with %d and printed\n%s\n%s", run.code, run.out, run.err)
+		}
+		wantText(t, "sent", f.sent(), "1 2 5 5 6")
+		wantText(t, "the list", f.listed(t), "1 5 6")
+		wantText(t, "the record", uuids.ReplaceAllString(contents(t, file+".sent"), "ID"), "1 sending\n1 accepted ID\n2 sending\n2 not-sent 30\n3 sending\n3 not-sent 10\n4 sending\n4 not-sent 10\n5 sending\n5 not-sent 32\n5 sending\n5 accepted ID\n6 sending\n6 accepted ID\n")
+		// Again: only what was not accepted is tried, even when the record is lost.
+		finish(t, command(t, env, "sh", script, file)).want(t, 50, "2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n")
+		wantText(t, "sent", f.sent(), "2")
+		if err := os.Remove(file + ".sent"); err != nil {
+			t.Fatal(err)
+		}
+		if run := finish(t, command(t, env, "sh", script, file)); run.code != 50 || strings.Count(run.out, "found in the service's list") != 3 {
+			t.Fatalf("it ended with %d and printed\n%s\n%s", run.code, run.out, run.err)
+		}
+		wantText(t, "sent", f.sent(), "2")
+		wantText(t, "the list", f.listed(t), "1 5 6")
+	})
+
+	t.Run("a lost answer", func(t *testing.T) {
+		t.Parallel()
+		f := startFaulty(t, map[string][]string{"2": {"lose"}})
+		file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n3,Btc,0.5,c\n")
+		env := f.env(t, quick...)
+		run := finish(t, command(t, env, "sh", script, file))
+		run.want(t, 20, "1 accepted "+anyID+"\n")
+		if !strings.Contains(run.err, "order 2 is UNKNOWN (exit code 20)") {
+			t.Errorf("it does not say which: %s", run.err)
+		}
+		wantText(t, "sent", f.sent(), "1 2")
+		if run := finish(t, command(t, env, "sh", script, file)); run.code != 0 {
+			t.Fatalf("it ended with %d: %s", run.code, run.err)
+		}
+		wantText(t, "sent", f.sent(), "3")
+		wantText(t, "the list", f.listed(t), "1 2 3")
+		finish(t, command(t, env, "sh", script, file)).want(t, 0, "")
+	})
+
+	t.Run("an earlier run was killed", func(t *testing.T) {
+		t.Parallel()
+		f := startFaulty(t, nil)
+		file := payoutFile(t, payoutHead+"7,Btc,0.5,a\n8,Btc,0.5,b\n")
+		for text, code := range map[string]int{"7 sending\n": 20, "7 sendi": 20} {
+			if err := os.WriteFile(file+".sent", []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			finish(t, command(t, f.env(t, quick...), "sh", script, file)).want(t, code, "")
+		}
+		wantText(t, "sent", f.sent(), "")
+		if err := os.WriteFile(file+".sent", []byte("7 sending\n7 not-sent by-hand\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if run := finish(t, command(t, f.env(t, quick...), "sh", script, file)); run.code != 0 {
+			t.Fatalf("it ended with %d: %s", run.code, run.err)
+		}
+		wantText(t, "sent", f.sent(), "7 8")
+	})
+
+	t.Run("till crashes", func(t *testing.T) {
+		t.Parallel()
+		bin := t.TempDir()
+		if err := os.WriteFile(bin+"/till", []byte("#!/bin/sh\n[ \"$2\" = list ] || kill -KILL $$\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n")
+		finish(t, command(t, docsEnv(t, "PATH="+bin+":"+os.Getenv("PATH")), "sh", script, file)).want(t, 20, "")
+		wantText(t, "the record", contents(t, file+".sent"), "1 sending\n")
+	})
+
+	t.Run("it must not go on", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			name    string
+			answers []string
+			gone    bool
+			code    int
+			record  string
+		}{
+			{"the key is refused", []string{"401"}, false, 31, "1 sending\n1 not-sent 31\n"},
+			{"too many calls", []string{"429", "429", "429"}, false, 32, "1 sending\n1 not-sent 32\n1 sending\n1 not-sent 32\n"},
+			{"nobody is there", nil, true, 40, "1 sending\n1 not-sent 40\n1 sending\n1 not-sent 40\n"},
+		} {
+			f := startFaulty(t, map[string][]string{"1": c.answers})
+			f.gone = c.gone
+			file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n")
+			if run := finish(t, command(t, f.env(t, quick...), "sh", script, file)); run.code != c.code || run.out != "" {
+				t.Errorf("%s: it ended with %d: %s%s", c.name, run.code, run.out, run.err)
+			}
+			wantText(t, c.name, contents(t, file+".sent"), c.record)
+		}
+	})
+
+	t.Run("a signal waits for the row", func(t *testing.T) {
+		t.Parallel()
+		f := startFaulty(t, map[string][]string{"1": {"hold"}})
+		file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n")
+		cmd := command(t, f.env(t, quick...), "sh", script, file)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-f.arrived
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		f.release <- struct{}{}
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 60 {
+			t.Errorf("it ended with %d: %s", code, errOut.String())
+		}
+		wantText(t, "the record", contents(t, file+".sent"), "1 sending\n1 accepted "+anyID+"\n")
+		wantText(t, "sent", f.sent(), "1")
+	})
+
+	t.Run("nothing is sent from a wrong file", func(t *testing.T) {
+		t.Parallel()
+		f := startFaulty(t, nil)
+		env := f.env(t)
+		for _, text := range []string{
+			"", "1,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,a\n1,Btc,0.5,b\n", payoutHead + "1,Btc,0.5\n", payoutHead + "1,Btc,1,000,a\n",
+			payoutHead + "01,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,\"a\"\n", payoutHead + "1,Btc,0.5,a b\n", payoutHead + "1,,0.5,a\n",
+		} {
+			file := payoutFile(t, text)
+			run := finish(t, command(t, env, "sh", script, file))
+			if run.code != 10 || run.out != "" {
+				t.Errorf("%q: it ended with %d: %s%s", text, run.code, run.out, run.err)
+			}
+		}
+		file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n")
+		if err := os.Mkdir(file+".lock", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, command(t, env, "sh", script, file)).want(t, 13, "")
+		wantText(t, "sent", f.sent(), "")
+	})
+}
+
+func TestPayoutsProgram(t *testing.T) {
+	t.Parallel()
+	program := buildGo(t, docsEnv(t), "./examples/payouts")
+	const rows = "1,Btc,50000000,a\n2,Btc,50000000,b\n3,Eth,5,c\n"
+
+	f := startFaulty(t, map[string][]string{"2": {"lose"}})
+	file := payoutFile(t, rows)
+	run := finish(t, command(t, f.env(t), program, file))
+	run.want(t, 20, "1 accepted "+anyID+"\n")
+	wantText(t, "the record", contents(t, file+".record"), "1 sending \n1 accepted "+anyID+"\n2 sending \n")
+	if run := finish(t, command(t, f.env(t), program, file)); run.code != 0 {
+		t.Fatalf("it ended with %d: %s", run.code, run.err)
+	}
+	wantText(t, "sent", f.sent(), "1 2 3")
+	wantText(t, "the list", f.listed(t), "1 2 3")
+	finish(t, command(t, f.env(t), program, file)).want(t, 0, "")
+	wantText(t, "sent", f.sent(), "")
+
+	// A rejection is definite, so the row may be sent again; a row that hangs in the air may not, nor may anything when
+	// the record is damaged.
+	file = payoutFile(t, "9,Btc,900000000000000,a\n")
+	for range 2 {
+		finish(t, command(t, f.env(t), program, file)).want(t, 1, "")
+	}
+	wantText(t, "sent", f.sent(), "9 9")
+	for _, text := range []string{"9 sending \n", "9 sen"} {
+		if err := os.WriteFile(file+".record", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, command(t, f.env(t), program, file)).want(t, 20, "")
+	}
+	for _, text := range []string{"9,Btc,0.5,a\n", "9,Btc,-5,a\n", "09,Btc,5,a\n", "9,Btc,5,a\n9,Btc,5,b\n", "9,Btc,5\n"} {
+		finish(t, command(t, f.env(t), program, payoutFile(t, text))).want(t, 1, "")
+	}
+	wantText(t, "sent", f.sent(), "")
+}
+
+func TestInvoicesProgram(t *testing.T) {
+	t.Parallel()
+	program := buildGo(t, docsEnv(t), "./examples/invoices")
+	f := startFaulty(t, nil)
+
+	cmd := command(t, f.env(t), program, "-interval", "10ms")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	invoice, err := lines.ReadString('\n')
+	if err := cmp.Or(err, f.box.PayInvoice(strings.TrimSpace(invoice))); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(lines)
+	if err := cmp.Or(err, cmd.Wait()); err != nil || string(rest) != "paid\n" {
+		t.Errorf("it printed %q after the invoice was paid: %v", rest, err)
+	}
+
+	run := finish(t, command(t, f.env(t), program, "-interval", "10ms", "-timeout", "500ms"))
+	run.want(t, 1, anyID+"\n")
+	if !strings.Contains(run.err, "but Awaiting") {
+		t.Errorf("standard error: %s", run.err)
+	}
+
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) }))
+	defer broken.Close()
+	finish(t, command(t, docsEnv(t, "TILL_BASE_URL="+broken.URL, "TILL_API_KEY="+f.box.Key()), program)).want(t, 20, "")
+}
+
+func TestRebateCheck(t *testing.T) {
+	t.Parallel()
+	script, env := absolute(t, "examples/rebate-check.sh"), docsEnv(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		out  string
+	}{
+		{[]string{"Harbour Books", "Usd", "7546"}, 0, ""},
+		{[]string{"Harbour Books", "usd", "7547"}, 42, "Harbour Books: rebates are 7546 minor units of usd, less than 7547\n"},
+		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42, "Harbour Books: rebates are 115144 minor units of Btc, less than 999999999999999999\n"},
+		{[]string{"Harbour Books", "Gbp", "1"}, 42, "Harbour Books: rebates are 0 minor units of Gbp, less than 1\n"},
+		{[]string{"Harbour Books", "Gbp", "0"}, 0, ""},
+		{[]string{"Harbour Books", "Usd", "75.46"}, 10, ""},
+		{[]string{"Harbour Books", "Usd", ""}, 10, ""},
+		{[]string{"Nobody", "Usd", "1"}, 10, ""},
+		{[]string{"Harbour Books", "Usd"}, 10, ""},
+	} {
+		cmd := command(t, env, append([]string{"till", "sandbox", "run", "--seed", "demo", "--", "sh", script}, c.args...)...)
+		finish(t, cmd).want(t, c.code, c.out)
+	}
+	unreachable := docsEnv(t, "TILL_BASE_URL=http://127.0.0.1:9", "TILL_API_KEY=till_sandbox_x", "TILL_PROFILE=sandbox", "TILL_RETRIES=0")
+	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 41, "")
+}
+
+// TestCIWorkflow runs the steps of the job as GitHub's runner does: each in a shell of its own, with the PATH that the
+// steps before have extended.
+func TestCIWorkflow(t *testing.T) {
+	t.Parallel()
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Name, Uses, Run string
+				Env             map[string]string
+			}
+		}
+	}
+	text := contents(t, absolute(t, "examples/ci-invoice.yml"))
+	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "secrets.") {
+		t.Error("the job wants a secret")
+	}
+	shell := "sh"
+	if found, err := exec.LookPath("bash"); err == nil {
+		shell = found
+	}
+	for _, job := range workflow.Jobs {
+		temp, path := t.TempDir(), ""
+		if err := os.Symlink(absolute(t, "."), temp+"/till"); err != nil { // the job's second checkout
+			t.Fatal(err)
+		}
+		ran := 0
+		for _, step := range job.Steps {
+			if step.Run == "" {
+				continue
+			}
+			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_RUN_ID=4711", "PATH="+path+os.Getenv("PATH"))
+			for name, value := range step.Env {
+				env = replaceEnv(env, []string{name + "=" + value})
+			}
+			cmd := command(t, env, shell, "-e", "-c", step.Run)
+			cmd.Dir = temp
+			if f := finish(t, cmd); f.code != 0 {
+				t.Fatalf("the step %q ended with %d:\n%s%s", step.Name, f.code, f.out, f.err)
+			}
+			added, err := os.ReadFile(temp + "/path")
+			if err != nil {
+				t.Fatal(err)
+			}
+			path = strings.ReplaceAll(string(added), "\n", ":")
+			ran++
+		}
+		if ran != 3 {
+			t.Errorf("%d steps were run", ran)
+		}
+	}
+}

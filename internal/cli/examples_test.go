@@ -1,0 +1,203 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestExamples runs every example of every help page, each in a home of its own, against a service that knows every id. All
+// of them show something that works, so all of them must end with 0.
+func TestExamples(t *testing.T) {
+	service := httptest.NewServer(http.HandlerFunc(answerExample))
+	t.Cleanup(service.Close)
+	found := examples(tree(t))
+	if len(found) < 60 {
+		t.Fatalf("only %d examples: the walk is wrong", len(found))
+	}
+	for _, text := range found {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			if strings.Contains(text, "curl") {
+				if _, err := exec.LookPath("curl"); err != nil {
+					t.Skip(err)
+				}
+			}
+			runExample(t, text, service.URL)
+		})
+	}
+}
+
+// examples returns the examples of a command and of all below it, each once: a group shows that of its first command.
+func examples(cmd *cobra.Command) []string {
+	var all []string
+	seen := map[string]bool{}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, text := range splitExample(cmd.Example) {
+			if !seen[text] {
+				seen[text] = true
+				all = append(all, text)
+			}
+		}
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	walk(cmd)
+	return all
+}
+
+// splitExample takes apart what begins with two spaces; a line that is indented further belongs to the one before it.
+func splitExample(text string) []string {
+	var all []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimPrefix(line, "  "), "\n")
+		if strings.HasPrefix(line, " ") && len(all) > 0 {
+			all[len(all)-1] += "\n" + line
+			continue
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// fixedPort is one that an example names and that another program may have.
+var fixedPort = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
+
+func runExample(t *testing.T, text, service string) {
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home")
+	writeExampleFile(t, filepath.Join(dir, "key.txt"), "key-1234\n")
+	writeExampleFile(t, filepath.Join(home, ".config/till/keys/live.key"), "key-1234\n")
+	writeExampleFile(t, filepath.Join(home, ".config/till/keys/old.key"), "key-1234\n")
+	writeExampleFile(t, filepath.Join(home, ".config/till/config.yaml"), fmt.Sprintf(`current: live
+currencies:
+  - {code: Doge, kind: crypto, decimals: 8}
+profiles:
+  live:
+    base_url: %[1]s
+    api_key_file: %[2]s/.config/till/keys/live.key
+    currencies:
+      - {code: Btc, kind: crypto, decimals: 8}
+      - {code: Doge, kind: crypto, decimals: 8}
+  old:
+    base_url: %[1]s
+    api_key_file: %[2]s/.config/till/keys/old.key
+`, service, home))
+	if strings.HasPrefix(text, "till profile set live api_key_command") || strings.HasPrefix(text, "till profile set live base_url") {
+		// These begin a configuration. A profile that has a key file would be told that it has two sources.
+		if err := os.Remove(filepath.Join(home, ".config/till/config.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := fixedPort.ReplaceAllString(text, "127.0.0.1:0")
+	if strings.HasPrefix(text, "till sandbox serve") || strings.HasPrefix(text, "till callback listen") { // the signal that ends it is not for a shell
+		script = "exec " + script
+	}
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus"}
+	var out, errOut lockedBuffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	interrupt := func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+	}
+	switch {
+	case strings.HasPrefix(text, "till sandbox serve"): // serves until a signal ends it
+		eventually(t, "the sandbox's address", func() bool { return strings.Contains(out.String(), "http://") })
+		interrupt()
+	case strings.HasPrefix(text, "till callback listen") && strings.Contains(text, "--count 1"): // ends once something has been posted
+		eventually(t, "the listener's address", func() bool { return strings.Contains(errOut.String(), "listening on http://") })
+		_, url, _ := strings.Cut(strings.TrimSpace(errOut.String()), "listening on ")
+		resp, err := http.Post(url, "application/json", bytes.NewReader([]byte("{}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	case strings.HasPrefix(text, "till callback listen"): // listens until a signal ends it
+		eventually(t, "the listener's address", func() bool { return strings.Contains(errOut.String(), "listening on http://") })
+		interrupt()
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s%s", err, out.String(), errOut.String())
+	}
+	if strings.Contains(out.String()+errOut.String(), "key-1234") {
+		t.Errorf("it shows the key:\n%s%s", out.String(), errOut.String())
+	}
+}
+
+func writeExampleFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answerExample has one of everything, under whatever id it is asked for.
+func answerExample(w http.ResponseWriter, r *http.Request) {
+	const (
+		id         = `7c9e6679-7425-40de-944b-e07fc1f90ae7`
+		invite     = `{"invite":"` + id + `","label":"North shop"}`
+		reseller   = `{"id":"` + id + `","invite_info":` + invite + `,"rebates":{"Usd":{"Fiat":{"USD":250}}}}`
+		withdrawal = `{"id":"` + id + `","external_id":4711,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
+			`"statuses":[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Completed","at":"2026-05-03T10:05:00"}],"current":"Completed",` +
+			`"address":%s,"is_testnet":false,"external_order_id":"4711"}`
+		invoice = `{"id":"` + id + `","external_order_id":"A-17","external_number":1001,"tittle":"Order 1001","currency":{"Fiat":"Usd"},` +
+			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},"status":"Paid","state":"Closed"}`
+	)
+	one := fmt.Sprintf(withdrawal, `"bc1qexample"`)
+	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`, `{"Crypto":{"currency":"Btc","address":"bc1qexample"}}`)
+	answers := map[string]string{
+		"POST /api/merchant_withdrawal/create": `"` + id + `"`,
+		"GET /api/merchant_withdrawal":         one,
+		"POST /api/merchant_withdrawal/list":   page,
+		"POST /api/invoice":                    `"` + id + `"`,
+		"GET /api/invoice":                     invoice,
+		"GET /api/invites":                     `[` + invite + `]`,
+		"GET /api/invite":                      invite,
+		"POST /api/invite":                     `{"invite":"` + id + `","label":"","url":"https://pay.example.com/i/1"}`,
+		"GET /api/resellers":                   `{"` + id + `":` + reseller + `}`,
+		"GET /api/resellers/ids":               `["` + id + `"]`,
+		"GET /api/reseller/info":               reseller,
+		"GET /api/reseller/invite":             invite,
+		"GET /api/reseller/stats":              `{"id":"` + id + `","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
+		"POST /api/reseller/withdraw/list":     page,
+		"GET /api/reseller/withdraw":           one,
+		"GET /api/reseller/balance":            `{"Fiat":{"USD":25000}}`,
+		"GET /api/reseller/balance/currency":   `{"balance":1}`,
+		"GET /api/reseller/rebate":             `[{"Fiat":{"USD":250}}]`,
+		"GET /api/reseller/rebate/currency":    `{"Usd":{"Fiat":{"USD":250}}}`,
+		"POST /api/reseller/invoice/list":      `{"page_content":[]}`,
+		"GET /api/reseller/invoice":            invoice,
+		"GET /api/reseller/invoice/finished":   `true`,
+	}
+	answer, known := answers[r.Method+" "+r.URL.Path]
+	if !known || r.Header.Get("Authorization") != "Bearer key-1234" {
+		http.Error(w, `{"error":{"code":1,"reason":"no","description":"It is not known, or the key is wrong."}}`, http.StatusNotFound)
+		return
+	}
+	fmt.Fprint(w, answer)
+}

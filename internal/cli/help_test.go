@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/config"
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func topicTexts() map[string]string {
+	return map[string]string{
+		"exit-codes": exitCodesTopic(), "output": outputTopic(), "money": moneyTopic(), "environment": environmentTopic(),
+	}
+}
+
+func TestTopicsFitATerminal(t *testing.T) {
+	for name, text := range topicTexts() {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			if len(line) > helpWidth || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
+				t.Errorf("%s: the line %q is wider than %d, ends in spaces or has a tab", name, line, helpWidth)
+			}
+		}
+	}
+}
+
+func TestExitCodesTopic(t *testing.T) {
+	text := exitCodesTopic()
+	for _, e := range exitCodes() {
+		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ +%d +%s`, e.code, e.kind)).MatchString(text) {
+			t.Errorf("%d %s is not in it", e.code, e.kind)
+		}
+	}
+}
+
+// TestVariables holds the page against the variables that are really asked for.
+func TestVariables(t *testing.T) {
+	asked := map[string]bool{}
+	env := func(name string) string { asked[name] = true; return "" }
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.AddFlags(flags)
+	in := config.Input{Flags: flags, Env: env, Home: t.TempDir()}
+	settings, err := config.Resolve(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Keys{Env: env}.Source(settings)
+	want := slices.DeleteFunc(slices.Sorted(func(yield func(string) bool) {
+		for name := range asked {
+			if !yield(name) {
+				return
+			}
+		}
+	}), func(name string) bool { return name == "" || name == "HOME" })
+	var got []string
+	for _, v := range variables() {
+		got = append(got, v.name)
+		if v.flag != "" && flags.Lookup(v.flag) == nil || v.flag == "" && v.meaning == "" {
+			t.Errorf("%s is not explained", v.name)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("asked for (-), explained (+):\n%s", diff)
+	}
+}
+
+func TestFindTopic(t *testing.T) {
+	root := tree(t)
+	root.AddCommand(&cobra.Command{Use: "secret", Hidden: true, Run: func(*cobra.Command, []string) {}})
+	for _, test := range []struct{ names, path, hint string }{
+		{"", "till", ""},
+		{"withdraw", "till withdraw", ""},
+		{"withdraw create", "till withdraw create", ""},
+		{"exit-codes", "till exit-codes", ""},
+		{"exit-code", "", "did you mean exit-codes?"},
+		{"mony", "", "did you mean money?"},
+		{"witdraw", "", "did you mean withdraw?"},
+		{"withdraw crate", "", "did you mean create?"},
+		{"secre", "", "see: till help"},
+		{"nonsense", "", "see: till help"},
+		{"withdraw nonsense", "", "see: till help withdraw"},
+		{"withdraw create nonsense", "", "see: till help withdraw create"},
+	} {
+		cmd, err := findTopic(root, strings.Fields(test.names))
+		if test.hint == "" {
+			if err != nil || cmd.CommandPath() != test.path {
+				t.Errorf("%q: %v, %v", test.names, cmd, err)
+			}
+			continue
+		}
+		if r := explain(err); err == nil || r.code != exitUsage || r.hint != test.hint {
+			t.Errorf("%q: %v, exit code %d, hint %q, want %q", test.names, err, r.code, r.hint, test.hint)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	long := strings.Repeat("word ", 20)
+	for _, test := range []struct{ label, text, want string }{
+		{"  a", "b c", "  a   b c\n"},
+		{"  a", long, "  a   " + strings.TrimSpace(strings.Repeat("word ", 14)) + "\n      " + strings.TrimSpace(strings.Repeat("word ", 6)) + "\n"},
+		{"  too wide", "b", "  too wide\n      b\n"},
+	} {
+		if diff := cmp.Diff(test.want, fill(test.label, 6, test.text)); diff != "" {
+			t.Errorf("%q: %s", test.label, diff)
+		}
+	}
+}

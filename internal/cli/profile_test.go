@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProfileKeys holds the table in the help against the keys that a profile has.
+func TestProfileKeys(t *testing.T) {
+	got := []string{"currencies"} // has a command of its own
+	for _, k := range profileKeys() {
+		got = append(got, k[0])
+		if k[1] == "" {
+			t.Errorf("%s is not explained", k[0])
+		}
+	}
+	want := config.ProfileKeys()
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys (-), explained (+):\n%s", diff)
+	}
+	for line := range strings.Lines(keyTable()) {
+		if len(line) > helpWidth+1 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+}
+
+func TestProfileRow(t *testing.T) {
+	file := config.File{
+		Current: "live",
+		Profiles: map[string]config.Profile{"live": {
+			Values:        map[string]string{"base_url": "https://pay.example.com", "journal": "postgres://till:secret@db/till"},
+			APIKeyCommand: []string{"/usr/bin/pass", "show", "till/live"},
+			Limits:        money.Limits{MaxPerRun: []api.Amount{{Kind: api.Crypto, Code: "Doge", Minor: 150}, {Kind: api.Fiat, Code: "USD", Minor: 2500}}},
+			Currencies:    []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 2}, {Code: "Xrp", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
+		}},
+	}
+	row := newProfileRow(file, "live")
+	want := `{"name":"live","current":true,"built_in":false,"base_url":"https://pay.example.com","journal":"postgres://till:xxxxx@db/till",` +
+		`"api_key_command":["/usr/bin/pass","show","till/live"],"max_per_run":["1.50 Doge","25.00 USD"],` +
+		`"currencies":[{"code":"Doge","kind":"crypto","decimals":2},{"code":"Xrp","kind":"crypto","decimals":null,"memo":"required"}]}`
+	if diff := cmp.Diff(want, string(row.json())); diff != "" {
+		t.Error(diff)
+	}
+	for key, want := range map[string]string{
+		"base_url": "https://pay.example.com", "api_key_command": "/usr/bin/pass show till/live",
+		"max_per_run": "1.50 Doge, 25.00 USD", "currencies": "Doge, Xrp", "account": "",
+	} {
+		if got := row.text(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if diff := cmp.Diff(`{"name":"sandbox","current":false,"built_in":true}`, string(newProfileRow(file, "sandbox").json())); diff != "" {
+		t.Error(diff)
+	}
+}
