@@ -76,10 +76,7 @@ keep one from being paid twice.`,
 			if filtered {
 				return view.One(s.io.Out, s.out, answer)
 			}
-			if _, err := s.io.Out.Write(answer); err != nil {
-				return &render.WriteError{Err: err}
-			}
-			return nil
+			return s.write(string(answer))
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")

@@ -247,7 +247,9 @@ type output[T any] struct {
 func show[T any](s *session, view render.View[T]) (output[T], error) {
 	out := output[T]{s, view}
 	if len(s.Columns) == 1 && s.Columns[0] == "help" {
-		fmt.Fprintln(s.io.Out, strings.Join(view.Names(), "\n"))
+		if err := s.write(strings.Join(view.Names(), "\n") + "\n"); err != nil {
+			return out, err
+		}
 		return out, errDone
 	}
 	return out, view.Check(s.out)
@@ -270,10 +272,7 @@ func (o output[T]) bare(value T, text string) error {
 		return o.one(value)
 	}
 	o.s.spinner.stop()
-	if _, err := io.WriteString(o.s.io.Out, render.Safe(text)+"\n"); err != nil {
-		return &render.WriteError{Err: err}
-	}
-	return nil
+	return o.s.write(render.Safe(text) + "\n")
 }
 
 // made prints what a create has made. If that fails, the error is the last place where its ids can be.

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
+	"time"
 
 	"example.com/till/pkg/api"
 )
@@ -18,8 +20,9 @@ import (
 // request built by hand, the body read whole and decoded by encoding/json into plain structs. `make bench` holds the
 // SDK against it; these are for looking into a difference.
 
-const benchWithdrawal = `{"id":"4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7","external_id":4711,"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7",` +
-	`"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"}],` +
+const benchWithdrawal = `{"id":"4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7","external_id":4711,` +
+	`"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
+	`"statuses":[{"status":"New","at":"2026-05-01T10:00:00"}],` +
 	`"current":"New","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","is_testnet":false,` +
 	`"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`
 
@@ -91,77 +94,97 @@ func (c baseline) call(ctx context.Context, method, target string, body []byte, 
 	return json.Unmarshal(text, value)
 }
 
-func BenchmarkGet(b *testing.B) {
-	server := benchServer(b)
-	ctx := context.Background()
-	b.Run("till", func(b *testing.B) {
-		client, err := api.New(server.URL, api.WithAPIKey("key"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := client.Withdrawals.Get(ctx, "4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("net-http", func(b *testing.B) {
-		client := newBaseline(server.URL)
-		b.ReportAllocs()
-		for b.Loop() {
-			ctx, cancel := context.WithTimeout(ctx, api.DefaultReadTimeout)
-			var w plainWithdrawal
-			err := client.call(ctx, http.MethodGet, "/api/merchant_withdrawal?id="+url.QueryEscape("4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"), nil, &w)
-			cancel()
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
+// pair is one call as the SDK makes it and as the baseline does.
+type pair struct{ till, plain func() error }
 
-func BenchmarkCreate(b *testing.B) {
+const benchID = "4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"
+
+func benchPairs(b *testing.B) map[string]pair {
 	server := benchServer(b)
+	client, err := api.New(server.URL, api.WithAPIKey("key"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	plain := newBaseline(server.URL)
 	ctx := context.Background()
 	create := api.CreateWithdrawal{
-		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1500000},
-		Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", ExternalOrderID: "4711",
+		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+		Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1500000},
+		Address:  "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", ExternalOrderID: "4711",
 	}
-	b.Run("till", func(b *testing.B) {
-		client, err := api.New(server.URL, api.WithAPIKey("key"))
-		if err != nil {
-			b.Fatal(err)
+	type plainCreate struct {
+		Currency        map[string]string           `json:"currency"`
+		Amount          map[string]map[string]int64 `json:"amount"`
+		Address         string                      `json:"address"`
+		ExternalOrderID string                      `json:"external_order_id"`
+	}
+	same := plainCreate{
+		Currency: map[string]string{"Crypto": "Btc"},
+		Amount:   map[string]map[string]int64{"Crypto": {"Btc": 1500000}},
+		Address:  create.Address, ExternalOrderID: create.ExternalOrderID,
+	}
+	return map[string]pair{
+		"get": {
+			func() error { _, err := client.Withdrawals.Get(ctx, benchID); return err },
+			func() error {
+				ctx, cancel := context.WithTimeout(ctx, api.DefaultReadTimeout)
+				defer cancel()
+				var w plainWithdrawal
+				return plain.call(ctx, http.MethodGet, "/api/merchant_withdrawal?id="+url.QueryEscape(benchID), nil, &w)
+			},
+		},
+		"create": {
+			func() error { _, err := client.Withdrawals.Create(ctx, create); return err },
+			func() error {
+				ctx, cancel := context.WithTimeout(ctx, api.DefaultCreateTimeout)
+				defer cancel()
+				body, err := json.Marshal(same)
+				if err != nil {
+					return err
+				}
+				var id string
+				return plain.call(ctx, http.MethodPost, "/api/merchant_withdrawal/create", body, &id)
+			},
+		},
+	}
+}
+
+// BenchmarkCall shows time and allocations, the server's included, of each by itself.
+func BenchmarkCall(b *testing.B) {
+	for name, p := range benchPairs(b) {
+		for who, call := range map[string]func() error{"till": p.till, "net-http": p.plain} {
+			b.Run(name+"/"+who, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := call(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := client.Withdrawals.Create(ctx, create); err != nil {
-				b.Fatal(err)
+	}
+}
+
+// BenchmarkRatio makes the calls in turns, so that whatever else the machine does weighs on both alike, and shows how
+// much longer the SDK's median is. At most 1.10 is the aim.
+func BenchmarkRatio(b *testing.B) {
+	for name, p := range benchPairs(b) {
+		b.Run(name, func(b *testing.B) {
+			var till, plain []time.Duration
+			timed := func(call func() error) time.Duration {
+				start := time.Now()
+				if err := call(); err != nil {
+					b.Fatal(err)
+				}
+				return time.Since(start)
 			}
-		}
-	})
-	b.Run("net-http", func(b *testing.B) {
-		client := newBaseline(server.URL)
-		type plainCreate struct {
-			Currency        map[string]string           `json:"currency"`
-			Amount          map[string]map[string]int64 `json:"amount"`
-			Address         string                      `json:"address"`
-			ExternalOrderID string                      `json:"external_order_id"`
-		}
-		plain := plainCreate{map[string]string{"Crypto": "Btc"}, map[string]map[string]int64{"Crypto": {"Btc": 1500000}}, create.Address, create.ExternalOrderID}
-		b.ReportAllocs()
-		for b.Loop() {
-			ctx, cancel := context.WithTimeout(ctx, api.DefaultCreateTimeout)
-			body, err := json.Marshal(plain)
-			if err != nil {
-				b.Fatal(err)
+			for b.Loop() {
+				till = append(till, timed(p.till))
+				plain = append(plain, timed(p.plain))
 			}
-			var id string
-			err = client.call(ctx, http.MethodPost, "/api/merchant_withdrawal/create", body, &id)
-			cancel()
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+			slices.Sort(till)
+			slices.Sort(plain)
+			b.ReportMetric(float64(till[len(till)/2])/float64(plain[len(plain)/2]), "x-net/http")
+		})
+	}
 }

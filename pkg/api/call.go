@@ -51,6 +51,10 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	if err != nil {
 		return value, err
 	}
+	if len(body) > largeAnswer { // one at a time: decoding takes several times the room of the text
+		c.large.Lock()
+		defer c.large.Unlock()
+	}
 	if err := decode(body, &value); err != nil {
 		var none T
 		return none, r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err))
@@ -64,7 +68,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	if r.create {
 		client, timeout = c.creates, c.createTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
 	req := client.R().SetContext(ctx).SetDoNotParseResponse(true)
@@ -107,6 +111,9 @@ func waitedOut(ctx context.Context, resp *resty.Response) bool {
 	return errors.Is(ctx.Err(), context.DeadlineExceeded) && resp != nil && resp.RawResponse != nil
 }
 
+// errTimeout is the cause of a context that ended because this package's own limit was reached, not the caller's.
+var errTimeout = errors.New("the time limit of the call")
+
 // transportError is the failure of a request that got no whole answer.
 func (r request) transportError(ctx context.Context, timeout time.Duration, err error) error {
 	if outer := new(url.Error); errors.As(err, &outer) {
@@ -117,7 +124,7 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 	if unsent {
 		err = notSent.error
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), errTimeout) {
 		err = fmt.Errorf("no answer within %s: %w", timeout, context.DeadlineExceeded)
 	}
 	if unsent {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-resty/resty/v2"
@@ -38,6 +39,7 @@ type Client struct {
 	createTimeout time.Duration
 	reads         *resty.Client // retries
 	creates       *resty.Client // never does
+	large         sync.Mutex    // held while a large answer is decoded
 }
 
 // Option changes how New makes a Client.

@@ -14,7 +14,8 @@ import (
 // These limit an answer for the same reason as maxAnswer: a value of three bytes takes far more room once it is decoded.
 const (
 	maxItems  = 50_000  // elements of one list, or keys of one object
-	maxValues = 400_000 // commas in all, one of which stands before every further element and key
+	maxRows   = 10_000  // withdrawals on one page, several of which are read at a time
+	maxValues = 200_000 // commas in all, one of which stands before every further element and key
 )
 
 // resource is a type that the service answers with. complete is called once its fields are decoded: it keeps the JSON
@@ -40,7 +41,7 @@ func decode(body []byte, value any) error {
 		err = v.decode(body)
 	case *stdjson.RawMessage:
 		err = within(body, (*jsontext.Decoder).SkipValue)
-		*v = body
+		*v = bytes.TrimSpace(body)
 	case *string:
 		err = decodeString(body, v)
 	case *bool:
@@ -137,16 +138,19 @@ func element[T any, P interface {
 func list[T any, P interface {
 	*T
 	resource
-}](dec *jsontext.Decoder, body []byte, what string) ([]T, error) {
+}](dec *jsontext.Decoder, body []byte, what string, most int) ([]T, error) {
 	items := []T{}
 	err := eachElement(dec, what, func() error {
+		if len(items) == most {
+			return fmt.Errorf("%s: more than %d elements", what, most)
+		}
 		start := dec.InputOffset()
 		var item T
 		err := element[T, P](dec, body, &item)
 		if len(items) == 0 {
 			// Elements are of about the same size, so the first one tells how many there are.
 			size := int(dec.InputOffset()-start) + 1
-			items = make([]T, 0, min(len(body)/size+1, maxItems))
+			items = make([]T, 0, min(len(body)/size+1, most))
 		}
 		items = append(items, item)
 		return err

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"os"
 	"sync/atomic"
 )
 
@@ -27,10 +28,17 @@ type gatedConn struct {
 }
 
 func (c *gatedConn) Write(b []byte) (int, error) {
-	if c.state.Load() != gatePassed && !c.state.CompareAndSwap(gateOpen, gatePassed) && c.state.Load() == gateShut {
+	first := c.state.CompareAndSwap(gateOpen, gatePassed)
+	if !first && c.state.Load() == gateShut {
 		return 0, errGateShut
 	}
-	return c.Conn.Write(b)
+	n, err := c.Conn.Write(b)
+	if first && n == 0 && err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		// The other side was gone already. (A write that is broken off from this side may have sent something, on some
+		// systems, and say nothing of it.)
+		c.state.CompareAndSwap(gatePassed, gateShut)
+	}
+	return n, err
 }
 
 // next prepares the connection for another request. A connection that was shut stays so.

@@ -51,7 +51,7 @@ type invites []Invite
 
 func (v *invites) decode(body []byte) error {
 	return within(body, func(dec *jsontext.Decoder) (err error) {
-		*v, err = list[Invite](dec, body, "invites")
+		*v, err = list[Invite](dec, body, "invites", maxItems)
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"iter"
 	"slices"
@@ -43,16 +44,19 @@ type WithdrawalPage struct {
 	Items     []Withdrawal // page_content
 	PageCount int64        // how many pages there are
 	Total     int64        // how many withdrawals match the filter
+
+	size int // of the answer, in bytes
 }
 
 func (p *WithdrawalPage) decode(body []byte) error {
+	p.size = len(body)
 	var content, pages, total bool
 	err := within(body, func(dec *jsontext.Decoder) error {
 		return eachKey(dec, "page", func(key string) (err error) {
 			switch key {
 			case "page_content":
 				content = true
-				p.Items, err = list[Withdrawal](dec, body, key)
+				p.Items, err = list[Withdrawal](dec, body, key, maxRows)
 			case "page_count":
 				pages = true
 				p.PageCount, err = count(dec, key)
@@ -82,9 +86,11 @@ func checkPage(page, size int) error {
 }
 
 // eachWithdrawal reads page after page. fetch gets the number of the page as the service counts.
-func eachWithdrawal(opts ListOptions, fetch func(page int) (WithdrawalPage, error)) iter.Seq2[Withdrawal, error] {
+func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
-		w := walk{opts: opts, fetch: fetch}
+		ahead := newReader(ctx, fetch)
+		defer ahead.stop()
+		w := walk{opts: opts, ahead: ahead}
 		for more := true; more; {
 			var page []Withdrawal
 			var err error
@@ -108,12 +114,13 @@ func eachWithdrawal(opts ListOptions, fetch func(page int) (WithdrawalPage, erro
 // what was seen before is left out.
 type walk struct {
 	opts    ListOptions
-	fetch   func(page int) (WithdrawalPage, error)
+	ahead   *reader
 	started bool
 	page    int // the one to ask for next
 	base    PageBase
 	total   int64 // of the first page, or less where it shrank
 	pages   int64 // page_count of the page before
+	latest  int64 // and its total
 	seen    int64
 	recent  recent
 }
@@ -130,7 +137,7 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	if !w.started {
 		w.started, w.total = true, got.Total
 	}
-	w.pages = got.PageCount
+	w.pages, w.latest = got.PageCount, got.Total
 	if w.opts.OnPage != nil {
 		w.opts.OnPage(got)
 	}
@@ -141,25 +148,34 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	w.total = min(w.total, got.Total)
 	more = all > 0 && w.more(got)
 	w.page++
+	if more && w.base != PageBaseAuto && got.size <= largeAnswer {
+		w.ahead.want(w.page, w.last(got))
+	}
 	return items, more, nil
 }
 
 // read asks for the page, and finds the first one.
 func (w *walk) read() (WithdrawalPage, error) {
 	if w.started {
-		return w.fetch(w.page)
+		return w.ahead.page(w.page, w.latest)
 	}
 	w.base = w.opts.FirstPage
 	if w.base == PageBaseOne {
 		w.page = 1
 	}
-	zero, err := w.fetch(w.page)
+	zero, err := w.ahead.page(w.page, 0)
 	if w.base != PageBaseAuto || len(zero.Items) > 0 || err != nil && !mayMeanNoSuchPage(err) {
 		return zero, err
 	}
 	// Page 0 was refused, or nothing is on it. Even if it said that the list is empty, that could be how it speaks of a
 	// page that does not exist, and a list that is taken for empty can have somebody paid twice.
-	one, errOne := w.fetch(1)
+	one, errOne := w.ahead.page(1, 0)
+	if errOne == nil && err == nil && zero.Total == 0 && len(one.Items) > 0 {
+		// It may also have been empty until a moment ago.
+		if zero, err = w.ahead.page(0, 0); err != nil || len(zero.Items) > 0 {
+			return zero, err
+		}
+	}
 	switch {
 	case errOne == nil:
 		w.page, w.base = 1, PageBaseOne
@@ -187,14 +203,18 @@ func (w *walk) learn(all, fresh int, total int64) {
 // more reports whether a page stands after this one. Unless the base is known to be zero, the last page has the number
 // page_count.
 func (w *walk) more(got WithdrawalPage) bool {
-	last := got.PageCount
-	if w.base == PageBaseZero {
-		last--
-	}
 	if w.base == PageBaseAuto && w.page == 0 && w.seen >= got.Total {
 		return false // everything was on this page, whatever its number is
 	}
-	return int64(w.page) < last
+	return int64(w.page) < w.last(got)
+}
+
+// last is the number of the last page, as far as the base is known.
+func (w *walk) last(got WithdrawalPage) int64 {
+	if w.base == PageBaseZero {
+		return got.PageCount - 1
+	}
+	return got.PageCount
 }
 
 // pastTheEnd reports whether an error says no more than that, counting from 0, the page before was the last. Where

@@ -90,7 +90,9 @@ func createsWithdrawal(target string) bool {
 	}, target)
 	var segments []string
 	for segment := range strings.SplitSeq(target, "/") {
-		segment, _, _ = strings.Cut(segment, ";")
+		if end := strings.IndexAny(segment, ";?#"); end >= 0 {
+			segment = segment[:end]
+		}
 		segments = append(segments, strings.TrimSpace(segment))
 	}
 	clean := path.Clean("/" + strings.ToLower(strings.Join(segments, "/")))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -183,7 +184,7 @@ func (s *Resellers) Withdrawals(ctx context.Context, id string, filter Withdrawa
 // AllWithdrawals reads every page of the reseller's withdrawals, as Withdrawals.All does.
 func (s *Resellers) AllWithdrawals(ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(opts, func(page int) (WithdrawalPage, error) {
+	return eachWithdrawal(ctx, opts, func(ctx context.Context, page int) (WithdrawalPage, error) {
 		return s.Withdrawals(ctx, id, filter, page, opts.pageSize())
 	})
 }
@@ -251,15 +252,24 @@ func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMa
 }
 
 // Invoices returns the service's list of the reseller's invoices. Neither the filter nor the answer has a shape that is
-// shown: the filter is sent as given, {} when it is empty, and the answer is returned as it came.
+// shown: the filter is sent as given, {} when it is empty, and the answer is returned as it came. A page below 0 and a
+// pageSize of 0 are left out of the request, so that the service's own defaults hold: since nothing in the answer tells
+// which number its first page has, it cannot be found out.
 //
 // POST /api/reseller/invoice/list (section 4.7)
 func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMessage, page, pageSize int) (json.RawMessage, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return nil, err
 	}
-	if err := checkPage(page, pageSize); err != nil {
-		return nil, err
+	if pageSize < 0 {
+		return nil, invalid("page_size", "%d is negative", pageSize)
+	}
+	var number, size string
+	if page >= 0 {
+		number = strconv.Itoa(page)
+	}
+	if pageSize > 0 {
+		size = strconv.Itoa(pageSize)
 	}
 	if len(filter) == 0 {
 		filter = json.RawMessage("{}")
@@ -269,7 +279,7 @@ func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMess
 	}
 	return call[json.RawMessage](ctx, s.client, request{
 		op: "list the invoices of reseller " + id, method: http.MethodPost, path: "/api/reseller/invoice/list",
-		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
+		query: query("id", id, "page", number, "page_size", size), body: filter, reseller: true,
 	})
 }
 

@@ -8,12 +8,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
 // maxAnswer limits the body of an answer, in bytes after decompression. It is large enough for the statistics of a
 // reseller with tens of thousands of invoices, and small enough that no answer can exhaust a small machine.
-const maxAnswer = 16 << 20
+const maxAnswer = 6 << 20
+
+// largeAnswer is what an answer has to exceed to be handled one at a time: several of the largest would take too much
+// memory. So they are decoded one after the other, and no page of a list is read ahead after a large one.
+const largeAnswer = 1 << 20
 
 // idleForCreate is how long a connection may have been idle and still be used. The longer it was, the more likely the
 // other side has closed it, and a request that is written to a closed connection has an unknown outcome.
@@ -116,8 +121,7 @@ func readWhole(resp *http.Response) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	// The length is the service's word, so no more than a page's worth is set aside on the strength of it.
-	size := min(max(resp.ContentLength+1, 512), 1<<20)
-	text := make([]byte, 0, size)
+	text := make([]byte, 0, min(max(resp.ContentLength+1, 512), 1<<20))
 	for {
 		n, err := resp.Body.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
@@ -131,7 +135,7 @@ func readWhole(resp *http.Response) ([]byte, error) {
 			return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(text), err)
 		}
 		if len(text) == cap(text) {
-			text = append(text, 0)[:len(text)]
+			text = slices.Grow(text, min(len(text), maxAnswer+1-len(text)))
 		}
 	}
 }

@@ -21,7 +21,7 @@ type wire struct {
 	url      string
 	listener net.Listener
 	script   func(c *wireConn, r *http.Request) (open bool)
-	deaf     atomic.Bool // never reads
+	takes    atomic.Int32 // how many bytes of a request it takes before it stops; 0: all
 
 	conns  atomic.Int32 // connections
 	began  atomic.Int32 // requests that create something, of which at least a byte arrived
@@ -76,7 +76,8 @@ func (w *wire) serve(conn net.Conn) {
 	defer conn.Close()
 	c := &wireConn{conn, bufio.NewReader(conn)}
 	for {
-		if w.deaf.Load() {
+		if n := w.takes.Load(); n > 0 {
+			io.ReadFull(conn, make([]byte, n))
 			<-w.gone
 			return
 		}

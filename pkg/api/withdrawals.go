@@ -8,6 +8,8 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -154,6 +156,9 @@ func (r CreateWithdrawal) Validate() error {
 	if err := checkText("address", r.Address); err != nil {
 		return err
 	}
+	if strings.ContainsFunc(r.Address, unicode.IsSpace) {
+		return invalid("address", "%q has a space in it: write the address without", r.Address)
+	}
 	if err := checkCallback("callback", r.Callback); err != nil {
 		return err
 	}
@@ -206,7 +211,7 @@ func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, p
 // reads, and needs no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(opts, func(page int) (WithdrawalPage, error) {
+	return eachWithdrawal(ctx, opts, func(ctx context.Context, page int) (WithdrawalPage, error) {
 		return s.List(ctx, filter, page, opts.pageSize())
 	})
 }

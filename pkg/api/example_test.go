@@ -1,0 +1,292 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+)
+
+// open starts a sandbox on a real listener and returns a client for it. A program for the real service has its address
+// and key instead, and a time-out that suits it.
+func open(opts ...sandbox.Option) (client *api.Client, box *sandbox.Server, stop func()) {
+	box, err := sandbox.New(opts...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(box)
+	if client, err = api.New(server.URL, api.WithAPIKey(box.Key())); err != nil {
+		log.Fatal(err)
+	}
+	return client, box, server.Close
+}
+
+// A test against the sandbox: a server, a client, and no network.
+func Example() {
+	box, err := sandbox.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(box)
+	defer server.Close()
+
+	client, err := api.New(server.URL, api.WithAPIKey(box.Key()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	id, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
+		Currency:        api.Currency{Kind: api.Crypto, Code: "Btc"},
+		Amount:          api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, // 25 dollars' worth
+		Address:         "bc1qexample",
+		ExternalOrderID: "4711", // write it down before this call
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	w, err := client.Withdrawals.Get(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Current, w.Amount, "to", w.Address, "for order", w.ExternalOrderID)
+	// Output: New 2500 USD (minor units) to bc1qexample for order 4711
+}
+
+// What to do about each way in which a create can fail.
+func ExampleWithdrawals_Create() {
+	// This service takes the withdrawal and then loses its answer.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }))
+	defer server.Close()
+	client, err := api.New(server.URL, api.WithAPIKey("key"))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
+		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+		Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
+		Address:  "bc1qexample", ExternalOrderID: "4711",
+	})
+	var call *api.Error
+	var invalid *api.InvalidError
+	switch {
+	case err == nil:
+		fmt.Println("accepted:", id)
+	case errors.As(err, &invalid):
+		fmt.Println("nothing was sent, correct the request:", invalid.Field)
+	case errors.As(err, &call) && call.Outcome == api.NotSent:
+		fmt.Println("nothing was sent, run it again")
+	case errors.As(err, &call) && call.Outcome == api.Rejected:
+		fmt.Println("the service said no:", call.Reason)
+	default:
+		fmt.Println("unknown: do not send order 4711 again before the list has been looked through")
+	}
+	// Output: unknown: do not send order 4711 again before the list has been looked through
+}
+
+// After an unknown outcome: is the order in the service's list? Finding it settles the matter. Not finding it does not,
+// because a create can still land late.
+func ExampleWithdrawals_All_reconcile() {
+	client, _, stop := open()
+	defer stop()
+	ctx := context.Background()
+	_, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
+		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
+		Address: "bc1qexample", ExternalOrderID: "4711",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
+		if err != nil {
+			log.Fatal(err) // nothing is known after half a list
+		}
+		if w.ExternalOrderID == "4711" {
+			fmt.Println("order 4711 was accepted, and its status is", w.Current)
+		}
+	}
+	// Output: order 4711 was accepted, and its status is New
+}
+
+// All reads page after page, whatever number the service gives its first one.
+func ExampleWithdrawals_All() {
+	for _, firstPage := range []string{"0", "1"} {
+		client, _, stop := open(sandbox.WithSetting("first_page", firstPage))
+		ctx := context.Background()
+		for order := range 5 {
+			_, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
+				Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 100},
+				Address: "account-1", ExternalOrderID: fmt.Sprint(order + 1),
+			})
+			if err != nil {
+				log.Fatal(err)
+			}
+		}
+		filter := api.WithdrawalFilter{Currencies: []api.Currency{{Kind: api.Fiat, Code: "Usd"}}}
+		var orders []string
+		for w, err := range client.Withdrawals.All(ctx, filter, api.ListOptions{PageSize: 2}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			orders = append(orders, w.ExternalOrderID)
+		}
+		fmt.Println("the first page is", firstPage+":", orders)
+		stop()
+	}
+	// Output:
+	// the first page is 0: [5 4 3 2 1]
+	// the first page is 1: [5 4 3 2 1]
+}
+
+// An invoice, from its making to its payment.
+func ExampleInvoices() {
+	client, box, stop := open()
+	defer stop()
+	ctx := context.Background()
+	id, err := client.Invoices.Create(ctx, api.CreateInvoice{
+		OrderID:  "A-17",
+		Title:    "Order A-17",
+		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
+		Items:    []api.Item{{Name: "Tea", Amount: 2500}, {Name: "Biscuits", Amount: 450}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := box.PayInvoice(id); err != nil { // only a sandbox can do this
+		log.Fatal(err)
+	}
+	invoice, err := client.Invoices.Get(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var total int64
+	for _, item := range invoice.Items {
+		total += item.Amount
+	}
+	fmt.Println(invoice.Title, "is", invoice.Status+":", api.FormatDecimal(total, 2), invoice.Currency)
+	// Output: Order A-17 is Paid: 29.50 Usd
+}
+
+// A reseller's figures.
+func ExampleResellers_Stats() {
+	client, box, stop := open()
+	defer stop()
+	ctx := context.Background()
+
+	// The sandbox turns an invite into a reseller, which makes an invoice with a key of its own and has it paid.
+	invite, err := client.Invites.Create(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	id, key, err := box.RedeemInvite(invite.Invite, "Harbour Books")
+	if err != nil {
+		log.Fatal(err)
+	}
+	theirs := httptest.NewServer(box)
+	defer theirs.Close()
+	reseller, err := api.New(theirs.URL, api.WithAPIKey(key))
+	if err != nil {
+		log.Fatal(err)
+	}
+	invoice, err := reseller.Invoices.Create(ctx, api.CreateInvoice{
+		Title: "Atlas", Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.Item{{Name: "Atlas", Amount: 12_000}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := box.PayInvoice(invoice); err != nil {
+		log.Fatal(err)
+	}
+
+	stats, err := client.Resellers.Stats(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, s := range stats.InvoiceStats {
+		fmt.Println(stats.Label, s.Status, s.Count)
+	}
+	for _, r := range stats.InvoiceRebates {
+		paid, _ := r.PaidAmount.Of("USD")
+		rebate, _ := r.Rebate.Of("USD")
+		fmt.Println("paid", api.FormatDecimal(paid, 2), "rebate", api.FormatDecimal(rebate, 2))
+	}
+	// Output:
+	// Harbour Books Awaiting 0
+	// Harbour Books Expired 0
+	// Harbour Books Paid 1
+	// paid 120.00 rebate 1.20
+}
+
+// Decimals are exact, and what is not an exact decimal is refused with a reason.
+func ExampleParseDecimal() {
+	for _, text := range []string{"25.00", "0.1", "25.001", "1e3", "1,000", ".5"} {
+		minor, err := api.ParseDecimal(text, 2)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(text, "is", minor, "minor units")
+	}
+	// Output:
+	// 25.00 is 2500 minor units
+	// 0.1 is 10 minor units
+	// "25.001" has 3 decimals, and the currency has 2: write no more digits than that
+	// "1e3" has an exponent: write all digits out
+	// "1,000" has a separator: write digits and one point only
+	// ".5" has no digit before the point: write 0.5
+}
+
+func ExampleFormatDecimal() {
+	fmt.Println(api.FormatDecimal(2500, 2), api.FormatDecimal(1, 8), api.FormatDecimal(-5, 2), api.FormatDecimal(42, 0))
+	// Output: 25.00 0.00000001 -0.05 42
+}
+
+// What the service said is in the error.
+func ExampleError() {
+	client, _, stop := open(sandbox.WithSeed("none"))
+	defer stop()
+	_, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
+		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1}, Address: "account-1",
+	})
+	var call *api.Error
+	if errors.As(err, &call) {
+		fmt.Println(call.Outcome, call.Status, call.Code, call.Reason)
+	}
+	// Output: rejected 422 2004 insufficient_funds
+}
+
+// The JSON that a value came from has every field that the service sent, also those that this version does not know.
+func ExampleWithdrawal_RawJSON() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample","fee":{"Crypto":{"Btc":1}}}`)
+	}))
+	defer server.Close()
+	client, err := api.New(server.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	w, err := client.Withdrawals.Get(context.Background(), "w-1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", w.RawJSON())
+	// Output: {"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample","fee":{"Crypto":{"Btc":1}}}
+}
+
+// A path that has no method of its own yet.
+func ExampleClient_Do() {
+	client, _, stop := open()
+	defer stop()
+	answer, err := client.Do(context.Background(), http.MethodGet, "/api/resellers/ids", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s", answer)
+	// Output: []
+}

@@ -1,0 +1,458 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A stream is a body that is made as it is read, so that the server in the same process takes no memory.
+type stream struct {
+	head, unit, tail string
+	n                int    // how many units; -1 is without end
+	numbered         bool   // unit is a format that takes the number of the unit
+	calls            string // see hostile
+
+	buf            bytes.Buffer
+	next           int
+	started, ended bool
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	for s.buf.Len() < len(p) && !s.ended {
+		switch {
+		case !s.started:
+			s.buf.WriteString(s.head)
+			s.started = true
+		case s.next == s.n:
+			s.buf.WriteString(s.tail)
+			s.ended = true
+		case s.numbered:
+			fmt.Fprintf(&s.buf, s.unit, s.next)
+			s.next++
+		default:
+			s.buf.WriteString(s.unit)
+			s.next++
+		}
+	}
+	return s.buf.Read(p)
+}
+
+func (s *stream) Close() error { return nil }
+
+// again is the same body from its beginning.
+func (s *stream) again() *stream {
+	return &stream{head: s.head, unit: s.unit, tail: s.tail, n: s.n, numbered: s.numbered}
+}
+
+// everyCall is each way that an answer can be decoded.
+func everyCall(ctx context.Context, c *Client) map[string]func() error {
+	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	return map[string]func() error{
+		"create":        func() error { _, err := c.Withdrawals.Create(ctx, sampleCreate()); return err },
+		"create-invite": func() error { _, err := c.Invites.Create(ctx, id); return err },
+		"withdrawal":    func() error { _, err := c.Withdrawals.Get(ctx, "w-1"); return err },
+		"withdrawals":   func() error { _, err := c.Withdrawals.List(ctx, WithdrawalFilter{}, 0, 10); return err },
+		"invoice":       func() error { _, err := c.Invoices.Get(ctx, id); return err },
+		"invite":        func() error { _, err := c.Invites.Get(ctx, id); return err },
+		"invites":       func() error { _, err := c.Invites.List(ctx); return err },
+		"resellers":     func() error { _, err := c.Resellers.List(ctx); return err },
+		"ids":           func() error { _, err := c.Resellers.IDs(ctx); return err },
+		"reseller":      func() error { _, err := c.Resellers.Info(ctx, id); return err },
+		"stats":         func() error { _, err := c.Resellers.Stats(ctx, id); return err },
+		"rebates":       func() error { _, err := c.Resellers.Rebate(ctx, id); return err },
+		"rebate":        func() error { _, err := c.Resellers.RebateIn(ctx, id, "Btc"); return err },
+		"finished":      func() error { _, err := c.Resellers.InvoiceFinished(ctx, id, id); return err },
+		"balance":       func() error { _, err := c.Resellers.Balance(ctx, id); return err },
+		"invoices":      func() error { _, err := c.Resellers.Invoices(ctx, id, nil, 0, 10); return err },
+		"raw":           func() error { _, err := c.Do(ctx, "GET", "/x", nil); return err },
+	}
+}
+
+const someID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+// hostile are large answers: what should be an array or an object never ends, or holds millions of small values. calls
+// are the calls that look inside such an answer; every one is also given to the calls that create, read one thing, and
+// pass on what they get.
+func hostile() map[string]*stream {
+	const (
+		w     = `{"id":"w","currency":{"Crypto":"B"},"amount":{"Crypto":{"B":1}},"address":"a"`
+		page  = `{"page_count":1,"total":1,"page_content":[`
+		stats = `{"id":"i","label":"l","total_rebates":{},`
+		items = `{"id":"i","currency":{"Fiat":"U"},"items":[{"amount":"1"}`
+	)
+	kilo := strings.Repeat("x", 1024)
+	longKey := `,"` + strings.Repeat("k", 25) + `%7d":0`
+	return map[string]*stream{
+		"endless blanks":        {unit: strings.Repeat(" ", 1024), n: -1},
+		"endless string":        {head: `"`, unit: kilo, n: -1},
+		"endless HTML":          {head: "<html>", unit: kilo, n: -1},
+		"endless array":         {head: `[`, unit: `{},`, n: -1},
+		"endless envelope":      {head: `{"error":{"code":1,"reason":"`, unit: kilo, n: -1},
+		"endless items":         {head: items, unit: `,{"amount":"1"}`, n: -1, calls: "invoice"},
+		"a gigabyte of zeros":   {unit: strings.Repeat("\x00", 1024), n: 1 << 20},
+		"a long string":         {head: `"`, unit: kilo, n: maxAnswer/1024 - 1, tail: `"`},
+		"a long number":         {unit: strings.Repeat("1", 1024), n: maxAnswer/1024 - 1},
+		"a string of escapes":   {head: `"`, unit: strings.Repeat(`\u00e4`, 100), n: maxAnswer/600 - 1, tail: `"`},
+		"deep arrays":           {unit: strings.Repeat("[", 1024), n: maxAnswer/1024 - 1, calls: "balance"},
+		"deep objects":          {unit: strings.Repeat(`{"a":`, 200), n: maxAnswer/1000 - 1, calls: "balance"},
+		"just not too deep":     {head: strings.Repeat("[", 9999), tail: strings.Repeat("]", 9999), calls: "balance"},
+		"millions of {}":        {head: `[{}`, unit: `,{}`, n: maxAnswer/3 - 2, tail: `]`, calls: "invites rebates ids balance"},
+		"millions of []":        {head: `[[]`, unit: `,[]`, n: maxAnswer/3 - 2, tail: `]`, calls: "balance"},
+		"millions of 0":         {head: `[0`, unit: `,0`, n: maxAnswer/2 - 4, tail: `]`, calls: "ids balance"},
+		"millions of statuses":  {head: w + `,"statuses":[{}`, unit: `,{}`, n: maxAnswer/3 - 99, tail: `]}`},
+		"millions of keys":      {head: `{"x":0`, unit: `,"%d":0`, numbered: true, n: 1_200_000, tail: `}`, calls: "resellers rebate"},
+		"million invoice_stats": {head: stats + `"invoice_stats":{"x":0`, unit: `,"%d":0`, numbered: true, n: 1_000_000, tail: `}}`, calls: "stats"},
+
+		// As many as are let by.
+		"{}":                  {head: `[{}`, unit: `,{}`, n: maxValues - 1, tail: `]`, calls: "invites balance"},
+		"long keys":           {head: `{"x":0`, unit: longKey, numbered: true, n: min(maxValues, maxAnswer/40) - 1, tail: `}`, calls: "balance invoices"},
+		"longer keys":         {head: `{"x":0`, unit: `,"` + kilo[:490] + `%7d":0`, numbered: true, n: maxAnswer/510 - 1, tail: `}`, calls: "balance"},
+		"keys of keys":        {head: `{"x":0`, unit: `,"%d":{"a":1,"b":2,"c":3,"d":4,"e":5}`, numbered: true, n: maxValues/6 - 1, tail: `}`, calls: "balance"},
+		"withdrawals":         {head: page + w + "}", unit: "," + w + "}", n: maxRows - 1, tail: `]}`, calls: "withdrawals"},
+		"full withdrawals":    {head: page + w + "}", unit: "," + strings.Replace(w, `"w"`, `"%d"`, 1) + `,"merchant_id":"m","current":"New","statuses":[{}]}`, numbered: true, n: maxRows - 1, tail: `]}`, calls: "withdrawals"},
+		"unknown keys":        {head: page + w + `}],"x":{"x":0`, unit: longKey, numbered: true, n: min(maxValues, maxAnswer/40) - 10, tail: `}}`, calls: "withdrawals"},
+		"statuses":            {head: w + `,"statuses":[{"status":"New","at":"1"}`, unit: `,{"status":"New","at":"%d"}`, numbered: true, n: maxValues/2 - 99, tail: `]}`},
+		"statuses in a page":  {head: page + w + `,"statuses":[{}`, unit: `,{}`, n: maxValues - 99, tail: `]}]}`, calls: "withdrawals"},
+		"items":               {head: items, unit: `,{"amount":"1","name":"%d"}`, numbered: true, n: maxValues/2 - 9, tail: `]}`, calls: "invoice"},
+		"invites":             {head: `[{"invite":"` + someID + `"}`, unit: `,{"invite":"` + someID + `"}`, n: maxItems - 1, tail: `]`, calls: "invites"},
+		"ids":                 {head: `["` + someID + `"`, unit: `,"` + someID + `"`, n: maxItems - 1, tail: `]`, calls: "ids"},
+		"rebates":             {head: `[{"Fiat":{"USD":1}}`, unit: `,{"Fiat":{"USD":1}}`, n: maxItems - 1, tail: `]`, calls: "rebates"},
+		"rebates of invoices": {head: stats + `"invoice_rebates":{"x":{"id":"x","paid_amount":{},"rebate":{}}`, unit: `,"%[1]036d":{"id":"%[1]036d","paid_amount":{"USD":1},"rebate":{"USD":1},"created":"2026-05-01T10:00:00"}`, numbered: true, n: min(maxItems, maxAnswer/165) - 2, tail: `}}`, calls: "stats"},
+		"totals":              {head: stats + `"total_volume":{"x":{}`, unit: `,"%d":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`, numbered: true, n: min(maxItems, maxValues/6) - 10, tail: `}}`, calls: "stats"},
+		"resellers":           {head: `{"` + someID + `":{"id":"` + someID + `"}`, unit: `,"00000000-0000-0000-0000-%[1]012d":{"id":"00000000-0000-0000-0000-%[1]012d","invite_info":{"invite":"` + someID + `"},"rebates":{"Btc":{"Crypto":{"Btc":1}}}}`, numbered: true, n: min(maxItems, maxAnswer/230) - 2, tail: `}`, calls: "resellers"},
+	}
+}
+
+// memoryCeiling is what the process may take while it deals with any of them, under the limit that the command line sets.
+const memoryCeiling = 64 << 20
+
+// The answers are taken by a process of its own, because the system keeps the largest memory that a process ever took,
+// and that would be another test's.
+func TestHostileAnswersTakeLittleMemory(t *testing.T) {
+	if os.Getenv("TILL_TEST_HOSTILE") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=2m")
+		cmd.Env = append(os.Environ(), "TILL_TEST_HOSTILE=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		t.Logf("%s", out)
+		return
+	}
+	debug.SetMemoryLimit(48 << 20)
+	answers := hostile()
+	if raceDetector { // slow, and its memory cannot be told apart: the worst ones only
+		maps.DeleteFunc(answers, func(name string, _ *stream) bool {
+			return !slices.Contains([]string{"endless string", "unknown keys"}, name)
+		})
+	}
+	var worst uint64
+	for name, answer := range answers {
+		for _, status := range []int{200, 500} {
+			client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: answer.again(), ContentLength: -1, Request: r}, nil
+			})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for call, run := range everyCall(context.Background(), client) {
+				if status == 500 && call != "withdrawal" || !slices.Contains(strings.Fields("create raw withdrawal "+answer.calls), call) {
+					continue
+				}
+				got := peakOf(t, func() { run() })
+				if worst = max(worst, got); got > memoryCeiling {
+					t.Errorf("%s of %s: %d MiB", call, name, got>>20)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"withdrawals", "full withdrawals", "unknown keys", "statuses in a page", "endless string"} {
+		answer, ok := answers[name]
+		if !ok {
+			continue
+		}
+		answer.head = strings.Replace(answer.head, `"page_count":1,"total":1`, `"page_count":9,"total":9`, 1)
+		got := peakOf(t, func() { readList(t, answer) })
+		if worst = max(worst, got); got > memoryCeiling {
+			t.Errorf("a list with pages of %s: %d MiB", name, got>>20)
+		}
+	}
+	t.Logf("at most %d MiB", worst>>20)
+}
+
+// peakOf is the largest memory of the process while run runs. On a machine that is busy with other things the collector
+// can come late, and then it is measured again.
+func peakOf(t *testing.T, run func()) (least uint64) {
+	for range 3 {
+		debug.FreeOSMemory()
+		peak := watchMemory(t)
+		run()
+		if got := peak(); least == 0 || got < least {
+			least = got
+		}
+		if least <= memoryCeiling {
+			break
+		}
+	}
+	return least
+}
+
+// readList reads a list that begins harmlessly, so that pages are read ahead, and goes on with pages of something else.
+func readList(t *testing.T, answer *stream) {
+	client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		page := r.URL.Query().Get("page")
+		if page != "0" && page != "1" {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: answer.again(), ContentLength: -1, Request: r}, nil
+		}
+		return answering(200, `{"page_count":9,"total":9,"page_content":[`+strings.Replace(sampleWithdrawal, "w-1", page, 1)+`]}`)(r)
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range client.Withdrawals.All(context.Background(), WithdrawalFilter{}, ListOptions{FirstPage: PageBaseZero}) {
+	}
+}
+
+// watchMemory returns what tells the largest memory of the process since: as the system saw it, or, where the race
+// detector's own memory would be counted, as Go's runtime sees it from time to time.
+func watchMemory(t *testing.T) func() uint64 {
+	if !raceDetector && os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil {
+		return func() uint64 { return highWater(t) }
+	}
+	stop := make(chan chan uint64)
+	go func() {
+		sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		var peak uint64
+		for {
+			metrics.Read(sample)
+			peak = max(peak, sample[0].Value.Uint64()-sample[1].Value.Uint64())
+			select {
+			case back := <-stop:
+				back <- peak
+				return
+			case <-time.After(200 * time.Microsecond):
+			}
+		}
+	}()
+	return func() uint64 {
+		back := make(chan uint64)
+		stop <- back
+		return <-back
+	}
+}
+
+func highWater(t *testing.T) uint64 {
+	file, err := os.Open("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if kib, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(kib, "kB")), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatal("no VmHWM")
+	return 0
+}
+
+// What an answer must not be, whichever call it answers: an error each time and no panic. A create is unknown after it.
+func TestAnswersThatAreRefused(t *testing.T) {
+	const (
+		head = `"id":"w-1","currency":{"Crypto":"Btc"},"address":"a"`
+		inv  = `"id":"i","title":"t","currency":{"Fiat":"Usd"}`
+		uuid = `"` + someID + `"`
+		stat = `"id":"i","label":"l","invoice_rebates":{},"total_volume":{},"total_rebates":{}`
+	)
+	page := func(item string) string { return `{"page_count":1,"total":1,"page_content":[` + item + `]}` }
+	amount := func(a string) string { return `{` + head + `,"amount":` + a + `}` }
+	for _, tt := range []struct{ call, answer string }{
+		{"withdrawal", amount(`{"Crypto":{"Btc":9223372036854775808}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":-9223372036854775809}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1.0}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1e3}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1E0}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":01}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":+1}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":"1"}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":null}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":true}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":NaN}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":[1]}}`)},
+		{"withdrawal", amount(`{"Crypto":{"":1}}`)},
+		{"withdrawal", amount(`{"Crypto":{}}`)},
+		{"withdrawal", amount(`{"Crypto":null}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1,"Eth":1}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1},"Crypto":{"Btc":1}}`)},
+		{"withdrawal", amount(`{"crypto":{"Btc":1}}`)},
+		{"withdrawal", amount(`{"Metal":{"Gold":1}}`)},
+		{"withdrawal", amount(`{}`)},
+		{"withdrawal", amount(`[]`)},
+		{"withdrawal", amount(`null`)},
+		{"withdrawal", amount(`1`)},
+		{"withdrawal", `{` + head + `}`},
+		{"withdrawal", `{"amount":{"Crypto":{"Btc":1}},` + strings.Replace(head, `"id"`, `"ID"`, 1) + `}`},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"id":"w-2"`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"amount":{"Crypto":{"Btc":2}}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"external_id":1.5`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"external_id":9223372036854775808`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"external_id":"1"`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"is_testnet":"false"`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"is_testnet":0`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"statuses":{}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"statuses":[null,1]`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"callback":{}`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}},"current":"\xff"`)},
+		{"withdrawal", amount(`{"Crypto":{"Btc":1}}`) + `{}`},
+		{"withdrawal", `[` + amount(`{"Crypto":{"Btc":1}}`) + `]`},
+		{"withdrawal", `{"id":"w-1","currency":{"Crypto":"Btc","Fiat":"Usd"},"address":"a","amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawal", `{"id":"w-1","currency":{"Crypto":1},"address":"a","amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawal", `{"id":"w-1","currency":"Btc","address":"a","amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawal", `{"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawal", `{"id":"w-1","currency":{"Crypto":"Btc"},"address":{"Fiat":{"currency":"Usd","address":"a"}},"amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawal", `{"id":"","currency":{"Crypto":"Btc"},"address":"a","amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawal", `{"id":5,"currency":{"Crypto":"Btc"},"address":"a","amount":{"Crypto":{"Btc":1}}}`},
+		{"withdrawals", page(`null`)},
+		{"withdrawals", page(`{}`)},
+		{"withdrawals", page(`[]`)},
+		{"withdrawals", page(amount(`{"Crypto":{"Btc":1.0}}`))},
+		{"withdrawals", `{"page_content":null,"page_count":1,"total":1}`},
+		{"withdrawals", `{"page_content":{},"page_count":1,"total":1}`},
+		{"withdrawals", `{"page_content":[],"page_count":1}`},
+		{"withdrawals", `{"page_content":[],"total":1}`},
+		{"withdrawals", `{"page_count":1,"total":1}`},
+		{"withdrawals", `{"page_content":[],"page_count":-1,"total":1}`},
+		{"withdrawals", `{"page_content":[],"page_count":1,"total":-1}`},
+		{"withdrawals", `{"page_content":[],"page_count":1.0,"total":1}`},
+		{"withdrawals", `{"page_content":[],"page_count":1,"total":1e9}`},
+		{"withdrawals", `{"page_content":[],"page_count":1,"total":null}`},
+		{"withdrawals", `{"page_content":[],"page_count":1,"total":1,"total":1}`},
+		{"withdrawals", `{"page_content":[],"page_count":1,"total":1} []`},
+		{"withdrawals", `{"page_content":[],"page_count":1,"total":1`},
+		{"withdrawals", `{"page_content":[,],"page_count":1,"total":1}`},
+		{"withdrawals", `[]`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":1}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":"1.0"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":"1e3"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":" 1"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":"+1"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":"01"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":"9223372036854775808"}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":"n","amount":""}]}`},
+		{"invoice", `{` + inv + `,"items":[{"name":5,"amount":"1"}]}`},
+		{"invoice", `{` + inv + `,"items":[null]}`},
+		{"invoice", `{` + inv + `,"items":{}}`},
+		{"invoice", `{"id":"i"}`},
+		{"invoice", `{"currency":{"Fiat":"Usd"}}`},
+		{"invoice", `{` + inv + `,"external_number":1.5}`},
+		{"invite", `{"invite":"x"}`},
+		{"invite", `{"label":"l"}`},
+		{"invite", `{"invite":` + uuid + `,"label":5}`},
+		{"create-invite", `{"invite":` + uuid + `,"label":"l"}`},
+		{"create-invite", `{"invite":` + uuid + `,"label":"l","url":""}`},
+		{"create-invite", `{"invite":"x","label":"l","url":"u"}`},
+		{"create-invite", uuid},
+		{"invites", `{}`},
+		{"invites", `[{}]`},
+		{"invites", `[null]`},
+		{"invites", `[{"invite":` + uuid + `},]`},
+		{"resellers", `[]`},
+		{"resellers", `{"x":{"id":"x"}}`},
+		{"resellers", `{` + uuid + `:{"id":"00000000-0000-0000-0000-000000000000"}}`},
+		{"resellers", `{` + uuid + `:{"id":` + uuid + `},` + uuid + `:{"id":` + uuid + `}}`},
+		{"resellers", `{` + uuid + `:null}`},
+		{"ids", `{}`},
+		{"ids", `["x"]`},
+		{"ids", `[null]`},
+		{"ids", `[` + uuid},
+		{"reseller", `{"id":` + uuid + `,"rebates":{"Btc":1}}`},
+		{"reseller", `{"id":` + uuid + `,"rebates":[]}`},
+		{"reseller", `{"id":` + uuid + `,"rebates":{"Btc":{"Crypto":{"Btc":1}},"Btc":{"Crypto":{"Btc":1}}}}`},
+		{"stats", `{` + stat + `}`},
+		{"stats", `{` + stat + `,"invoice_stats":{"Awaiting":-1}}`},
+		{"stats", `{` + stat + `,"invoice_stats":{"Awaiting":1.0}}`},
+		{"stats", `{` + stat + `,"invoice_stats":{"Awaiting":1,"Awaiting":1}}`},
+		{"stats", `{` + stat + `,"invoice_stats":null}`},
+		{"stats", strings.Replace(`{`+stat+`,"invoice_stats":{}}`, `"invoice_rebates":{}`, `"invoice_rebates":{"a":{"id":"b","paid_amount":{},"rebate":{}}}`, 1)},
+		{"stats", strings.Replace(`{`+stat+`,"invoice_stats":{}}`, `"invoice_rebates":{}`, `"invoice_rebates":{"a":{"id":"a","paid_amount":{}}}`, 1)},
+		{"stats", strings.Replace(`{`+stat+`,"invoice_stats":{}}`, `"invoice_rebates":{}`, `"invoice_rebates":{"a":{"id":"a","paid_amount":{"USD":1.5},"rebate":{}}}`, 1)},
+		{"stats", strings.Replace(`{`+stat+`,"invoice_stats":{}}`, `"total_volume":{}`, `"total_volume":{"USD":5}`, 1)},
+		{"stats", strings.Replace(`{`+stat+`,"invoice_stats":{}}`, `"total_volume":{}`, `"total_volume":{"USD":{"USD":9223372036854775808}}`, 1)},
+		{"rebates", `{}`},
+		{"rebates", `[{"Fiat":{"USD":1.5}}]`},
+		{"rebates", `[null]`},
+		{"rebate", `[]`},
+		{"rebate", `{"USD":{"Fiat":{"USD":null}}}`},
+		{"finished", `"true"`},
+		{"finished", `1`},
+		{"finished", `null`},
+		{"finished", `true false`},
+		{"finished", ``},
+		{"balance", `{"a":1,"a":2}`},
+		{"balance", `{"a":1`},
+		{"balance", `x`},
+		{"balance", ``},
+		{"balance", "\"\xff\""},
+		{"balance", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)},
+	} {
+		client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, tt.answer)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Failed
+		if strings.HasPrefix(tt.call, "create") {
+			want = Unknown
+		}
+		err = everyCall(context.Background(), client)[tt.call]()
+		var e *Error
+		if !errors.As(err, &e) || e.Outcome != want || e.Status != 200 {
+			t.Errorf("%s from %s: %v", tt.call, tt.answer, err)
+		}
+	}
+}
+
+// answering is a transport that knows one answer.
+func answering(status int, body string) roundTripper {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
+	}
+}
+
+// Nothing is an answer to every call: what one takes, another must refuse, or everything is refused.
+func TestNonsenseIsRefusedByEveryCall(t *testing.T) {
+	for _, answer := range []string{
+		"", " ", "<!DOCTYPE html>", "<?xml version='1.0'?><ok/>", "OK", "nul", "{", "[", `"`, `{"a"`, "\x00", "\xef\xbb\xbf{}", "{}{}", "[][]",
+		"// no\n{}", "{'a':1}", "{a:1}", `{"a":1,}`, "[1,]", "0x10", "Infinity", "\"\t\"",
+	} {
+		client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, answer)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for call, run := range everyCall(context.Background(), client) {
+			if err := run(); err == nil && call != "raw" { // which passes on what it gets
+				t.Errorf("%s takes %q", call, answer)
+			}
+		}
+	}
+}

@@ -1,0 +1,542 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// A bench is a client and the sandbox that it talks to, in one process: the client's requests are handed to the handler.
+// The sandbox was written by another hand from the same interface, so a slip in a name on either side shows.
+type bench struct {
+	*sandbox.Server
+	t      testing.TB
+	client *Client
+	now    time.Time
+	sent   []string // "METHOD path?query", of every request
+	auth   []string // its Authorization header
+	last   []byte   // the answer to the last one
+	mu     sync.Mutex
+}
+
+func newBench(t testing.TB, settings ...string) *bench {
+	t.Helper()
+	b := &bench{t: t, now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)}
+	opts := []sandbox.Option{sandbox.WithClock(func() time.Time { return b.now })}
+	for i := 0; i < len(settings); i += 2 {
+		opts = append(opts, sandbox.WithSetting(settings[i], settings[i+1]))
+	}
+	var err error
+	if b.Server, err = sandbox.New(opts...); err != nil {
+		t.Fatal(err)
+	}
+	b.client = b.as(b.Key())
+	return b
+}
+
+func (b *bench) as(key string, opts ...Option) *Client {
+	b.t.Helper()
+	client, err := New("http://127.0.0.1", append([]Option{WithAPIKey(key), WithTransport(b)}, opts...)...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return client
+}
+
+func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock() // lists are read ahead, side by side
+	defer b.mu.Unlock()
+	b.sent = append(b.sent, r.Method+" "+r.URL.RequestURI())
+	b.auth = append(b.auth, r.Header.Get("Authorization"))
+	w := httptest.NewRecorder()
+	in := r.Clone(r.Context())
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	b.ServeHTTP(w, in)
+	b.last = bytes.TrimSpace(w.Body.Bytes())
+	return w.Result(), nil
+}
+
+// must returns the value of a call that has to succeed.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+// equal compares values without the JSON text that they keep.
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\ngot  %+v\nwant %+v", what, got, want)
+	}
+}
+
+// text checks the JSON text that a value keeps, and returns the value without it.
+func (b *bench) text(what string, got json.RawMessage) {
+	b.t.Helper()
+	if !bytes.Equal(got, b.last) {
+		b.t.Errorf("%s keeps the text\n%s\nwhere the service sent\n%s", what, got, b.last)
+	}
+}
+
+// reseller makes one and returns its id, its invite and a client with its key.
+func (b *bench) reseller(label string) (id, invite string, client *Client) {
+	b.t.Helper()
+	created := must[Invite](b.t)(b.client.Invites.Create(context.Background(), fmt.Sprintf("00000000-0000-0000-0000-%012x", label)))
+	id, key, err := b.RedeemInvite(created.Invite, label)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id, created.Invite, b.as(key)
+}
+
+// payout asks for the n-th withdrawal.
+func (b *bench) payout(c *Client, n int) string {
+	b.t.Helper()
+	return must[string](b.t)(c.Withdrawals.Create(context.Background(), CreateWithdrawal{
+		Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1000 + int64(n)}, Address: "bc1qexample", ExternalOrderID: fmt.Sprint(n),
+	}))
+}
+
+// The 22 operations, every field of every resource. What goes in is written down by hand and so is what must come out.
+func TestEveryOperation(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, "memo_shown", "yes", "rebate_percent", "1.5")
+	c := b.client
+
+	var seen []string
+	operation := func(name string, run func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			b.t, b.sent, b.auth = t, nil, nil
+			run(t)
+			path, _, _ := strings.Cut(b.sent[len(b.sent)-1], "?")
+			if seen = append(seen, path); path != name {
+				t.Errorf("it went to %s", path)
+			}
+			for _, auth := range b.auth {
+				if !strings.HasPrefix(auth, "Bearer "+SandboxKeyPrefix) {
+					t.Errorf("it sent the Authorization %q", auth)
+				}
+			}
+		})
+		b.t = t
+	}
+
+	var id string
+	operation("POST /api/merchant_withdrawal/create", func(t *testing.T) {
+		id = must[string](t)(c.Withdrawals.Create(ctx, CreateWithdrawal{
+			Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Fiat, "USD", 2500}, Address: "GEXAMPLE", Callback: "https://shop.example.com/w?a=1&b=<2>",
+			ExternalOrderID: "9007199254740991", Memo: "Order 17, \"tea\" ☕",
+		}))
+		if `"`+id+`"` != string(b.last) {
+			t.Errorf("got the id %q from %s", id, b.last)
+		}
+	})
+	want := Withdrawal{
+		ID: id, ExternalID: MaxOrderID, MerchantID: "", Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Fiat, "USD", 2500},
+		Statuses: []Status{{"New", "2026-05-03T10:00:00"}, {"Processing", "2026-05-03T10:01:30"}}, Current: "Processing",
+		Address: Address{Text: "GEXAMPLE"}, IsTestnet: true, Callback: "https://shop.example.com/w?a=1&b=<2>", ExternalOrderID: "9007199254740991",
+	}
+	b.now = b.now.Add(90 * time.Second)
+	if err := b.AdvanceWithdrawal(id, "Processing"); err != nil {
+		t.Fatal(err)
+	}
+	operation("GET /api/merchant_withdrawal", func(t *testing.T) {
+		got := must[Withdrawal](t)(c.Withdrawals.Get(ctx, id))
+		b.text("the withdrawal", got.RawJSON())
+		if !strings.Contains(string(got.RawJSON()), `"memo":"Order 17, \"tea\" ☕"`) {
+			t.Errorf("the memo is lost: %s", got.RawJSON())
+		}
+		want.MerchantID, want.raw = got.MerchantID, got.raw
+		equal(t, "the withdrawal", got, want)
+		if CheckUUID(got.MerchantID) != nil {
+			t.Errorf("merchant_id is %q", got.MerchantID)
+		}
+	})
+	operation("POST /api/merchant_withdrawal/list", func(t *testing.T) {
+		page := must[WithdrawalPage](t)(c.Withdrawals.List(ctx, WithdrawalFilter{
+			From: "2026-05-03T10:00:00", To: "2026-05-03T10:00:00", Currencies: []Currency{{Crypto, "Xlr"}, {Fiat, "Usd"}}, Tags: []string{"Processing"},
+		}, 1, 50))
+		inList := want
+		inList.Address.Currency = "Xlr"
+		if len(page.Items) != 1 {
+			t.Fatalf("got %+v", page)
+		}
+		if got := page.Items[0].raw; !bytes.HasPrefix(b.last, append([]byte(`{"page_content":[`), got...)) {
+			t.Errorf("the withdrawal keeps %s of %s", got, b.last)
+		}
+		inList.raw = page.Items[0].raw
+		equal(t, "the page", page, WithdrawalPage{Items: []Withdrawal{inList}, PageCount: 1, Total: 1, size: page.size})
+		for _, none := range []WithdrawalFilter{{From: "2026-05-03T10:00:01"}, {To: "2026-05-03T09:59:59"}, {Currencies: []Currency{{Fiat, "Usd"}}}, {Tags: []string{"New"}}} {
+			empty := must[WithdrawalPage](t)(c.Withdrawals.List(ctx, none, 1, 50))
+			equal(t, "a page without any", empty, WithdrawalPage{Items: []Withdrawal{}, size: empty.size})
+		}
+	})
+
+	resellerID, resellerInvite, rc := b.reseller("Harbor")
+	var invoiceID string
+	number := int64(-7)
+	create := CreateInvoice{
+		OrderID: "A-17/ü", Number: &number, Title: "Tea & <biscuits>", Currency: Currency{Fiat, "Usd"},
+		Items: []Item{{"Tea", 2500}, {"Biscuits", 9_000_000_000_000_000}}, CallbackURL: "https://shop.example.com/thanks",
+	}
+	operation("POST /api/invoice", func(t *testing.T) {
+		invoiceID = must[string](t)(rc.Invoices.Create(ctx, create))
+		if CheckUUID(invoiceID) != nil {
+			t.Errorf("got the id %q", invoiceID)
+		}
+	})
+	wantInvoice := Invoice{
+		ID: invoiceID, ExternalOrderID: "A-17/ü", ExternalNumber: -7, Title: "Tea & <biscuits>", Currency: Currency{Fiat, "Usd"}, Items: create.Items,
+		CreatedDate: "2026-05-03T10:01:30", DueDate: "deprecated", Choosen: json.RawMessage("null"), Status: "Awaiting", State: "Open",
+	}
+	operation("GET /api/invoice", func(t *testing.T) {
+		got := must[Invoice](t)(rc.Invoices.Get(ctx, invoiceID))
+		b.text("the invoice", got.RawJSON())
+		wantInvoice.raw = got.raw
+		equal(t, "the invoice", got, wantInvoice)
+	})
+
+	var created Invite
+	operation("POST /api/invite", func(t *testing.T) {
+		const uuid = "6F1C2A34-9D0E-4B7A-8C55-0123456789AB"
+		created = must[Invite](t)(c.Invites.Create(ctx, uuid))
+		b.text("the invite", created.RawJSON())
+		equal(t, "the invite", created, Invite{Invite: strings.ToLower(uuid), Label: "Invite 2", URL: "http://127.0.0.1/invite/" + strings.ToLower(uuid), raw: created.raw})
+	})
+	operation("GET /api/invite", func(t *testing.T) {
+		got := must[Invite](t)(c.Invites.Get(ctx, created.Invite))
+		b.text("the invite", got.RawJSON())
+		equal(t, "the invite", got, Invite{Invite: created.Invite, Label: "Invite 2", raw: got.raw})
+	})
+	operation("GET /api/invites", func(t *testing.T) {
+		got := must[[]Invite](t)(c.Invites.List(ctx))
+		want := []Invite{{Invite: resellerInvite, Label: "Harbor"}, {Invite: created.Invite, Label: "Invite 2"}}
+		for i := range got {
+			if !json.Valid(got[i].raw) || !bytes.Contains(b.last, got[i].raw) {
+				t.Errorf("the invite keeps %s", got[i].raw)
+			}
+			got[i].raw = nil
+		}
+		equal(t, "the invites", got, want)
+	})
+
+	for _, minor := range []int64{10_000, 999} {
+		id := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "x", Currency: Currency{Crypto, "Btc"}, Items: []Item{{"x", minor}}}))
+		if err := b.PayInvoice(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.PayInvoice(invoiceID); err != nil {
+		t.Fatal(err)
+	}
+	wantInvoice.Status, wantInvoice.State = "Paid", "Closed"
+	wantInvoice.Choosen = json.RawMessage(`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":9000000000002500}},"at":"2026-05-03T10:01:30"}`)
+	// 1.5 % of each, rounded down: 150 and 14 of Btc; 135000000000037 of Usd.
+	wantReseller := Reseller{
+		ID: resellerID, InviteInfo: Invite{Invite: resellerInvite, Label: "Harbor"},
+		Rebates: Rebates{{"Btc", Amount{Crypto, "Btc", 164}}, {"Usd", Amount{Fiat, "USD", 135_000_000_000_037}}},
+	}
+	operation("GET /api/resellers", func(t *testing.T) {
+		got := must[[]Reseller](t)(c.Resellers.List(ctx))
+		if len(got) != 1 || string(b.last) != fmt.Sprintf(`{"%s":%s}`, resellerID, got[0].raw) {
+			t.Fatalf("got %+v from %s", got, b.last)
+		}
+		wantReseller.raw = got[0].raw
+		equal(t, "the resellers", got, []Reseller{wantReseller})
+	})
+	operation("GET /api/resellers/ids", func(t *testing.T) {
+		equal(t, "the ids", must[[]string](t)(c.Resellers.IDs(ctx)), []string{resellerID})
+	})
+	operation("GET /api/reseller/info", func(t *testing.T) {
+		got := must[Reseller](t)(c.Resellers.Info(ctx, resellerID))
+		b.text("the reseller", got.RawJSON())
+		wantReseller.raw = got.raw
+		equal(t, "the reseller", got, wantReseller)
+	})
+	operation("GET /api/reseller/invite", func(t *testing.T) {
+		got := must[Invite](t)(c.Resellers.Invite(ctx, resellerID))
+		b.text("the invite", got.RawJSON())
+		equal(t, "the invite", got, Invite{Invite: resellerInvite, Label: "Harbor", raw: got.raw})
+	})
+	operation("GET /api/reseller/stats", func(t *testing.T) {
+		got := must[ResellerStats](t)(c.Resellers.Stats(ctx, resellerID))
+		b.text("the statistics", got.RawJSON())
+		if len(got.InvoiceRebates) != 3 {
+			t.Fatalf("got %+v", got)
+		}
+		for _, r := range got.InvoiceRebates {
+			if r.ID == invoiceID {
+				equal(t, "the rebate of an invoice", r, InvoiceRebate{ID: invoiceID, PaidAmount: CodeAmounts{{"USD", 9_000_000_000_002_500}},
+					Rebate: CodeAmounts{{"USD", 135_000_000_000_037}}, Created: "2026-05-03T10:01:30"})
+			}
+		}
+		equal(t, "the statistics", got, ResellerStats{
+			ID: resellerID, Label: "Harbor", InvoiceStats: []StatusCount{{"Awaiting", 0}, {"Expired", 0}, {"Paid", 3}}, InvoiceRebates: got.InvoiceRebates,
+			TotalVolume:  []CodeTotal{{"Btc", CodeAmounts{{"Btc", 10_999}}}, {"USD", CodeAmounts{{"USD", 9_000_000_000_002_500}}}},
+			TotalRebates: []CodeTotal{{"Btc", CodeAmounts{{"Btc", 164}}}, {"USD", CodeAmounts{{"USD", 135_000_000_000_037}}}},
+			raw:          got.raw,
+		})
+	})
+
+	theirs := b.payout(rc, 12)
+	wantTheirs := Withdrawal{
+		ID: theirs, ExternalID: 12, MerchantID: resellerID, Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1012},
+		Statuses: []Status{{"New", "2026-05-03T10:01:30"}}, Current: "New", Address: Address{Text: "bc1qexample", Currency: "Btc"}, IsTestnet: true, ExternalOrderID: "12",
+	}
+	operation("POST /api/reseller/withdraw/list", func(t *testing.T) {
+		page := must[WithdrawalPage](t)(c.Resellers.Withdrawals(ctx, resellerID, WithdrawalFilter{Tags: []string{"New"}}, 1, 7))
+		if len(page.Items) != 1 {
+			t.Fatalf("got %+v", page)
+		}
+		wantTheirs.raw = page.Items[0].raw
+		equal(t, "the page", page, WithdrawalPage{Items: []Withdrawal{wantTheirs}, PageCount: 1, Total: 1, size: page.size})
+	})
+	operation("GET /api/reseller/withdraw", func(t *testing.T) {
+		got := must[Withdrawal](t)(c.Resellers.Withdrawal(ctx, resellerID, theirs))
+		b.text("the withdrawal", got.RawJSON())
+		wantTheirs.raw, wantTheirs.Address.Currency = got.raw, ""
+		equal(t, "the withdrawal", got, wantTheirs)
+	})
+	operation("GET /api/reseller/balance", func(t *testing.T) {
+		got := must[json.RawMessage](t)(c.Resellers.Balance(ctx, resellerID))
+		b.text("the balance", got)
+		if len(got) == 0 {
+			t.Error("it is empty")
+		}
+	})
+	operation("GET /api/reseller/balance/currency", func(t *testing.T) {
+		bare := must[json.RawMessage](t)(c.Resellers.BalanceIn(ctx, resellerID, "Btc", ""))
+		b.text("the balance", bare)
+		withFiat := must[json.RawMessage](t)(c.Resellers.BalanceIn(ctx, resellerID, "Btc", "true"))
+		if !strings.Contains(string(withFiat), `"fiat":`) || strings.Contains(string(bare), `"fiat":`) {
+			t.Errorf("include_fiat changes nothing: %s and %s", bare, withFiat)
+		}
+	})
+	operation("GET /api/reseller/rebate", func(t *testing.T) {
+		got := must[RebateList](t)(c.Resellers.Rebate(ctx, resellerID))
+		b.text("the rebates", got.RawJSON())
+		equal(t, "the rebates", got.Amounts, []Amount{{Crypto, "Btc", 164}, {Fiat, "USD", 135_000_000_000_037}})
+	})
+	operation("GET /api/reseller/rebate/currency", func(t *testing.T) {
+		got := must[RebateMap](t)(c.Resellers.RebateIn(ctx, resellerID, "Usd"))
+		b.text("the rebate", got.RawJSON())
+		equal(t, "the rebate", got.Rebates, Rebates{{"Usd", Amount{Fiat, "USD", 135_000_000_000_037}}})
+	})
+	operation("POST /api/reseller/invoice/list", func(t *testing.T) {
+		all := must[json.RawMessage](t)(c.Resellers.Invoices(ctx, resellerID, nil, 1, 2))
+		b.text("the list", all)
+		var page struct {
+			Content []Invoice `json:"page_content"`
+			Total   int       `json:"total"`
+		}
+		if err := json.Unmarshal(all, &page); err != nil || len(page.Content) != 2 || page.Total != 3 {
+			t.Errorf("got %s, %v", all, err)
+		}
+		filtered := must[json.RawMessage](t)(c.Resellers.Invoices(ctx, resellerID, json.RawMessage(` {"currencies": [{"Fiat":"Usd"}]} `), 1, 2))
+		if !strings.Contains(string(filtered), invoiceID) || !strings.Contains(string(filtered), `"total":1`) {
+			t.Errorf("the filter did not arrive: %s", filtered)
+		}
+		must[json.RawMessage](t)(c.Resellers.Invoices(ctx, resellerID, nil, -1, 0)) // the service's own page and size
+		if got := b.sent[len(b.sent)-1]; got != "POST /api/reseller/invoice/list?id="+resellerID {
+			t.Errorf("sent %s", got)
+		}
+	})
+	operation("GET /api/reseller/invoice", func(t *testing.T) {
+		got := must[Invoice](t)(c.Resellers.Invoice(ctx, resellerID, invoiceID))
+		b.text("the invoice", got.RawJSON())
+		wantInvoice.raw = got.raw
+		equal(t, "the invoice", got, wantInvoice)
+	})
+	operation("GET /api/reseller/invoice/finished", func(t *testing.T) {
+		waiting := must[string](t)(rc.Invoices.Create(ctx, create))
+		if must[bool](t)(c.Resellers.InvoiceFinished(ctx, resellerID, waiting)) {
+			t.Error("a waiting invoice is finished")
+		}
+		if !must[bool](t)(c.Resellers.InvoiceFinished(ctx, resellerID, invoiceID)) {
+			t.Error("a paid invoice is not finished")
+		}
+	})
+
+	if slices.Sort(seen); len(slices.Compact(seen)) != 22 {
+		t.Errorf("%d operations were called, and the interface has 22", len(seen))
+	}
+}
+
+// The other shapes that the interface leaves room for.
+func TestOtherShapes(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, "absent_fields", "null", "choosen_unpaid", "omit", "zero_amounts", "show", "invoice_list", "array", "balance_record", "list", "stats_codes", "currency")
+	id := must[string](t)(b.client.Withdrawals.Create(ctx, CreateWithdrawal{Currency: Currency{Fiat, "Eur"}, Amount: Amount{Fiat, "EUR", 1}, Address: "x"}))
+	got := must[Withdrawal](t)(b.client.Withdrawals.Get(ctx, id))
+	if got.ExternalID != 0 || got.ExternalOrderID != "" || got.Callback != "" || got.Currency != (Currency{Fiat, "Eur"}) || !strings.Contains(string(got.raw), `"callback":null`) {
+		t.Errorf("got %+v", got)
+	}
+	invoice := must[string](t)(b.client.Invoices.Create(ctx, CreateInvoice{Title: "t", Currency: Currency{Fiat, "Eur"}, Items: []Item{{"n", 1}}}))
+	if got := must[Invoice](t)(b.client.Invoices.Get(ctx, invoice)); got.Choosen != nil || got.ExternalNumber != 0 || got.ExternalOrderID != "" {
+		t.Errorf("got %+v", got)
+	}
+	reseller, _, _ := b.reseller("Nord")
+	if list := must[json.RawMessage](t)(b.client.Resellers.Invoices(ctx, reseller, nil, 1, 10)); string(list) != "[]" {
+		t.Errorf("got %s", list)
+	}
+	if rebates := must[RebateList](t)(b.client.Resellers.Rebate(ctx, reseller)); len(rebates.Amounts) != len(sandbox.Currencies()) {
+		t.Errorf("got %+v", rebates)
+	}
+	if stats := must[ResellerStats](t)(b.client.Resellers.Stats(ctx, reseller)); len(stats.TotalVolume) != len(sandbox.Currencies()) || stats.InvoiceRebates != nil {
+		t.Errorf("got %+v", stats)
+	}
+}
+
+// What the sandbox refuses arrives as its envelope says.
+func TestRefusals(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, "error_insufficient_funds", "400:-9")
+	for _, tt := range []struct {
+		name         string
+		err          error
+		status       int
+		code         int64
+		reason, says string
+	}{
+		{"no funds", err2(b.client.Withdrawals.Create(ctx, CreateWithdrawal{Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1 << 62}, Address: "x"})),
+			400, -9, "insufficient_funds", "create the withdrawal: the service rejected it: insufficient_funds: "},
+		{"not there", err2(b.client.Withdrawals.Get(ctx, "none")), 404, 1301, "not_found", `get withdrawal "none": the service rejected it: not_found: `},
+		{"wrong key", err2(b.as(SandboxKeyPrefix+"x").Invoices.Get(ctx, someID)), 401, 1001, "unauthorized", "the service refused the key: "},
+		{"no key", err2(b.as("").Invites.List(ctx)), 401, 1001, "unauthorized", "the service refused the key: "},
+		{"reseller without it", err2(b.as(b.Key(), WithoutResellerAuth()).Resellers.IDs(ctx)), 401, 1001, "unauthorized", "the service refused the key: "},
+	} {
+		e := failure(t, tt.err)
+		if e.Outcome != Rejected || e.Status != tt.status || e.Code != tt.code || e.Reason != tt.reason || e.Description == "" || e.Err != nil || !strings.Contains(e.Error(), tt.says) {
+			t.Errorf("%s: got %+v: %v", tt.name, e, e)
+		}
+	}
+	open := newBench(t, "reseller_auth", "none")
+	must[[]string](t)(open.as(open.Key(), WithoutResellerAuth()).Resellers.IDs(ctx))
+	must[WithdrawalPage](t)(open.as(open.Key(), WithoutResellerAuth()).Withdrawals.List(ctx, WithdrawalFilter{}, 1, 1))
+}
+
+func err2[T any](_ T, err error) error { return err }
+
+func TestDo(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t)
+	id := b.payout(b.client, 5)
+	if got := must[[]byte](t)(b.client.Do(ctx, "GET", "/api/merchant_withdrawal?id="+id, nil)); !strings.Contains(string(got), id) {
+		t.Errorf("got %s", got)
+	}
+	if got := must[[]byte](t)(b.client.Do(ctx, "POST", "/api/merchant_withdrawal/list", json.RawMessage(`{"currencies": [], "tags": []}`))); !strings.Contains(string(got), id) {
+		t.Errorf("got %s", got)
+	}
+	if got := must[[]byte](t)(b.client.Do(ctx, "POST", "/api/invite", json.RawMessage(`"`+someID+`"`))); !strings.Contains(string(got), someID) {
+		t.Errorf("got %s", got)
+	}
+	if e := failure(t, err2(b.client.Do(ctx, "DELETE", "/api/invite", nil))); e.Outcome != Rejected || e.Status != 405 {
+		t.Errorf("got %v", e)
+	}
+	if e := failure(t, err2(b.client.Do(ctx, "GET", "/api/a%2Fb%20c?q=%20", nil))); e.Path != "/api/a%2Fb%20c" || b.sent[len(b.sent)-1] != "GET /api/a%2Fb%20c?q=%20" {
+		t.Errorf("got %+v, sent %s", e, b.sent[len(b.sent)-1])
+	}
+	before := len(b.sent)
+	var invalid *InvalidError
+	if _, err := b.client.Do(ctx, "POST", "/api/invite", json.RawMessage(`{"a":`)); !errors.As(err, &invalid) {
+		t.Errorf("a body that is no JSON: %v", err)
+	}
+	if _, err := b.client.Do(ctx, "POST", "/api/merchant_withdrawal/create", nil); !errors.Is(err, ErrUseCreate) {
+		t.Errorf("got %v", err)
+	}
+	if len(b.sent) != before {
+		t.Errorf("sent %v", b.sent[before:])
+	}
+}
+
+// What is wrong with a request is said before anything is sent.
+func TestInvalidRequestsAreNotSent(t *testing.T) {
+	ctx := context.Background()
+	c, err := New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		t.Errorf("%s %s was sent", r.Method, r.URL)
+		return nil, errors.New("sent")
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Resellers
+	for name, err := range map[string]error{
+		"id":        err2(c.Withdrawals.Get(ctx, "")),
+		"id ":       err2(c.Withdrawals.Get(ctx, "a\nb")),
+		"id  ":      err2(c.Invoices.Get(ctx, "x")),
+		"id   ":     err2(c.Invites.Get(ctx, "")),
+		"uuid":      err2(c.Invites.Create(ctx, "x")),
+		"currency":  err2(c.Withdrawals.Create(ctx, CreateWithdrawal{})),
+		"title":     err2(c.Invoices.Create(ctx, CreateInvoice{})),
+		"page":      err2(c.Withdrawals.List(ctx, WithdrawalFilter{}, -1, 1)),
+		"page_size": err2(c.Withdrawals.List(ctx, WithdrawalFilter{}, 0, 0)),
+		"request":   err2(c.Withdrawals.List(ctx, WithdrawalFilter{From: "\xff"}, 0, 1)),
+		"request ":  err2(c.Withdrawals.List(ctx, WithdrawalFilter{Currencies: []Currency{{}}}, 0, 1)),
+		"id 1":      err2(r.Info(ctx, "x")), "id 2": err2(r.Invite(ctx, "x")), "id 3": err2(r.Stats(ctx, "x")), "id 4": err2(r.Balance(ctx, "x")),
+		"id 5": err2(r.BalanceIn(ctx, "x", "Btc", "")), "id 6": err2(r.Rebate(ctx, "x")), "id 7": err2(r.RebateIn(ctx, "x", "Btc")),
+		"id 8": err2(r.Withdrawals(ctx, "x", WithdrawalFilter{}, 0, 1)), "id 9": err2(r.Withdrawal(ctx, "x", "y")), "id 10": err2(r.Invoices(ctx, "x", nil, 0, 1)),
+		"id 11": err2(r.Invoice(ctx, "x", someID)), "id 12": err2(r.InvoiceFinished(ctx, "x", someID)),
+		"withdraw": err2(r.Withdrawal(ctx, someID, "")), "invoice": err2(r.Invoice(ctx, someID, "x")), "invoice ": err2(r.InvoiceFinished(ctx, someID, "x")),
+		"currency ": err2(r.BalanceIn(ctx, someID, "", "")), "currency  ": err2(r.RebateIn(ctx, someID, "")),
+		"filter": err2(r.Invoices(ctx, someID, json.RawMessage("[]"), 0, 1)), "filter ": err2(r.Invoices(ctx, someID, json.RawMessage(`{"a":1,"a":2}`), 0, 1)),
+		"page_size  ": err2(r.Invoices(ctx, someID, nil, -1, -1)), "page_size ": err2(r.Withdrawals(ctx, someID, WithdrawalFilter{}, 0, -1)),
+	} {
+		var invalid *InvalidError
+		field, _, _ := strings.Cut(name, " ")
+		if !errors.As(err, &invalid) || invalid.Field != field || invalid.Why == "" || !strings.HasPrefix(err.Error(), field+": ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	for range c.Withdrawals.All(ctx, WithdrawalFilter{}, ListOptions{PageSize: -1}) {
+	}
+}
+
+// A trace shows all of a request and an answer but the key.
+func TestTrace(t *testing.T) {
+	var trace bytes.Buffer
+	b := newBench(t)
+	c := b.as(b.Key(), WithTrace(&trace))
+	id := b.payout(c, 5)
+	must[Withdrawal](t)(c.Withdrawals.Get(context.Background(), id))
+	for _, want := range []string{"> POST http://127.0.0.1/api/merchant_withdrawal/create\n", "> Authorization: [hidden]\n", `> {"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1005}},"address":"bc1qexample","external_order_id":"5"}`,
+		"< HTTP/1.1 200 OK after ", `< "` + id + `"`, "> GET http://127.0.0.1/api/merchant_withdrawal?id=" + id + "\n"} {
+		if !strings.Contains(trace.String(), want) {
+			t.Errorf("the trace does not show %q:\n%s", want, &trace)
+		}
+	}
+	if strings.Contains(trace.String(), b.Key()) {
+		t.Error("the trace shows the key")
+	}
+	long := tracer{answering(200, ""), io.Discard}
+	var cut strings.Builder
+	traceBody(&cut, "> ", bytes.Repeat([]byte("x"), maxTraced+5))
+	if !strings.HasSuffix(cut.String(), "[5 bytes more]\n") {
+		t.Errorf("a long body ends in %q", cut.String()[maxTraced:])
+	}
+	if _, err := long.RoundTrip(httptest.NewRequest("GET", "/", nil)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,545 @@
+package api
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+)
+
+// roundTrip reads a text with each of the two JSON packages, and writes it again with each.
+func roundTrip[T any](t *testing.T, text string, want T, written string) {
+	t.Helper()
+	for name, read := range map[string]func([]byte, any) error{
+		"encoding/json": stdjson.Unmarshal,
+		"experiment":    func(b []byte, v any) error { return json.Unmarshal(b, v) },
+	} {
+		var got T
+		if err := read([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s reads %s as %+v, %v, want %+v", name, text, got, err, want)
+		}
+	}
+	for name, write := range map[string]func(any) ([]byte, error){
+		"encoding/json": stdjson.Marshal,
+		"experiment":    func(v any) ([]byte, error) { return json.Marshal(v) },
+	} {
+		if got, err := write(want); err != nil || string(got) != written {
+			t.Errorf("%s writes %+v as %s, %v, want %s", name, want, got, err, written)
+		}
+	}
+}
+
+// refusesAll wants every text to be an error, with each package, and the value to stay as it was.
+func refusesAll[T any](t *testing.T, before T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		a, b := before, before
+		if err := stdjson.Unmarshal([]byte(text), &a); err == nil {
+			t.Errorf("encoding/json reads %s as %+v", text, a)
+		}
+		if err := json.Unmarshal([]byte(text), &b); err == nil || !reflect.DeepEqual(b, before) {
+			t.Errorf("experiment reads %s as %+v, %v", text, b, err)
+		}
+	}
+}
+
+func TestCurrency(t *testing.T) {
+	roundTrip(t, ` { "Crypto" : "UsdtErc20" } `, Currency{Crypto, "UsdtErc20"}, `{"Crypto":"UsdtErc20"}`)
+	roundTrip(t, `{"Fiat":"U\u0073d"}`, Currency{Fiat, "Usd"}, `{"Fiat":"Usd"}`)
+	roundTrip(t, `{"Fiat":"a\"b\\é"}`, Currency{Fiat, "a\"b\\é"}, `{"Fiat":"a\"b\\é"}`)
+	refusesAll(t, Currency{Fiat, "Usd"}, `{}`, `{"Crypto":""}`, `{"Crypto":null}`, `{"Crypto":1}`, `{"Crypto":"Btc","Fiat":"Usd"}`, `{"Crypto":"Btc","Crypto":"Btc"}`,
+		`{"crypto":"Btc"}`, `{"CRYPTO":"Btc"}`, `{"Metal":"Au"}`, `{"":"Btc"}`, `"Btc"`, `["Crypto","Btc"]`, `1`, `true`, `{"Crypto":{"Btc":1}}`, `{"Crypto":"Btc"`, `{"Crypto":"\ud800"`)
+	for _, c := range []Currency{{}, {Crypto, ""}, {"", "Btc"}, {"Metal", "Au"}} {
+		if b, err := stdjson.Marshal(c); err == nil {
+			t.Errorf("%+v is written as %s", c, b)
+		}
+		if b, err := json.Marshal(c); err == nil {
+			t.Errorf("%+v is written as %s", c, b)
+		}
+	}
+	if got := (Currency{Crypto, "Btc"}).String(); got != "Btc" {
+		t.Error(got)
+	}
+}
+
+func TestAmount(t *testing.T) {
+	roundTrip(t, ` {"Fiat": {"USD": 2500}} `, Amount{Fiat, "USD", 2500}, `{"Fiat":{"USD":2500}}`)
+	roundTrip(t, `{"Crypto":{"Btc":9223372036854775807}}`, Amount{Crypto, "Btc", math.MaxInt64}, `{"Crypto":{"Btc":9223372036854775807}}`)
+	roundTrip(t, `{"Crypto":{"Btc":-9223372036854775808}}`, Amount{Crypto, "Btc", math.MinInt64}, `{"Crypto":{"Btc":-9223372036854775808}}`)
+	roundTrip(t, `{"Crypto":{"Btc":-0}}`, Amount{Crypto, "Btc", 0}, `{"Crypto":{"Btc":0}}`)
+	roundTrip(t, `{"Crypto":{"Btc":9007199254740993}}`, Amount{Crypto, "Btc", 1<<53 + 1}, `{"Crypto":{"Btc":9007199254740993}}`)
+	refusesAll(t, Amount{Fiat, "USD", 1}, `{}`, `{"Fiat":{}}`, `{"Fiat":null}`, `{"Fiat":{"USD":null}}`, `{"Fiat":{"USD":"1"}}`, `{"Fiat":{"USD":1.0}}`, `{"Fiat":{"USD":1e2}}`,
+		`{"Fiat":{"USD":9223372036854775808}}`, `{"Fiat":{"USD":-9223372036854775809}}`, `{"Fiat":{"USD":1,"EUR":1}}`, `{"Fiat":{"USD":1,"USD":1}}`, `{"Fiat":{"USD":1},"Crypto":{"Btc":1}}`,
+		`{"Fiat":{"":1}}`, `{"fiat":{"USD":1}}`, `{"Fiat":"USD"}`, `{"Fiat":[1]}`, `1`, `"1"`, `[]`, `{"Fiat":{"USD":1}`, `{"Fiat":{"USD":01}}`, `{"Fiat":{"USD":0x1}}`)
+	for _, a := range []Amount{{}, {Crypto, "", 1}, {"", "Btc", 1}} {
+		if b, err := stdjson.Marshal(a); err == nil {
+			t.Errorf("%+v is written as %s", a, b)
+		}
+	}
+	if got := (Amount{Fiat, "USD", -5}).String(); got != "-5 USD (minor units)" {
+		t.Error(got)
+	}
+}
+
+func TestCodeAmounts(t *testing.T) {
+	m := CodeAmounts{{"USD", 5}, {"Btc", -1}, {"", 0}}
+	roundTrip(t, `{"USD":5,"Btc":-1,"":0}`, m, `{"USD":5,"Btc":-1,"":0}`)
+	roundTrip(t, `{}`, CodeAmounts(nil), `{}`)
+	refusesAll(t, m, `{"USD":1.5}`, `{"USD":null}`, `{"USD":"1"}`, `{"USD":1,"USD":1}`, `[]`, `{"USD":{}}`, `{"USD":1e1}`)
+	if minor, ok := m.Of("Btc"); minor != -1 || !ok {
+		t.Error(minor, ok)
+	}
+	if _, ok := m.Of("btc"); ok {
+		t.Error("codes are found in other cases")
+	}
+}
+
+func TestRebates(t *testing.T) {
+	roundTrip(t, `{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`, Rebates{{"Usd", Amount{Fiat, "USD", 5}}, {"Btc", Amount{Crypto, "Btc", 1}}}, `{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`)
+	roundTrip(t, `{}`, Rebates{}, `{}`)
+	if _, err := stdjson.Marshal(Rebates{{"Usd", Amount{}}}); err == nil {
+		t.Error("an empty amount is written")
+	}
+}
+
+func TestAddress(t *testing.T) {
+	roundTrip(t, `"bc1q\u0022x"`, Address{Text: `bc1q"x`}, `"bc1q\"x"`)
+	roundTrip(t, `{"Crypto":{"address":"a","currency":"Btc"}}`, Address{"a", "Btc"}, `{"Crypto":{"currency":"Btc","address":"a"}}`)
+	var more Address
+	if err := json.Unmarshal([]byte(`{"Crypto":{"currency":"Btc","tag":[1],"address":"a"}}`), &more); err != nil || more != (Address{"a", "Btc"}) {
+		t.Errorf("a further field: %+v, %v", more, err)
+	}
+	refusesAll(t, Address{Text: "x"}, `""`, `null`, `{}`, `[]`, `1`, `{"Crypto":{}}`, `{"Crypto":{"address":"a"}}`, `{"Crypto":{"currency":"Btc"}}`, `{"Crypto":{"currency":"","address":"a"}}`,
+		`{"Crypto":{"currency":"Btc","address":""}}`, `{"Fiat":{"currency":"Usd","address":"a"}}`, `{"Crypto":"a"}`, `{"Crypto":{"currency":"Btc","address":"a"},"Fiat":{}}`,
+		`{"Crypto":{"currency":"Btc","address":"a","address":"b"}}`, `{"Crypto":{"currency":1,"address":"a"}}`)
+	if (Address{"a", "Btc"}).String() != "a" {
+		t.Error("an address is not shown as itself")
+	}
+}
+
+func TestItem(t *testing.T) {
+	roundTrip(t, `{"amount":"2500","name":"Tea"}`, Item{"Tea", 2500}, `{"amount":"2500","name":"Tea"}`)
+	roundTrip(t, `{"amount":"-9223372036854775808","name":""}`, Item{"", math.MinInt64}, `{"amount":"-9223372036854775808","name":""}`)
+	var more Item
+	if err := json.Unmarshal([]byte(`{"name":"Tea","sku":{"a":1.5},"amount":"1"}`), &more); err != nil || more != (Item{"Tea", 1}) {
+		t.Errorf("a further field: %+v, %v", more, err)
+	}
+	refusesAll(t, Item{"x", 1}, `{}`, `{"name":"Tea"}`, `{"amount":1,"name":"Tea"}`, `{"amount":"","name":"Tea"}`, `{"amount":"1.0"}`, `{"amount":"1e3"}`, `{"amount":"+1"}`, `{"amount":" 1"}`,
+		`{"amount":"01"}`, `{"amount":"-0"}`, `{"amount":"9223372036854775808"}`, `{"amount":"0x1"}`, `{"amount":"1_0"}`, `{"amount":"١"}`, `{"amount":null}`, `{"amount":"1","name":null}`,
+		`{"amount":"1","amount":"1"}`, `null`, `[]`, `"1"`)
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "0": 0, "7": 7 * time.Second, "86400": 24 * time.Hour, "86401": 24 * time.Hour, "9999999999999999999999": 24 * time.Hour, "-5": 0, "-9999999999999999999999": 0,
+		"1.5": 0, "7s": 0, "soon": 0, "Sun, 03 May 2026 10:00:12 GMT": 12 * time.Second, "Sun, 03 May 2026 09:00:00 GMT": 0, "Sunday, 03-May-26 10:01:00 GMT": time.Minute,
+	} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("Retry-After: %s is read as %s, want %s", header, got, want)
+		}
+	}
+}
+
+func TestFullJitter(t *testing.T) {
+	for attempt, ceiling := range map[int]time.Duration{1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 6: 5 * time.Second, 1 << 40: 5 * time.Second} {
+		least, most := time.Hour, time.Duration(0)
+		for range 2000 {
+			d := fullJitter(attempt)
+			least, most = min(least, d), max(most, d)
+		}
+		if least <= 0 || most > ceiling || least > ceiling/4 || most < ceiling*3/4 {
+			t.Errorf("attempt %d: pauses from %s to %s, want them all over 0 to %s", attempt, least, most, ceiling)
+		}
+	}
+}
+
+func TestIsRead(t *testing.T) {
+	for _, tt := range []struct {
+		method, target string
+		want           bool
+	}{
+		{"GET", "/api/anything", true}, {"POST", "/api/merchant_withdrawal/list", true}, {"POST", "/api/merchant_withdrawal/list?page=1", true}, {"POST", "/api/reseller/withdraw/list", true},
+		{"POST", "/api/reseller/invoice/list?id=x", true}, {"POST", "/api/invoice", false}, {"POST", "/api/merchant_withdrawal/list/", false}, {"POST", "/api//merchant_withdrawal/list", false},
+		{"POST", "/api/merchant_withdrawal/List", false}, {"POST", "/api/merchant_withdrawal/create?x=/api/merchant_withdrawal/list", false}, {"PUT", "/api/merchant_withdrawal/list", false},
+		{"DELETE", "/api/invite", false}, {"get", "/api/invite", false}, {"HEAD", "/api/invite", false},
+	} {
+		if got := IsRead(tt.method, tt.target); got != tt.want {
+			t.Errorf("IsRead(%s %s) = %t", tt.method, tt.target, got)
+		}
+	}
+}
+
+func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
+	for _, base := range []string{"http://127.0.0.1", "http://127.0.0.1/gateway"} {
+		c, err := New(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range []string{
+			"/api/merchant_withdrawal/create", "/api/merchant_withdrawal/create/", "/api/merchant_withdrawal/create?x=1", "/api/merchant_withdrawal/create/x", "/API/Merchant_Withdrawal/CREATE",
+			"/api//merchant_withdrawal///create", "/api/./merchant_withdrawal/../merchant_withdrawal/create", "/x/../api/merchant_withdrawal/create", "/api/merchant_withdrawal%2Fcreate",
+			"/api/merchant%5Fwithdrawal/create", "/api/merchant_withdrawal/%63reate", "/api/merchant_withdrawal/%2563reate", "/api/merchant_withdrawal/%252563reate", "/api/merchant_withdrawal/create;v=1",
+			"/api;a=b/merchant_withdrawal;c/create;d", "/api/merchant_withdrawal/create%20", "/api/merchant_withdrawal/create%00", "/api/merchant_withdrawal/create%0A", "/api/merchant_withdrawal%5Ccreate",
+			"/api/merchant_withdrawal/create/..;/create", "/api/merchant_withdrawal/%2e/create", "/api/merchant%255Fwithdrawal/create;%25zz", "/merchant_withdrawal/create", "/api/merchant_withdrawal/create%2F",
+			"/api/merchant_withdrawal/create%3Fx", "/api/merchant_withdrawal/create%23x",
+		} {
+			for _, method := range []string{"POST", "GET", "PUT"} {
+				if err := c.CheckTarget(method, target); !errors.Is(err, ErrUseCreate) {
+					t.Errorf("%s %s: %v", method, target, err)
+				}
+			}
+		}
+		for _, target := range []string{"/api/merchant_withdrawal", "/api/merchant_withdrawal/list", "/api/invoice", "/api/create", "/api/merchant_withdrawal/created", "/api/invites?x=/merchant_withdrawal/create", "/"} {
+			if err := c.CheckTarget("POST", target); err != nil {
+				t.Errorf("%s: %v", target, err)
+			}
+		}
+		for _, target := range []string{"", "api/invites", "https://other.example/api", "//other.example/api", "/api#x", "/api\n", "/api?q=a b", "/%zz", "?x", "http:/api"} {
+			var invalid *InvalidError
+			if err := c.CheckTarget("GET", target); !errors.As(err, &invalid) || invalid.Field != "path" {
+				t.Errorf("%q: %v", target, err)
+			}
+		}
+		for _, method := range []string{"", "get", "HEAD", "OPTIONS", "TRACE", "CONNECT", "POST "} {
+			var invalid *InvalidError
+			if err := c.CheckTarget(method, "/api"); !errors.As(err, &invalid) || invalid.Field != "method" {
+				t.Errorf("%q: %v", method, err)
+			}
+		}
+	}
+	// The base may be a part of it.
+	c, err := New("http://127.0.0.1/api/merchant_withdrawal")
+	if err != nil || !errors.Is(c.CheckTarget("POST", "/create"), ErrUseCreate) {
+		t.Error("the base URL makes the path, and it is not seen")
+	}
+}
+
+// field wants an *InvalidError about a field, or none.
+func field(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	var invalid *InvalidError
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%s: %v", what, err)
+	case want != "" && (!errors.As(err, &invalid) || invalid.Field != want):
+		t.Errorf("%s: got %v, want it to be about %s", what, err, want)
+	}
+}
+
+func TestCreateWithdrawalValidate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(r *CreateWithdrawal)
+		field  string
+	}{
+		{"good", func(r *CreateWithdrawal) {}, ""},
+		{"all of it", func(r *CreateWithdrawal) { r.Callback, r.Memo = "https://shop.example.com/w", "Order 17" }, ""},
+		{"fiat equivalent", func(r *CreateWithdrawal) { r.Amount = Amount{Fiat, "USD", 1} }, ""},
+		{"fiat of fiat", func(r *CreateWithdrawal) { r.Currency, r.Amount = Currency{Fiat, "Usd"}, Amount{Fiat, "EUR", 1} }, ""},
+		{"no order id", func(r *CreateWithdrawal) { r.ExternalOrderID = "" }, ""},
+		{"no currency", func(r *CreateWithdrawal) { r.Currency = Currency{} }, "currency"},
+		{"no code", func(r *CreateWithdrawal) { r.Currency.Code = "" }, "currency"},
+		{"no amount", func(r *CreateWithdrawal) { r.Amount = Amount{} }, "amount"},
+		{"zero", func(r *CreateWithdrawal) { r.Amount.Minor = 0 }, "amount"},
+		{"negative", func(r *CreateWithdrawal) { r.Amount.Minor = -1 }, "amount"},
+		{"another crypto", func(r *CreateWithdrawal) { r.Amount.Code = "Eth" }, "amount"},
+		{"the same in another case", func(r *CreateWithdrawal) { r.Amount.Code = "BTC" }, "amount"},
+		{"crypto of fiat", func(r *CreateWithdrawal) { r.Currency = Currency{Fiat, "Btc"} }, "amount"},
+		{"no address", func(r *CreateWithdrawal) { r.Address = "" }, "address"},
+		{"blank address", func(r *CreateWithdrawal) { r.Address = " " }, "address"},
+		{"a space in the address", func(r *CreateWithdrawal) { r.Address = "a b" }, "address"},
+		{"a newline in the address", func(r *CreateWithdrawal) { r.Address = "a\n" }, "address"},
+		{"broken UTF-8", func(r *CreateWithdrawal) { r.Address = "a\xff" }, "address"},
+		{"callback without a scheme", func(r *CreateWithdrawal) { r.Callback = "shop.example.com" }, "callback"},
+		{"callback to a file", func(r *CreateWithdrawal) { r.Callback = "file:///etc/passwd" }, "callback"},
+		{"callback without a host", func(r *CreateWithdrawal) { r.Callback = "https:///x" }, "callback"},
+		{"order id zero", func(r *CreateWithdrawal) { r.ExternalOrderID = "0" }, "external_order_id"},
+		{"order id with a zero before it", func(r *CreateWithdrawal) { r.ExternalOrderID = "01" }, "external_order_id"},
+		{"order id beyond", func(r *CreateWithdrawal) { r.ExternalOrderID = "9007199254740992" }, "external_order_id"},
+		{"order id in words", func(r *CreateWithdrawal) { r.ExternalOrderID = "A-1" }, "external_order_id"},
+		{"order id below", func(r *CreateWithdrawal) { r.ExternalOrderID = "-1" }, "external_order_id"},
+		{"memo with a bell", func(r *CreateWithdrawal) { r.Memo = "\a" }, "memo"},
+	} {
+		r := sampleCreate()
+		tt.change(&r)
+		field(t, tt.name, r.Validate(), tt.field)
+	}
+}
+
+func TestCreateInvoiceValidate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(r *CreateInvoice)
+		field  string
+	}{
+		{"good", func(r *CreateInvoice) {}, ""},
+		{"to the limit", func(r *CreateInvoice) { r.Items = []Item{{"a", math.MaxInt64 - 1}, {"b", 1}} }, ""},
+		{"beyond it", func(r *CreateInvoice) { r.Items = []Item{{"a", math.MaxInt64}, {"b", 1}} }, "items"},
+		{"far beyond", func(r *CreateInvoice) { r.Items = []Item{{"a", math.MaxInt64}, {"b", math.MaxInt64}, {"c", 5}} }, "items"},
+		{"no title", func(r *CreateInvoice) { r.Title = "" }, "title"},
+		{"no currency", func(r *CreateInvoice) { r.Currency.Kind = "" }, "currency"},
+		{"no items", func(r *CreateInvoice) { r.Items = nil }, "items"},
+		{"an item without a name", func(r *CreateInvoice) { r.Items = append(r.Items, Item{"", 1}) }, "items[1].name"},
+		{"an item for nothing", func(r *CreateInvoice) { r.Items[0].Amount = 0 }, "items[0].amount"},
+		{"an item that gives", func(r *CreateInvoice) { r.Items[0].Amount = -1 }, "items[0].amount"},
+		{"a bell in the order id", func(r *CreateInvoice) { r.OrderID = "\a" }, "order_id"},
+		{"a callback to nowhere", func(r *CreateInvoice) { r.CallbackURL = "/thanks" }, "callback_url"},
+	} {
+		r := CreateInvoice{Title: "t", Currency: Currency{Fiat, "Usd"}, Items: []Item{{"a", 1}}}
+		tt.change(&r)
+		field(t, tt.name, r.Validate(), tt.field)
+	}
+}
+
+func TestCheckUUID(t *testing.T) {
+	for _, id := range []string{someID, strings.ToUpper(someID), "00000000-0000-0000-0000-000000000000"} {
+		if err := CheckUUID(id); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, id := range []string{"", someID + "0", someID[1:], "{" + someID[2:] + "}", strings.ReplaceAll(someID, "-", ""), strings.Replace(someID, "7", "g", 1), strings.Replace(someID, "-", "0", 1), " " + someID[1:]} {
+		if CheckUUID(id) == nil {
+			t.Errorf("%q is taken for a UUID", id)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, base := range []string{"https://pay.example.com", "https://pay.example.com/v2/", "https://pay.example.com:8443", "http://127.0.0.1:8080", "http://[::1]", "http://127.9.9.9", "http://[::ffff:127.0.0.1]"} {
+		if c, err := New(base); err != nil || strings.HasSuffix(c.base, "/") {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+	for base, says := range map[string]string{
+		"": "absolute", "pay.example.com": "absolute", "//pay.example.com": "absolute", "ftp://pay.example.com": "absolute", "https://": "absolute", "https://:443": "absolute", "https:pay.example.com": "absolute",
+		"https://user:secret@pay.example.com": "user name", "https://pay.example.com?x=1": "query", "https://pay.example.com?": "query", "https://pay.example.com#x": "fragment",
+		"http://pay.example.com": "plain http", "http://localhost": "plain http", "http://10.0.0.1": "plain http", "http://127.0.0.1.example.com": "plain http", "http://0.0.0.0": "plain http",
+		"https://pay.example.com/%zz": "read", "https://pay\x00.example.com": "read",
+	} {
+		if _, err := New(base); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want it to say %q", base, err, says)
+		}
+	}
+	for _, key := range []string{"a b", "a\n", "a\r\nX: y", "é", "\x00", " "} {
+		if _, err := New("https://pay.example.com", WithAPIKey(key)); err == nil || key != " " && strings.Contains(err.Error(), key) {
+			t.Errorf("the key %q: %v", key, err)
+		}
+	}
+	if _, err := New("https://pay.example.com", WithAPIKey(SandboxKeyPrefix+"x")); err == nil || strings.Contains(err.Error(), SandboxKeyPrefix+"x") {
+		t.Errorf("a sandbox's key for another machine: %v", err)
+	}
+	c, err := New("http://127.0.0.1", WithTimeouts(0, 0))
+	if err != nil || c.readTimeout != DefaultReadTimeout || c.createTimeout != DefaultCreateTimeout {
+		t.Errorf("zero timeouts: %v, %v, %v", c.readTimeout, c.createTimeout, err)
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	for want, e := range map[string]*Error{
+		"pay: nothing was sent: refused":                                       {Op: "pay", Outcome: NotSent, Err: errors.New("refused")},
+		"pay: the outcome is unknown, it may have taken effect: HTTP 500":      {Op: "pay", Status: 500},
+		"pay: the outcome is unknown, it may have taken effect: reset":         {Op: "pay", Err: errors.New("reset")},
+		"pay: the service rejected it: no_funds: Short. (code 7, HTTP 422)":    {Op: "pay", Outcome: Rejected, Status: 422, Code: 7, Reason: "no_funds", Description: "Short."},
+		"pay: the service rejected it: Short. (code 0, HTTP 400)":              {Op: "pay", Outcome: Rejected, Status: 400, Description: "Short."},
+		"pay: the service refused the key: HTTP 401":                           {Op: "pay", Outcome: Rejected, Status: 401},
+		"pay: the service asks for fewer calls: HTTP 429":                      {Op: "pay", Outcome: Rejected, Status: 429},
+		"get: no usable answer: it is a web page (HTTP 200)":                   {Op: "get", Outcome: Failed, Status: 200, Err: errors.New("it is a web page")},
+		"get: no usable answer: busy: Later.: nobody knows (code 1, HTTP 503)": {Op: "get", Outcome: Failed, Status: 503, Code: 1, Reason: "busy", Description: "Later.", Err: errors.New("nobody knows")},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	for o, want := range map[Outcome]string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent", Failed: "failed"} {
+		if o.String() != want {
+			t.Errorf("%d is %s", o, o)
+		}
+	}
+	cause := errors.New("below")
+	if err := error(&Error{Err: cause}); !errors.Is(err, cause) {
+		t.Error("the cause cannot be reached")
+	}
+}
+
+// What is said of an answer that is not what it should be, in words that need no knowledge of a decoder.
+func TestReadable(t *testing.T) {
+	for body, want := range map[string]string{
+		"":                         "its body is empty",
+		"<html>\nno":               `it is a web page or XML, not JSON, the body begins "<html>\nno"`,
+		`{"id":"x"`:                "it is cut off after 9 bytes",
+		`{"id":5}`:                 `at "/id": a number, which does not fit`,
+		`{"id":"a","id":"b"}`:      `at byte 10: duplicate object member name`,
+		`{"amount":{"Fiat":null}}`: `at "/amount`,
+		`{"id":"a"} x`:             `at byte 11: invalid character 'x'`,
+		"[]":                       "an array, which does not fit",
+	} {
+		var w Withdrawal
+		if err := decode([]byte(body), &w); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: %v, want it to say %q", body, err, want)
+		}
+	}
+}
+
+func TestQuery(t *testing.T) {
+	if got := query("id", "a&b=c d/ü", "none", "", "page", "0"); got != "id=a%26b%3Dc+d%2F%C3%BC&page=0" {
+		t.Error(got)
+	}
+}
+
+// One-key unions and the list's address: whatever is accepted is written again as the same value, and encoding/json finds
+// the same in it.
+func FuzzUnions(f *testing.F) {
+	for _, text := range []string{`{"Crypto":"Btc"}`, `{"Fiat":{"USD":2500}}`, `{"USD":1,"Btc":-5}`, `{"Crypto":{"currency":"Btc","address":"a"}}`, `"a"`, `{"amount":"1","name":"x"}`,
+		`{"Usd":{"Fiat":{"USD":1}}}`, `{"Crypto":{"Btc":1e3}}`, `{"Crypto":{"Btc":9223372036854775808}}`, `{"\u0043rypto":"Btc"}`, `null`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzValue[Currency](t, text, func(c Currency) any { return map[string]any{string(c.Kind): c.Code} })
+		fuzzValue[Amount](t, text, func(a Amount) any { return map[string]any{string(a.Kind): map[string]any{a.Code: number(a.Minor)}} })
+		fuzzValue[Address](t, text, nil)
+		fuzzValue[Item](t, text, nil)
+		fuzzValue[Rebates](t, text, nil)
+		fuzzValue[CodeAmounts](t, text, func(m CodeAmounts) any {
+			all := map[string]any{}
+			for _, e := range m {
+				all[e.Code] = number(e.Minor)
+			}
+			return all
+		})
+	})
+}
+
+func number(n int64) any {
+	b, _ := stdjson.Marshal(n)
+	return stdjson.Number(b)
+}
+
+func fuzzValue[T any](t *testing.T, text []byte, plain func(T) any) {
+	var got, back T
+	if err := json.Unmarshal(text, &got); err != nil {
+		return
+	}
+	written, err := json.Marshal(got)
+	if err != nil {
+		t.Fatalf("%s is read as %+v, which cannot be written: %v", text, got, err)
+	}
+	if err := json.Unmarshal(written, &back); err != nil || !reflect.DeepEqual(got, back) {
+		t.Errorf("%s is read as %+v, and written as %s it is %+v, %v", text, got, written, back, err)
+	}
+	if plain == nil {
+		return
+	}
+	dec := stdjson.NewDecoder(strings.NewReader(string(text)))
+	dec.UseNumber()
+	var want any
+	if err := dec.Decode(&want); err != nil {
+		t.Fatalf("%s is read as %+v, and is no JSON: %v", text, got, err)
+	}
+	if diff := cmp.Diff(want, plain(got), cmp.Comparer(func(a, b stdjson.Number) bool { return a == b || a == "-0" && b == "0" })); diff != "" {
+		t.Errorf("%s: encoding/json and %T differ:\n%s", text, got, diff)
+	}
+}
+
+// An envelope that is accepted is one that a simple reader finds well-formed too, and says the same.
+func FuzzEnvelope(f *testing.F) {
+	f.Add([]byte(goodEnvelope))
+	for _, body := range illFormedEnvelopes() {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := parseEnvelope(body)
+		if err != nil {
+			return
+		}
+		var outer map[string]stdjson.RawMessage
+		if err := stdjson.Unmarshal(body, &outer); err != nil || len(outer) != 1 || outer["error"] == nil {
+			t.Fatalf("%s is taken for an envelope: %v", body, err)
+		}
+		var in map[string]stdjson.RawMessage
+		if err := stdjson.Unmarshal(outer["error"], &in); err != nil {
+			t.Fatalf("%s is taken for an envelope: %v", body, err)
+		}
+		var code stdjson.Number
+		var reason, description string
+		for _, err := range []error{stdjson.Unmarshal(in["code"], &code), stdjson.Unmarshal(in["reason"], &reason), stdjson.Unmarshal(in["description"], &description)} {
+			if err != nil {
+				t.Fatalf("%s is taken for an envelope: %v", body, err)
+			}
+		}
+		if n, err := code.Int64(); err != nil || n != got.Code || reason != got.Reason || description != got.Description || strings.ContainsAny(string(in["code"]), ".eE\"") || in["code"][0] == 'n' {
+			t.Errorf("%s is read as %+v", body, got)
+		}
+	})
+}
+
+// A page that is accepted is read in the same way by encoding/json into plain structs, and its texts are whole.
+func FuzzWithdrawalPage(f *testing.F) {
+	f.Add(samplePage(2))
+	f.Add([]byte(`{"page_content":[` + sampleWithdrawal + `],"page_count":1,"total":1,"more":{"x":[1.5,null]}}`))
+	f.Add([]byte(`{"total":0,"page_count":0,"page_content":[]}`))
+	f.Add([]byte(`{"page_content":[{"id":"w","currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":1}},"address":"a","statuses":null,"callback":null,"external_id":null}],"page_count":1,"total":1}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var page WithdrawalPage
+		if decode(body, &page) != nil {
+			return
+		}
+		var plain struct {
+			Content []struct {
+				ID              string                      `json:"id"`
+				ExternalID      int64                       `json:"external_id"`
+				MerchantID      string                      `json:"merchant_id"`
+				Currency        map[string]string           `json:"currency"`
+				Amount          map[string]map[string]int64 `json:"amount"`
+				Statuses        []Status                    `json:"statuses"`
+				Current         string                      `json:"current"`
+				Address         stdjson.RawMessage          `json:"address"`
+				IsTestnet       bool                        `json:"is_testnet"`
+				Callback        string                      `json:"callback"`
+				ExternalOrderID string                      `json:"external_order_id"`
+			} `json:"page_content"`
+			PageCount int64 `json:"page_count"`
+			Total     int64 `json:"total"`
+		}
+		// encoding/json takes keys in any case, so it can only be asked where there is none but the right one.
+		if otherCase(body) {
+			return
+		}
+		if err := stdjson.Unmarshal(body, &plain); err != nil || len(plain.Content) != len(page.Items) || plain.PageCount != page.PageCount || plain.Total != page.Total {
+			t.Fatalf("%s is read as %+v, where encoding/json has %+v, %v", body, page, plain, err)
+		}
+		for i, p := range plain.Content {
+			w := page.Items[i]
+			same := p.ID == w.ID && p.ExternalID == w.ExternalID && p.MerchantID == w.MerchantID && p.Currency[string(w.Currency.Kind)] == w.Currency.Code && len(p.Currency) == 1 &&
+				p.Amount[string(w.Amount.Kind)][w.Amount.Code] == w.Amount.Minor && len(p.Amount) == 1 && len(p.Amount[string(w.Amount.Kind)]) == 1 && len(p.Statuses) == len(w.Statuses) &&
+				p.Current == w.Current && p.IsTestnet == w.IsTestnet && p.Callback == w.Callback && p.ExternalOrderID == w.ExternalOrderID
+			if !same {
+				t.Errorf("%s: read as %+v, where encoding/json has %+v", body, w, p)
+			}
+			var alone Withdrawal
+			if err := decode(w.RawJSON(), &alone); err != nil || !reflect.DeepEqual(alone, w) {
+				t.Errorf("%s: the text it keeps is %s, which is %+v, %v", body, w.RawJSON(), alone, err)
+			}
+		}
+	})
+}
+
+// otherCase reports whether some key is one of a withdrawal's but for its case.
+func otherCase(body []byte) bool {
+	text := string(body)
+	if strings.Contains(text, `\`) || strings.ContainsAny(text, "ſK") {
+		return true // could be hidden
+	}
+	for _, key := range []string{"id", "external_id", "merchant_id", "currency", "amount", "statuses", "current", "address", "is_testnet", "callback", "external_order_id", "status", "at", "page_content", "page_count", "total"} {
+		if strings.Count(strings.ToLower(text), `"`+key+`"`) != strings.Count(text, `"`+key+`"`) {
+			return true
+		}
+	}
+	return false
+}

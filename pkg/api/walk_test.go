@@ -1,0 +1,395 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// collect reads a list to its end, or to its error.
+func collect(list iter.Seq2[Withdrawal, error]) (ids []string, err error) {
+	for w, e := range list {
+		if err != nil {
+			return ids, errors.New("it went on after an error")
+		}
+		if err = e; err == nil {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids, err
+}
+
+// On every base, however the sandbox answers to pages that do not exist, the iterator yields each withdrawal once and in
+// order: with the base found out, and with the right one given.
+func TestAllYieldsEveryWithdrawalOnce(t *testing.T) {
+	ctx := context.Background()
+	for _, base := range []string{"0", "1"} {
+		for _, outside := range []string{"empty", "reject", "clamp"} {
+			for _, emptyCount := range []string{"0", "1"} {
+				t.Run("first_page="+base+",page_out_of_range="+outside+",empty_page_count="+emptyCount, func(t *testing.T) {
+					b := newBench(t, "first_page", base, "page_out_of_range", outside, "empty_page_count", emptyCount)
+					reseller, _, rc := b.reseller("Nord")
+					funds := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "funds", Currency: Currency{Crypto, "Btc"}, Items: []Item{{"funds", 1 << 40}}}))
+					if err := b.PayInvoice(funds); err != nil {
+						t.Fatal(err)
+					}
+					given := PageBaseZero
+					if base == "1" {
+						given = PageBaseOne
+					}
+					want, theirs := []string(nil), []string(nil) // newest first
+					for n := range 15 {
+						for _, size := range []int{1, 2, 3, 7, 0} {
+							for _, first := range []PageBase{PageBaseAuto, given} {
+								opts := ListOptions{PageSize: size, FirstPage: first}
+								got, err := collect(b.client.Withdrawals.All(ctx, WithdrawalFilter{}, opts))
+								if err != nil || !slices.Equal(got, want) {
+									t.Fatalf("%d withdrawals, pages of %d, base %d: got %v, %v, want %v", n, size, first, got, err, want)
+								}
+								if n%4 == 0 {
+									got, err := collect(b.client.Resellers.AllWithdrawals(ctx, reseller, WithdrawalFilter{}, opts))
+									if err != nil || !slices.Equal(got, theirs) {
+										t.Fatalf("the reseller's: got %v, %v, want %v", got, err, theirs)
+									}
+								}
+							}
+						}
+						want = slices.Insert(want, 0, b.payout(b.client, n+1))
+						theirs = slices.Insert(theirs, 0, b.payout(rc, n+1))
+					}
+				})
+			}
+		}
+	}
+}
+
+// The same while withdrawals are made: those that were there at the beginning come once each, and none comes twice.
+func TestAllWhileWithdrawalsAreMade(t *testing.T) {
+	ctx := context.Background()
+	for _, base := range []string{"0", "1"} {
+		for _, outside := range []string{"empty", "reject", "clamp"} {
+			b := newBench(t, "first_page", base, "page_out_of_range", outside)
+			var there []string
+			for n := range 20 {
+				there = append(there, b.payout(b.client, n+1))
+			}
+			for _, size := range []int{1, 2, 3, 7} {
+				made := 0
+				opts := ListOptions{PageSize: size, OnPage: func(WithdrawalPage) {
+					if made++; made <= 9 {
+						b.payout(b.client, 1000*size+made)
+					}
+				}}
+				got, err := collect(b.client.Withdrawals.All(ctx, WithdrawalFilter{}, opts))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range there {
+					if !slices.Contains(got, id) {
+						t.Errorf("base %s, %s, pages of %d: %s is missing", base, outside, size, id)
+					}
+				}
+				if slices.Sort(got); len(slices.Compact(slices.Clone(got))) != len(got) {
+					t.Errorf("base %s, %s, pages of %d: one came twice", base, outside, size)
+				}
+			}
+		}
+	}
+}
+
+// A shelf is a list of withdrawals, newest first, as a service may keep it.
+type shelf struct {
+	ids     []string
+	base    int
+	outside string // how it answers to a page that does not exist: empty, reject, clamp, or blank: empty with a total of 0
+	made    int
+	asked   []int
+	mu      sync.Mutex // pages are read ahead, side by side
+}
+
+func (s *shelf) make(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		s.made++
+		s.ids = slices.Insert(s.ids, 0, fmt.Sprintf("new-%d", s.made))
+	}
+}
+
+var errNoSuchPage = &Error{Op: "list withdrawals", Outcome: Rejected, Status: 400, Reason: "page_out_of_range"}
+
+func (s *shelf) page(number, size int) (WithdrawalPage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, number)
+	pages := (len(s.ids) + size - 1) / size
+	index := number - s.base
+	if index < 0 || index >= max(pages, 1) {
+		switch s.outside {
+		case "reject":
+			return WithdrawalPage{}, errNoSuchPage
+		case "clamp":
+			index = min(max(index, 0), max(pages-1, 0))
+		case "blank":
+			return WithdrawalPage{}, nil
+		default:
+			return WithdrawalPage{PageCount: int64(pages), Total: int64(len(s.ids))}, nil
+		}
+	}
+	page := WithdrawalPage{PageCount: int64(pages), Total: int64(len(s.ids))}
+	for _, id := range s.ids[min(index*size, len(s.ids)):min(index*size+size, len(s.ids))] {
+		page.Items = append(page.Items, Withdrawal{ID: id})
+	}
+	return page, nil
+}
+
+// Many lists, bases, manners, sizes, and withdrawals made between the pages, at random but always the same.
+func TestWalkAtRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 9))
+	for range 20_000 {
+		s := &shelf{base: random.IntN(2), outside: []string{"empty", "reject", "clamp", "blank"}[random.IntN(4)]}
+		size := 1 + random.IntN(4)
+		n := random.IntN(13)
+		for i := range n {
+			s.ids = append(s.ids, fmt.Sprint(i))
+		}
+		start := slices.Clone(s.ids)
+		opts := ListOptions{}
+		if random.IntN(3) == 0 {
+			opts.FirstPage = []PageBase{PageBaseZero, PageBaseOne}[s.base]
+		}
+		rate := []int{0, 0, 1, 2, 6}[random.IntN(5)]
+		calls := 0
+		var mu sync.Mutex
+		list := eachWithdrawal(context.Background(), opts, func(_ context.Context, number int) (WithdrawalPage, error) {
+			page, err := s.page(number, size)
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls > 200 {
+				return page, errors.New("it does not end")
+			}
+			if calls <= 10 && rate > 0 {
+				s.make(random.IntN(rate + 1))
+			}
+			return page, err
+		})
+		got, err := collect(list)
+		what := fmt.Sprintf("%d withdrawals, pages of %d, base %d (%d given), %s, %d made, asked for %v", n, size, s.base, opts.FirstPage, s.outside, s.made, s.asked)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if rate == 0 && !slices.Equal(got, start) {
+			t.Fatalf("%s: got %v", what, got)
+		}
+		for _, id := range start {
+			if !slices.Contains(got, id) {
+				t.Fatalf("%s: %s is missing from %v", what, id, got)
+			}
+		}
+		if slices.Sort(got); len(slices.Compact(slices.Clone(got))) != len(got) {
+			t.Fatalf("%s: one came twice: %v", what, got)
+		}
+	}
+}
+
+// How many pages are asked for where nothing changes meanwhile: no more than there are, and one to find out the base.
+func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
+	ctx := context.Background()
+	for _, tt := range []struct {
+		base    int
+		outside string
+		n       int
+		first   PageBase
+		asked   []int
+	}{
+		{0, "reject", 6, PageBaseAuto, []int{0, 1, 2}},
+		{1, "reject", 6, PageBaseAuto, []int{0, 1, 2, 3}},
+		{1, "empty", 6, PageBaseAuto, []int{0, 1, 2, 3}},
+		{1, "clamp", 6, PageBaseAuto, []int{0, 1, 2, 3}},
+		{0, "clamp", 2, PageBaseAuto, []int{0}},
+		{1, "clamp", 2, PageBaseAuto, []int{0}},
+		{1, "reject", 2, PageBaseAuto, []int{0, 1}},
+		{0, "reject", 0, PageBaseAuto, []int{0, 1}}, // an empty page 0 is not taken at its word
+		{0, "reject", 6, PageBaseZero, []int{0, 1, 2}},
+		{1, "reject", 6, PageBaseOne, []int{1, 2, 3}},
+		{0, "reject", 0, PageBaseZero, []int{0}},
+		{1, "reject", 0, PageBaseOne, []int{1}},
+	} {
+		s := &shelf{base: tt.base, outside: tt.outside}
+		for i := range tt.n {
+			s.ids = append(s.ids, fmt.Sprint(i))
+		}
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, func(_ context.Context, page int) (WithdrawalPage, error) { return s.page(page, 2) }))
+		slices.Sort(s.asked)
+		if err != nil || len(got) != tt.n || !slices.Equal(s.asked, tt.asked) {
+			t.Errorf("%+v: got %v, %v, asked for %v", tt, got, err, s.asked)
+		}
+	}
+}
+
+// Errors end the list and are handed on, except for the one that says that there is no such page.
+func TestWalkErrors(t *testing.T) {
+	ctx := context.Background()
+	down := &Error{Outcome: Failed, Status: 500}
+	refused := &Error{Outcome: Rejected, Status: 422, Reason: "filter"}
+	key := &Error{Outcome: Rejected, Status: 403}
+	for _, tt := range []struct {
+		name  string
+		first PageBase
+		at    map[int]error
+		n     int // yielded before the error
+		want  error
+	}{
+		{"page 0 in a bad moment", PageBaseAuto, map[int]error{0: down}, 0, down},
+		{"the key is refused", PageBaseAuto, map[int]error{0: key}, 0, key},
+		{"both pages refused: the first reason counts", PageBaseAuto, map[int]error{0: refused, 1: errNoSuchPage}, 0, refused},
+		{"page 0 refused, page 1 in a bad moment", PageBaseAuto, map[int]error{0: refused, 1: down}, 0, refused},
+		{"page 0 of a given base", PageBaseZero, map[int]error{0: refused}, 0, refused},
+		{"in the middle", PageBaseAuto, map[int]error{1: refused}, 2, refused},
+		{"at the end", PageBaseAuto, map[int]error{2: refused}, 4, refused},
+		{"at the end of a given base", PageBaseZero, map[int]error{2: errNoSuchPage}, 4, errNoSuchPage},
+	} {
+		s := &shelf{ids: []string{"a", "b", "c", "d", "e", "f"}}
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, func(_ context.Context, page int) (WithdrawalPage, error) {
+			if err := tt.at[page]; err != nil {
+				return WithdrawalPage{}, err
+			}
+			return s.page(page, 2)
+		}))
+		if len(got) != tt.n || err != tt.want {
+			t.Errorf("%s: got %v, %v, want %d and %v", tt.name, got, err, tt.n, tt.want)
+		}
+	}
+
+	// Page 0 is empty, and whether there is more cannot be found out: that is no empty list.
+	_, err := collect(eachWithdrawal(ctx, ListOptions{}, func(_ context.Context, page int) (WithdrawalPage, error) {
+		if page == 1 {
+			return WithdrawalPage{}, down
+		}
+		return WithdrawalPage{}, nil
+	}))
+	if err != down {
+		t.Errorf("got %v", err)
+	}
+
+	// While the base is unknown, a refusal at the end is an error as long as something is missing.
+	s := &shelf{ids: []string{"a", "b", "c", "d", "e", "f", "g"}, base: 1, outside: "clamp"}
+	_, err = collect(eachWithdrawal(ctx, ListOptions{}, func(_ context.Context, page int) (WithdrawalPage, error) {
+		if page == 1 {
+			s.make(1)
+		}
+		if page == 4 {
+			return WithdrawalPage{}, errNoSuchPage
+		}
+		return s.page(page, 2)
+	}))
+	if err != errNoSuchPage {
+		t.Errorf("the last page is missing, and the error is %v", err)
+	}
+}
+
+func TestAllStopsWhenToldTo(t *testing.T) {
+	b := newBench(t)
+	for n := range 10 {
+		b.payout(b.client, n+1)
+	}
+	opts := ListOptions{PageSize: 2, FirstPage: PageBaseOne}
+	b.sent = nil
+	for range b.client.Withdrawals.All(context.Background(), WithdrawalFilter{}, opts) {
+		break
+	}
+	if len(b.sent) != 1 { // whoever stops on the first page has asked for no other
+		t.Errorf("after a break: %v", b.sent)
+	}
+	var err error
+	yielded := 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b.sent = nil
+	for _, err = range b.client.Withdrawals.All(ctx, WithdrawalFilter{}, opts) {
+		yielded++
+		cancel()
+	}
+	if e := failure(t, err); !errors.Is(err, context.Canceled) || e.Outcome != Failed || yielded != 3 {
+		t.Errorf("after a cancel: %v, %d yielded, %v", err, yielded, b.sent)
+	}
+}
+
+// Two pages that are read side by side, the second answered first, and a withdrawal made in between: it pushes one from
+// the first of them onto the second, which has been read already.
+func TestWalkReadsAStalePageAgain(t *testing.T) {
+	s := &shelf{}
+	for i := range 10 {
+		s.ids = append(s.ids, fmt.Sprint(i))
+	}
+	third := make(chan struct{})
+	var once sync.Once
+	list := eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseZero}, func(_ context.Context, page int) (WithdrawalPage, error) {
+		switch page {
+		case 2:
+			<-third
+		case 3:
+			defer once.Do(func() { s.make(1); close(third) })
+		}
+		return s.page(page, 2)
+	})
+	got, err := collect(list)
+	if want := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, asked for %v", got, err, s.asked)
+	}
+}
+
+// A list that is read twice is read anew, with the options and the filter as they were when it was made.
+func TestAllKeepsItsOwnOptions(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t)
+	b.payout(b.client, 1)
+	filter := WithdrawalFilter{Currencies: []Currency{{Crypto, "Btc"}}, Tags: []string{"New"}}
+	list := b.client.Withdrawals.All(ctx, filter, ListOptions{})
+	filter.Currencies[0].Code, filter.Tags[0] = "Eth", "Failed"
+	for range 2 {
+		if got, err := collect(list); len(got) != 1 || err != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+}
+
+// However long the list is, what it remembers is not.
+func TestWalkTakesConstantMemory(t *testing.T) {
+	const size, pages = 50, 4000
+	w := walk{ahead: newReader(context.Background(), func(_ context.Context, page int) (WithdrawalPage, error) {
+		got := WithdrawalPage{PageCount: pages, Total: size * pages}
+		for i := range size {
+			got.Items = append(got.Items, Withdrawal{ID: fmt.Sprintf("%d-%s", page*size+i, strings.Repeat("x", 50))})
+		}
+		return got, nil
+	})}
+	defer w.ahead.stop()
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var early uint64
+	most := 0
+	for n, more := 0, true; more; n++ {
+		var err error
+		if _, more, err = w.next(); err != nil {
+			t.Fatal(err)
+		}
+		if most = max(most, len(w.recent.ids)); n == 100 {
+			early = heap()
+		}
+	}
+	if late := heap(); w.seen != size*pages || most > recentIDs+2*size || late > early+(1<<20) {
+		t.Errorf("%d yielded, at most %d ids remembered, %d bytes after 100 pages and %d at the end", w.seen, most, early, late)
+	}
+}
