@@ -33,7 +33,10 @@ type plain struct {
 	ExternalOrderID string          `json:"external_order_id"`
 }
 
-const calls = 2000
+const (
+	calls    = 2000
+	sdkPairs = 21
+)
 
 // sdk holds the client's calls against net/http.
 func sdk(string) ([]row, error) {
@@ -79,7 +82,7 @@ func sdk(string) ([]row, error) {
 	for _, op := range operations {
 		for _, width := range []int{1, 32} {
 			var mine, base uint64
-			ratio, err := pairs(9, func() (t time.Duration, err error) {
+			ratio, err := pairs(sdkPairs, func() (t time.Duration, err error) {
 				t, mine, err = repeat(width, op.sdk)
 				return t, err
 			}, func() (t time.Duration, err error) {
@@ -91,7 +94,7 @@ func sdk(string) ([]row, error) {
 			}
 			name := fmt.Sprintf("SDK %s / net/http, %d at a time", op.name, width)
 			rows = append(rows,
-				row{what: name + ", time", got: ratio, unit: "x", limit: 1.10, atMost: true, detail: fmt.Sprintf("median of 9 pairs of %d calls", calls)},
+				row{what: name + ", time", got: ratio, unit: "x", limit: 1.10, atMost: true, detail: fmt.Sprintf("median of %d pairs of %d calls", sdkPairs, calls)},
 				row{what: name + ", more allocations", got: float64(mine)/calls - float64(base)/calls, limit: 25, atMost: true, detail: "per call"})
 		}
 	}

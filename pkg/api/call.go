@@ -19,6 +19,7 @@ import (
 // request is one call of the interface, as a method describes it.
 type request struct {
 	op       string // what it does, to begin a message with
+	about    string // the id of what it does it to; empty: none
 	method   string
 	path     string
 	query    string // encoded
@@ -27,9 +28,17 @@ type request struct {
 	reseller bool   // of the reseller administration, whose authentication the interface leaves open
 }
 
+func (r request) what() string {
+	if r.about == "" {
+		return r.op
+	}
+	return r.op + " " + strconv.Quote(r.about)
+}
+
 // query encodes pairs of a name and a value, in their order; a pair with an empty value is left out.
 func query(pairs ...string) string {
 	var b strings.Builder
+	b.Grow(64) // a UUID with its name
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			continue
@@ -87,10 +96,11 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 			req.SetBody(text)
 		}
 	}
-	target := c.base + r.path
+	mark := ""
 	if r.query != "" {
-		target += "?" + r.query
+		mark = "?"
 	}
+	target := c.base + r.path + mark + r.query
 	resp, err := req.Execute(r.method, target)
 	if err != nil && !waitedOut(ctx, resp) {
 		return nil, 0, r.transportError(ctx, timeout, err)
@@ -128,7 +138,7 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 		err = fmt.Errorf("no answer within %s: %w", timeout, context.DeadlineExceeded)
 	}
 	if unsent {
-		return &Error{Op: r.op, Method: r.method, Path: r.path, Outcome: NotSent, Err: err}
+		return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: NotSent, Err: err}
 	}
 	return r.fail(0, err)
 }
@@ -139,7 +149,7 @@ func (r request) fail(status int, err error) error {
 	if r.create {
 		outcome = Unknown
 	}
-	return &Error{Op: r.op, Method: r.method, Path: r.path, Outcome: outcome, Status: status, Err: err}
+	return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: outcome, Status: status, Err: err}
 }
 
 // refused turns an answer other than 200 into its Error. A create is rejected only by a status that says so and an

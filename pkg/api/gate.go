@@ -51,8 +51,9 @@ func (c *gatedConn) shut() bool {
 
 // sending follows one request through the transport.
 type sending struct {
-	conn atomic.Pointer[gatedConn]
-	lost atomic.Bool // got a connection that is not ours to watch
+	trace httptrace.ClientTrace
+	conn  atomic.Pointer[gatedConn]
+	lost  atomic.Bool // got a connection that is not ours to watch
 }
 
 // neverLeft reports whether no byte of the request was or will be written.
@@ -66,17 +67,18 @@ func (s *sending) neverLeft() bool {
 
 // watch returns the request with a trace that tells s which connection it goes out on.
 func (s *sending) watch(req *http.Request) *http.Request {
-	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			conn, ok := underTLS(info.Conn).(*gatedConn)
-			if !ok {
-				s.lost.Store(true)
-				return
-			}
-			conn.next()
-			s.conn.Store(conn)
-		},
-	}))
+	s.trace.GotConn = s.gotConn
+	return req.WithContext(httptrace.WithClientTrace(req.Context(), &s.trace))
+}
+
+func (s *sending) gotConn(info httptrace.GotConnInfo) {
+	conn, ok := underTLS(info.Conn).(*gatedConn)
+	if !ok {
+		s.lost.Store(true)
+		return
+	}
+	conn.next()
+	s.conn.Store(conn)
 }
 
 func underTLS(conn net.Conn) net.Conn {

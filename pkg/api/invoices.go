@@ -156,6 +156,6 @@ func (s *Invoices) Get(ctx context.Context, id string) (Invoice, error) {
 		return Invoice{}, err
 	}
 	return call[Invoice](ctx, s.client, request{
-		op: "get invoice " + id, method: http.MethodGet, path: "/api/invoice", query: query("id", id),
+		op: "get invoice", about: id, method: http.MethodGet, path: "/api/invoice", query: query("id", id),
 	})
 }

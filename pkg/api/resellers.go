@@ -101,22 +101,22 @@ func (v *resellers) decode(body []byte) error {
 	})
 }
 
-func (s *Resellers) get(op, path, query string) request {
-	return request{op: op, method: http.MethodGet, path: path, query: query, reseller: true}
+func (s *Resellers) get(op, about, path, query string) request {
+	return request{op: op, about: about, method: http.MethodGet, path: path, query: query, reseller: true}
 }
 
 // List returns all resellers, in the order in which the service wrote them.
 //
 // GET /api/resellers (section 4.4)
 func (s *Resellers) List(ctx context.Context) ([]Reseller, error) {
-	return call[resellers](ctx, s.client, s.get("list resellers", "/api/resellers", ""))
+	return call[resellers](ctx, s.client, s.get("list resellers", "", "/api/resellers", ""))
 }
 
 // IDs returns the UUIDs of all resellers.
 //
 // GET /api/resellers/ids (section 4.4)
 func (s *Resellers) IDs(ctx context.Context) ([]string, error) {
-	return call[uuids](ctx, s.client, s.get("list the ids of resellers", "/api/resellers/ids", ""))
+	return call[uuids](ctx, s.client, s.get("list the ids of resellers", "", "/api/resellers/ids", ""))
 }
 
 type uuids []string
@@ -142,7 +142,7 @@ func (s *Resellers) Info(ctx context.Context, id string) (Reseller, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return Reseller{}, err
 	}
-	return call[Reseller](ctx, s.client, s.get("get reseller "+id, "/api/reseller/info", query("id", id)))
+	return call[Reseller](ctx, s.client, s.get("get reseller", id, "/api/reseller/info", query("id", id)))
 }
 
 // Invite returns the invite that the reseller came by.
@@ -152,7 +152,7 @@ func (s *Resellers) Invite(ctx context.Context, id string) (Invite, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return Invite{}, err
 	}
-	return call[Invite](ctx, s.client, s.get("get the invite of reseller "+id, "/api/reseller/invite", query("id", id)))
+	return call[Invite](ctx, s.client, s.get("get the invite of reseller", id, "/api/reseller/invite", query("id", id)))
 }
 
 // Stats returns the reseller's statistics over all time.
@@ -162,7 +162,7 @@ func (s *Resellers) Stats(ctx context.Context, id string) (ResellerStats, error)
 	if err := checkUUIDField("id", id); err != nil {
 		return ResellerStats{}, err
 	}
-	return call[ResellerStats](ctx, s.client, s.get("get the statistics of reseller "+id, "/api/reseller/stats", query("id", id)))
+	return call[ResellerStats](ctx, s.client, s.get("get the statistics of reseller", id, "/api/reseller/stats", query("id", id)))
 }
 
 // Withdrawals returns one page of the reseller's withdrawals.
@@ -176,7 +176,7 @@ func (s *Resellers) Withdrawals(ctx context.Context, id string, filter Withdrawa
 		return WithdrawalPage{}, err
 	}
 	return call[WithdrawalPage](ctx, s.client, request{
-		op: "list the withdrawals of reseller " + id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
+		op: "list the withdrawals of reseller", about: id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
 		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
 	})
 }
@@ -199,7 +199,7 @@ func (s *Resellers) Withdrawal(ctx context.Context, id, withdrawal string) (With
 	if err := checkID("withdraw", withdrawal); err != nil {
 		return Withdrawal{}, err
 	}
-	return call[Withdrawal](ctx, s.client, s.get("get a withdrawal of reseller "+id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
+	return call[Withdrawal](ctx, s.client, s.get("get a withdrawal of reseller", id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
 }
 
 // Balance returns the reseller's balances, whose shape is not shown.
@@ -209,7 +209,7 @@ func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, er
 	if err := checkUUIDField("id", id); err != nil {
 		return nil, err
 	}
-	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller "+id, "/api/reseller/balance", query("id", id)))
+	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller", id, "/api/reseller/balance", query("id", id)))
 }
 
 // BalanceIn returns the reseller's balance in one currency, whose shape is not shown. The type and meaning of
@@ -223,7 +223,7 @@ func (s *Resellers) BalanceIn(ctx context.Context, id, currency, includeFiat str
 	if err := checkID("currency", currency); err != nil {
 		return nil, err
 	}
-	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller "+id+" in "+currency, "/api/reseller/balance/currency",
+	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller", id, "/api/reseller/balance/currency",
 		query("id", id, "currency", currency, "include_fiat", includeFiat)))
 }
 
@@ -234,7 +234,7 @@ func (s *Resellers) Rebate(ctx context.Context, id string) (RebateList, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return RebateList{}, err
 	}
-	return call[RebateList](ctx, s.client, s.get("get the rebates of reseller "+id, "/api/reseller/rebate", query("id", id)))
+	return call[RebateList](ctx, s.client, s.get("get the rebates of reseller", id, "/api/reseller/rebate", query("id", id)))
 }
 
 // RebateIn returns the reseller's rebate in one currency.
@@ -247,7 +247,7 @@ func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMa
 	if err := checkID("currency", currency); err != nil {
 		return RebateMap{}, err
 	}
-	return call[RebateMap](ctx, s.client, s.get("get the rebate of reseller "+id+" in "+currency, "/api/reseller/rebate/currency",
+	return call[RebateMap](ctx, s.client, s.get("get the rebate of reseller", id, "/api/reseller/rebate/currency",
 		query("id", id, "currency", currency)))
 }
 
@@ -278,7 +278,7 @@ func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMess
 		return nil, invalid("filter", "it is not a JSON object")
 	}
 	return call[json.RawMessage](ctx, s.client, request{
-		op: "list the invoices of reseller " + id, method: http.MethodPost, path: "/api/reseller/invoice/list",
+		op: "list the invoices of reseller", about: id, method: http.MethodPost, path: "/api/reseller/invoice/list",
 		query: query("id", id, "page", number, "page_size", size), body: filter, reseller: true,
 	})
 }
@@ -293,7 +293,7 @@ func (s *Resellers) Invoice(ctx context.Context, id, invoice string) (Invoice, e
 	if err := checkUUIDField("invoice", invoice); err != nil {
 		return Invoice{}, err
 	}
-	return call[Invoice](ctx, s.client, s.get("get an invoice of reseller "+id, "/api/reseller/invoice", query("id", id, "invoice", invoice)))
+	return call[Invoice](ctx, s.client, s.get("get an invoice of reseller", id, "/api/reseller/invoice", query("id", id, "invoice", invoice)))
 }
 
 // InvoiceFinished reports whether one of the reseller's invoices is finished.
@@ -306,6 +306,6 @@ func (s *Resellers) InvoiceFinished(ctx context.Context, id, invoice string) (bo
 	if err := checkUUIDField("invoice", invoice); err != nil {
 		return false, err
 	}
-	return call[bool](ctx, s.client, s.get("ask whether an invoice of reseller "+id+" is finished", "/api/reseller/invoice/finished",
+	return call[bool](ctx, s.client, s.get("ask whether an invoice is finished of reseller", id, "/api/reseller/invoice/finished",
 		query("id", id, "invoice", invoice)))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -191,7 +190,7 @@ func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
 		return Withdrawal{}, err
 	}
 	return call[Withdrawal](ctx, s.client, request{
-		op: "get withdrawal " + strconv.Quote(id), method: http.MethodGet, path: "/api/merchant_withdrawal", query: query("id", id),
+		op: "get withdrawal", about: id, method: http.MethodGet, path: "/api/merchant_withdrawal", query: query("id", id),
 	})
 }
 
