@@ -9,14 +9,30 @@ import (
 // as the connection and the processors allow, and takes the memory of so many pages more.
 const pagesAhead = 2
 
-type fetchPage func(ctx context.Context, page int) (WithdrawalPage, error)
+// fetchPage asks for a page. Once it is answered, what it returns decodes the answer.
+type fetchPage func(ctx context.Context, page int) (open func() (WithdrawalPage, error), err error)
 
-// reader reads pages, and those that will be wanted next ahead of time.
+// pages makes a fetchPage of what makes the request for a page.
+func (c *Client) pages(list func(page int) (request, error)) fetchPage {
+	return func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
+		r, err := list(page)
+		if err != nil {
+			return nil, err
+		}
+		body, status, err := c.exchange(ctx, r)
+		return func() (WithdrawalPage, error) { return open[WithdrawalPage](c, r, body, status) }, err
+	}
+}
+
+// reader reads pages, and those that will be wanted next ahead of time. It asks for one only when the one before it has
+// been answered: the rows that move from page to page while a list is read must move in the direction of the reading.
+// What is done at the same time is decoding.
 type reader struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	fetch  fetchPage
 	begun  map[int]chan fetched
+	last   chan struct{} // closed when the page that was begun last has been answered
 	asked  int
 	group  sync.WaitGroup
 }
@@ -28,22 +44,21 @@ type fetched struct {
 
 func newReader(ctx context.Context, fetch fetchPage) *reader {
 	ctx, cancel := context.WithCancel(ctx)
-	return &reader{ctx: ctx, cancel: cancel, fetch: fetch, begun: map[int]chan fetched{}}
+	last := make(chan struct{})
+	close(last)
+	return &reader{ctx: ctx, cancel: cancel, fetch: fetch, begun: map[int]chan fetched{}, last: last}
 }
 
-// page returns a page, which may be under way already. latest is the total of the page before.
-//
-// Pages that are read side by side may be answered in any order. One that was answered before the page in front of it
-// is stale if withdrawals were made in between: what they pushed onto it is missing. Its smaller total shows it.
-func (r *reader) page(number int, latest int64) (WithdrawalPage, error) {
+// page returns a page, which may be under way already.
+func (r *reader) page(number int) (WithdrawalPage, error) {
 	r.asked++
-	if result, ok := r.begun[number]; ok {
-		delete(r.begun, number)
-		if got := <-result; got.err != nil || got.page.Total >= latest {
-			return got.page, got.err
-		}
+	if _, ok := r.begun[number]; !ok {
+		r.begin(number)
 	}
-	return r.fetch(r.ctx, number)
+	result := r.begun[number]
+	delete(r.begun, number)
+	got := <-result
+	return got.page, got.err
 }
 
 // want begins to read the pages from number on, up to the last. It waits until two pages were asked for: whoever
@@ -53,16 +68,25 @@ func (r *reader) want(number int, last int64) {
 		return
 	}
 	for n := number; n < number+pagesAhead && int64(n) <= last; n++ {
-		if _, ok := r.begun[n]; ok {
-			continue
+		if _, ok := r.begun[n]; !ok {
+			r.begin(n)
 		}
-		result := make(chan fetched, 1)
-		r.begun[n] = result
-		r.group.Go(func() {
-			page, err := r.fetch(r.ctx, n)
-			result <- fetched{page, err}
-		})
 	}
+}
+
+func (r *reader) begin(number int) {
+	result, before, answered := make(chan fetched, 1), r.last, make(chan struct{})
+	r.begun[number], r.last = result, answered
+	r.group.Go(func() {
+		<-before
+		open, err := r.fetch(r.ctx, number)
+		close(answered)
+		got := fetched{err: err}
+		if err == nil {
+			got.page, got.err = open()
+		}
+		result <- got
+	})
 }
 
 // stop ends what is under way, and returns when it has ended.

@@ -53,19 +53,24 @@ func query(pairs ...string) string {
 	return b.String()
 }
 
-// call makes the call and decodes its answer. It is the only way from a method to the network.
+// call makes the call and decodes its answer. With exchange, it is the only way from a method to the network.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
-	var value T
 	body, status, err := c.exchange(ctx, r)
 	if err != nil {
-		return value, err
+		var none T
+		return none, err
 	}
+	return open[T](c, r, body, status)
+}
+
+// open decodes the answer of a call.
+func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 	if len(body) > largeAnswer { // one at a time: decoding takes several times the room of the text
 		c.large.Lock()
 		defer c.large.Unlock()
 	}
+	var value, none T
 	if err := decode(body, &value); err != nil {
-		var none T
 		return none, r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err))
 	}
 	return value, nil

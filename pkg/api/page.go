@@ -120,7 +120,6 @@ type walk struct {
 	base    PageBase
 	total   int64 // of the first page, or less where it shrank
 	pages   int64 // page_count of the page before
-	latest  int64 // and its total
 	seen    int64
 	recent  recent
 }
@@ -137,7 +136,7 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	if !w.started {
 		w.started, w.total = true, got.Total
 	}
-	w.pages, w.latest = got.PageCount, got.Total
+	w.pages = got.PageCount
 	if w.opts.OnPage != nil {
 		w.opts.OnPage(got)
 	}
@@ -157,22 +156,22 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 // read asks for the page, and finds the first one.
 func (w *walk) read() (WithdrawalPage, error) {
 	if w.started {
-		return w.ahead.page(w.page, w.latest)
+		return w.ahead.page(w.page)
 	}
 	w.base = w.opts.FirstPage
 	if w.base == PageBaseOne {
 		w.page = 1
 	}
-	zero, err := w.ahead.page(w.page, 0)
+	zero, err := w.ahead.page(w.page)
 	if w.base != PageBaseAuto || len(zero.Items) > 0 || err != nil && !mayMeanNoSuchPage(err) {
 		return zero, err
 	}
 	// Page 0 was refused, or nothing is on it. Even if it said that the list is empty, that could be how it speaks of a
 	// page that does not exist, and a list that is taken for empty can have somebody paid twice.
-	one, errOne := w.ahead.page(1, 0)
+	one, errOne := w.ahead.page(1)
 	if errOne == nil && err == nil && zero.Total == 0 && len(one.Items) > 0 {
 		// It may also have been empty until a moment ago.
-		if zero, err = w.ahead.page(0, 0); err != nil || len(zero.Items) > 0 {
+		if zero, err = w.ahead.page(0); err != nil || len(zero.Items) > 0 {
 			return zero, err
 		}
 	}

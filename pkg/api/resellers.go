@@ -169,24 +169,29 @@ func (s *Resellers) Stats(ctx context.Context, id string) (ResellerStats, error)
 //
 // POST /api/reseller/withdraw/list (section 4.5)
 func (s *Resellers) Withdrawals(ctx context.Context, id string, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
+	r, err := s.withdrawals(id, filter, page, pageSize)
+	if err != nil {
+		return WithdrawalPage{}, err
+	}
+	return call[WithdrawalPage](ctx, s.client, r)
+}
+
+func (s *Resellers) withdrawals(id string, filter WithdrawalFilter, page, pageSize int) (request, error) {
 	if err := checkUUIDField("id", id); err != nil {
-		return WithdrawalPage{}, err
+		return request{}, err
 	}
-	if err := checkPage(page, pageSize); err != nil {
-		return WithdrawalPage{}, err
-	}
-	return call[WithdrawalPage](ctx, s.client, request{
+	return request{
 		op: "list the withdrawals of reseller", about: id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
 		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
-	})
+	}, checkPage(page, pageSize)
 }
 
 // AllWithdrawals reads every page of the reseller's withdrawals, as Withdrawals.All does.
 func (s *Resellers) AllWithdrawals(ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(ctx, opts, func(ctx context.Context, page int) (WithdrawalPage, error) {
-		return s.Withdrawals(ctx, id, filter, page, opts.pageSize())
-	})
+	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) (request, error) {
+		return s.withdrawals(id, filter, page, opts.pageSize())
+	}))
 }
 
 // Withdrawal returns one of the reseller's withdrawals.

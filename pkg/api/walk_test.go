@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -168,7 +169,7 @@ func TestWalkAtRandom(t *testing.T) {
 		rate := []int{0, 0, 1, 2, 6}[random.IntN(5)]
 		calls := 0
 		var mu sync.Mutex
-		list := eachWithdrawal(context.Background(), opts, func(_ context.Context, number int) (WithdrawalPage, error) {
+		list := eachWithdrawal(context.Background(), opts, fetching(func(number int) (WithdrawalPage, error) {
 			page, err := s.page(number, size)
 			mu.Lock()
 			defer mu.Unlock()
@@ -179,7 +180,7 @@ func TestWalkAtRandom(t *testing.T) {
 				s.make(random.IntN(rate + 1))
 			}
 			return page, err
-		})
+		}))
 		got, err := collect(list)
 		what := fmt.Sprintf("%d withdrawals, pages of %d, base %d (%d given), %s, %d made, asked for %v", n, size, s.base, opts.FirstPage, s.outside, s.made, s.asked)
 		if err != nil {
@@ -226,7 +227,7 @@ func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 		for i := range tt.n {
 			s.ids = append(s.ids, fmt.Sprint(i))
 		}
-		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, func(_ context.Context, page int) (WithdrawalPage, error) { return s.page(page, 2) }))
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, fetching(func(page int) (WithdrawalPage, error) { return s.page(page, 2) })))
 		slices.Sort(s.asked)
 		if err != nil || len(got) != tt.n || !slices.Equal(s.asked, tt.asked) {
 			t.Errorf("%+v: got %v, %v, asked for %v", tt, got, err, s.asked)
@@ -257,31 +258,31 @@ func TestWalkErrors(t *testing.T) {
 		{"at the end of a given base", PageBaseZero, map[int]error{2: errNoSuchPage}, 4, errNoSuchPage},
 	} {
 		s := &shelf{ids: []string{"a", "b", "c", "d", "e", "f"}}
-		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, func(_ context.Context, page int) (WithdrawalPage, error) {
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, fetching(func(page int) (WithdrawalPage, error) {
 			if err := tt.at[page]; err != nil {
 				return WithdrawalPage{}, err
 			}
 			return s.page(page, 2)
-		}))
+		})))
 		if len(got) != tt.n || err != tt.want {
 			t.Errorf("%s: got %v, %v, want %d and %v", tt.name, got, err, tt.n, tt.want)
 		}
 	}
 
 	// Page 0 is empty, and whether there is more cannot be found out: that is no empty list.
-	_, err := collect(eachWithdrawal(ctx, ListOptions{}, func(_ context.Context, page int) (WithdrawalPage, error) {
+	_, err := collect(eachWithdrawal(ctx, ListOptions{}, fetching(func(page int) (WithdrawalPage, error) {
 		if page == 1 {
 			return WithdrawalPage{}, down
 		}
 		return WithdrawalPage{}, nil
-	}))
+	})))
 	if err != down {
 		t.Errorf("got %v", err)
 	}
 
 	// While the base is unknown, a refusal at the end is an error as long as something is missing.
 	s := &shelf{ids: []string{"a", "b", "c", "d", "e", "f", "g"}, base: 1, outside: "clamp"}
-	_, err = collect(eachWithdrawal(ctx, ListOptions{}, func(_ context.Context, page int) (WithdrawalPage, error) {
+	_, err = collect(eachWithdrawal(ctx, ListOptions{}, fetching(func(page int) (WithdrawalPage, error) {
 		if page == 1 {
 			s.make(1)
 		}
@@ -289,7 +290,7 @@ func TestWalkErrors(t *testing.T) {
 			return WithdrawalPage{}, errNoSuchPage
 		}
 		return s.page(page, 2)
-	}))
+	})))
 	if err != errNoSuchPage {
 		t.Errorf("the last page is missing, and the error is %v", err)
 	}
@@ -322,27 +323,43 @@ func TestAllStopsWhenToldTo(t *testing.T) {
 	}
 }
 
-// Two pages that are read side by side, the second answered first, and a withdrawal made in between: it pushes one from
-// the first of them onto the second, which has been read already.
-func TestWalkReadsAStalePageAgain(t *testing.T) {
+// A page is asked for only when the one before it has been answered, because a withdrawal made in between pushes one
+// from the page before onto it. Decoding does not hold up the next page.
+func TestWalkAsksInOrder(t *testing.T) {
 	s := &shelf{}
-	for i := range 10 {
+	for i := range 20 {
 		s.ids = append(s.ids, fmt.Sprint(i))
 	}
-	third := make(chan struct{})
+	var under atomic.Int32
+	decoding := make(chan struct{})
 	var once sync.Once
-	list := eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseZero}, func(_ context.Context, page int) (WithdrawalPage, error) {
-		switch page {
-		case 2:
-			<-third
-		case 3:
-			defer once.Do(func() { s.make(1); close(third) })
+	list := eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseZero}, func(_ context.Context, number int) (func() (WithdrawalPage, error), error) {
+		if under.Add(1) > 1 {
+			t.Error("two pages were asked for at the same time")
 		}
-		return s.page(page, 2)
+		page, err := s.page(number, 2)
+		under.Add(-1)
+		if number == 3 { // asked for, while page 2 is still being decoded
+			once.Do(func() { close(decoding) })
+		}
+		return func() (WithdrawalPage, error) {
+			if number == 2 {
+				<-decoding
+			}
+			return page, nil
+		}, err
 	})
 	got, err := collect(list)
-	if want := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}; err != nil || !slices.Equal(got, want) {
+	if err != nil || !slices.Equal(got, s.ids) || !slices.IsSorted(s.asked) {
 		t.Errorf("got %v, %v, asked for %v", got, err, s.asked)
+	}
+}
+
+// fetching makes a fetchPage of what returns a page at once.
+func fetching(fetch func(page int) (WithdrawalPage, error)) fetchPage {
+	return func(_ context.Context, page int) (func() (WithdrawalPage, error), error) {
+		got, err := fetch(page)
+		return func() (WithdrawalPage, error) { return got, nil }, err
 	}
 }
 
@@ -364,13 +381,13 @@ func TestAllKeepsItsOwnOptions(t *testing.T) {
 // However long the list is, what it remembers is not.
 func TestWalkTakesConstantMemory(t *testing.T) {
 	const size, pages = 50, 4000
-	w := walk{ahead: newReader(context.Background(), func(_ context.Context, page int) (WithdrawalPage, error) {
+	w := walk{ahead: newReader(context.Background(), fetching(func(page int) (WithdrawalPage, error) {
 		got := WithdrawalPage{PageCount: pages, Total: size * pages}
 		for i := range size {
 			got.Items = append(got.Items, Withdrawal{ID: fmt.Sprintf("%d-%s", page*size+i, strings.Repeat("x", 50))})
 		}
 		return got, nil
-	})}
+	}))}
 	defer w.ahead.stop()
 	heap := func() uint64 {
 		var m runtime.MemStats

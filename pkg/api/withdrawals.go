@@ -198,19 +198,23 @@ func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
 //
 // POST /api/merchant_withdrawal/list (section 4.1)
 func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
-	if err := checkPage(page, pageSize); err != nil {
+	r, err := s.list(filter, page, pageSize)
+	if err != nil {
 		return WithdrawalPage{}, err
 	}
-	return call[WithdrawalPage](ctx, s.client, request{
-		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list", query: pageQuery("", page, pageSize), body: filter,
-	})
+	return call[WithdrawalPage](ctx, s.client, r)
+}
+
+func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request, error) {
+	return request{
+		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list",
+		query: pageQuery("", page, pageSize), body: filter,
+	}, checkPage(page, pageSize)
 }
 
 // All reads every page of the list in turn. It stops after an error, yields no id twice although rows shift while it
 // reads, and needs no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(ctx, opts, func(ctx context.Context, page int) (WithdrawalPage, error) {
-		return s.List(ctx, filter, page, opts.pageSize())
-	})
+	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
 }
