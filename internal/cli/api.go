@@ -59,7 +59,7 @@ keep one from being paid twice.`,
 				ctx = s.sendCtx
 			}
 			if !api.IsRead(method, args[1]) && !s.DryRun {
-				facts := []string{"profile   " + s.profileName(), "service   " + s.serviceName(), "request   " + method + " " + args[1]}
+				facts := []string{"profile   " + s.profileName(), "service   " + s.serviceName(), "request   " + method + " " + args[1], "body      " + beginning(body)}
 				if err := s.confirm(facts, "Send this request?"); err != nil {
 					return err
 				}
@@ -73,15 +73,37 @@ keep one from being paid twice.`,
 				return err
 			}
 			s.spinner.stop()
-			if filtered {
-				return view.One(s.io.Out, s.out, answer)
+			if api.IsRead(method, args[1]) {
+				return s.printAnswer(view, filtered, answer)
 			}
-			return s.write(string(answer))
+			if err := s.printAnswer(view, filtered, answer); err != nil {
+				return &failure{code: exitOutput, msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), hint: "do not send it again"}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
 	offerFiles(cmd, "input")
 	return cmd
+}
+
+// printAnswer prints an answer as it came, or, where a format was asked for, as the JSON that it must be then.
+func (s *session) printAnswer(view render.View[json.RawMessage], filtered bool, answer []byte) error {
+	if !filtered {
+		return s.write(string(answer))
+	}
+	if err := api.CheckJSON(answer); err != nil {
+		return &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), hint: "leave out --output, --jq and --template to see it as it came"}
+	}
+	return view.One(s.io.Out, s.out, answer)
+}
+
+// beginning is as much of a text as a message has room for.
+func beginning(text []byte) string {
+	if len(text) > 500 {
+		return string(text[:500]) + "..."
+	}
+	return string(text)
 }
 
 func (s *session) readInput(name string) (json.RawMessage, error) {
@@ -97,7 +119,10 @@ func (s *session) readInput(name string) (json.RawMessage, error) {
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	text, err := interruptibly(s.ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
+	if s.ctx.Err() != nil {
+		return nil, s.ctx.Err()
+	}
 	if err != nil {
 		return nil, usageError(fmt.Sprintf("--input: %v", err), "name a file that can be read, or - for standard input")
 	}

@@ -101,7 +101,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return "", usageError("the key cannot be asked for here", "give it on standard input: till auth login < FILE")
 	}
 	fd := int(in.Fd())
-	before, err := term.GetState(fd)
+	show, err := hideTyped(in) // before the question: whoever sees it may paste at once
 	if err != nil {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}
@@ -111,8 +111,9 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return string(secret), err
 	})
 	fmt.Fprintln(s.io.Err)
-	if s.ctx.Err() != nil { // nobody else puts the echo back
-		return "", errors.Join(s.ctx.Err(), term.Restore(fd, before))
+	shown := show()
+	if s.ctx.Err() != nil {
+		return "", errors.Join(s.ctx.Err(), shown)
 	}
 	if err != nil {
 		return "", usageError("no key was typed", "run it again, or give the key on standard input: till auth login < FILE")

@@ -171,7 +171,7 @@ type inbox struct {
 	flags   callbackFlags
 	out     io.Writer
 	options render.Options
-	note    func(format string, args ...any)
+	note    func(format string, args ...any) error
 	run     func(ctx context.Context, command string, input []byte) error
 
 	commands context.Context // that of the commands; its end kills them

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"strings"
 
@@ -20,6 +21,7 @@ func (s *session) confirm(facts []string, question string) error {
 	for _, fact := range facts {
 		fmt.Fprintln(s.io.Err, render.Safe(fact))
 	}
+	discardTyped(terminal(s.io.In))
 	fmt.Fprintf(s.io.Err, "%s [y/N] ", question)
 	answer, err := s.readLine()
 	if err != nil {
@@ -36,26 +38,31 @@ func (s *session) canAsk() bool {
 	return !s.NoInput && terminal(s.io.In) != nil && terminal(s.io.Err) != nil
 }
 
-// readLine reads an answer, or stops at a signal.
+// readLine reads an answer, or stops at a signal. The end of input is an empty answer.
 func (s *session) readLine() (string, error) {
-	type answer struct {
-		text string
-		err  error
+	text, err := interruptibly(s.ctx, func() (string, error) { return bufio.NewReader(s.io.In).ReadString('\n') })
+	if err != nil {
+		fmt.Fprintln(s.io.Err)
 	}
-	got := make(chan answer, 1)
+	return text, s.ctx.Err()
+}
+
+// interruptibly reads what may never come, until a signal does.
+func interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	got := make(chan result, 1)
 	go func() {
-		text, err := bufio.NewReader(s.io.In).ReadString('\n')
-		got <- answer{text, err}
+		value, err := read()
+		got <- result{value, err}
 	}()
 	select {
-	case <-s.ctx.Done():
-		fmt.Fprintln(s.io.Err)
-		return "", s.ctx.Err()
-	case a := <-got:
-		if a.err != nil {
-			fmt.Fprintln(s.io.Err)
-			return "", nil // the end of input is no answer
-		}
-		return a.text, nil
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	case r := <-got:
+		return r.value, r.err
 	}
 }

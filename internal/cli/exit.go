@@ -129,7 +129,9 @@ func explain(err error) report {
 	case errors.As(err, &call):
 		r.call = call
 		r.code, r.hint = explainCall(call)
-	case errors.As(err, &invalid), errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
+	case errors.As(err, &invalid):
+		r.code, r.message = exitUsage, flagOf(invalid.Field)+": "+invalid.Why
+	case errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
 		r.code = exitUsage
 	case errors.As(err, &limit):
 		r.code, r.rule = exitRefused, limit.Rule
@@ -167,5 +169,23 @@ func explainCall(e *api.Error) (code int, hint string) {
 	if interrupted {
 		return exitInterrupted, ""
 	}
+	if errors.Is(e, api.ErrTooLarge) {
+		return exitReadFailed, "it will be as large the next time: ask for less, with --page-size or a filter where there is one"
+	}
 	return exitReadFailed, "nothing was changed, run it again"
+}
+
+// flagOf names the flag that a field of a request comes from.
+func flagOf(field string) string {
+	switch field {
+	case "external_order_id", "order_id":
+		return "--order-id"
+	case "callback_url":
+		return "--callback-url"
+	case "page_size":
+		return "--page-size"
+	case "address", "amount", "callback", "currency", "memo", "page", "title", "filter":
+		return "--" + field
+	}
+	return field
 }

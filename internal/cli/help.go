@@ -240,8 +240,8 @@ Currencies
   amounts in minor units. till currency list shows what is known.
 
 Memos
-  Some transfers are lost without a memo. A withdrawal in Xlr, or in a currency
-  set with --memo required, is refused without --memo.
+  Some transfers are lost without a memo. A withdrawal in Xlr or a currency
+  based on it, or in one set with --memo required, is refused without --memo.
 
 Limits
   max_per_withdrawal, max_per_run and allow_addresses of a profile stop what

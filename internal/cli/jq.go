@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,8 +10,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// jqFilter compiles an expression of --jq. Each result is printed on a line of its own; a string is printed raw.
-func jqFilter(expression string) (func(value []byte, w io.Writer) error, error) {
+// jqFilter compiles an expression of --jq. Each result is printed on a line of its own; a string is printed raw. An
+// expression can run for ever: the context ends it.
+func jqFilter(ctx context.Context, expression string) (func(value []byte, w io.Writer) error, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
 		return nil, usageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err), "check it against the jq manual")
@@ -26,13 +28,16 @@ func jqFilter(expression string) (func(value []byte, w io.Writer) error, error) 
 		if err := dec.Decode(&data); err != nil {
 			return err
 		}
-		results := code.Run(data)
+		results := code.RunWithContext(ctx, data)
 		for {
 			result, ok := results.Next()
 			if !ok {
 				return nil
 			}
 			if err, failed := result.(error); failed {
+				if ctx.Err() != nil {
+					return fmt.Errorf("--jq was stopped: %w", ctx.Err())
+				}
 				if halt, ok := err.(*gojq.HaltError); ok && halt.Value() == nil {
 					return nil
 				}

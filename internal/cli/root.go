@@ -46,7 +46,7 @@ standard output, everything else to standard error.`,
 	root.SetErr(a.io.Err)
 	config.AddFlags(root.PersistentFlags())
 	root.SetUsageTemplate(usageTemplate)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.withdraw(), a.invoice(), a.invite(), a.reseller(), a.api(),
 		a.sandbox(), a.callback(),
@@ -63,8 +63,12 @@ standard output, everything else to standard error.`,
 func (a *app) finish(cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
+	countFlags(cmd.Flags())
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := checkFlags(cmd.Flags()); err != nil {
+				return err
+			}
 			a.running = true
 			return run(cmd, args)
 		}
@@ -85,7 +89,7 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
-			return usageError(fmt.Sprintf("%s needs a command after it: %s", cmd.CommandPath(), strings.Join(childNames(cmd), ", ")), helpHint(cmd))
+			return usageError(fmt.Sprintf("%s needs a command after it: %s", commandName(cmd), strings.Join(childNames(cmd), ", ")), helpHint(cmd))
 		},
 	}
 	cmd.AddCommand(commands...)
@@ -107,7 +111,10 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	if near := nearTopics(cmd, name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return usageError(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), name), hint)
+	if !cmd.HasParent() {
+		return usageError(fmt.Sprintf("there is no command %q", name), hint)
+	}
+	return usageError(fmt.Sprintf("%s has no command %q", commandName(cmd), name), hint)
 }
 
 func helpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
@@ -117,13 +124,13 @@ func args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usageError(fmt.Sprintf("%s needs %s", cmd.CommandPath(), strings.Join(names[len(args):], " and ")), helpHint(cmd))
+			return usageError(fmt.Sprintf("%s needs %s", commandName(cmd), strings.Join(names[len(args):], " and ")), helpHint(cmd))
 		case len(args) > len(names):
-			return usageError(fmt.Sprintf("%s: %q is one argument too many", cmd.CommandPath(), args[len(names)]), helpHint(cmd))
+			return usageError(fmt.Sprintf("%s: %q is one argument too many", commandName(cmd), args[len(names)]), helpHint(cmd))
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {
-				return usageError(fmt.Sprintf("%s: %s is empty", cmd.CommandPath(), names[i]), "a variable of your script may be unset")
+				return usageError(fmt.Sprintf("%s: %s is empty", commandName(cmd), names[i]), unsetHint)
 			}
 		}
 		return nil
@@ -149,10 +156,6 @@ func require(cmd *cobra.Command, flags ...string) {
 			panic(err) // the flag is not declared
 		}
 	}
-}
-
-func flagError(cmd *cobra.Command, err error) error {
-	return usageError(cmd.CommandPath()+": "+err.Error(), helpHint(cmd))
 }
 
 // misused words an error that ended the run before a command began.

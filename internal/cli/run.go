@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf16"
 
 	"example.com/till/internal/render"
 	"golang.org/x/term"
@@ -78,13 +79,13 @@ func Run(ctx context.Context, args []string, io IO) int {
 // errDone ends a command early, with nothing wrong.
 var errDone = errors.New("done")
 
-// interruptible returns the context of reads, which the first SIGINT or SIGTERM cancels, and that of creates, which
+// interruptible returns the context of reads, which the first SIGINT, SIGTERM or SIGHUP cancels, and that of creates, which
 // takes two: what is in flight is worth waiting for, because without its answer nobody knows whether it was done.
 func interruptible(ctx context.Context) (reads, creates context.Context) {
 	reads, stopReads := context.WithCancel(ctx)
 	creates, stopCreates := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // as it is for what a script runs in the background
 			signal.Notify(signals, s)
 		}
@@ -134,8 +135,23 @@ type errorLine struct {
 	Hint        string `json:"hint,omitempty"`
 }
 
-func (a *app) printError(r report, color string, asJSON bool) {
-	if asJSON {
+// visible escapes in a JSON text what a terminal would obey or not show.
+func visible(text []byte) string {
+	var b strings.Builder
+	for _, r := range string(text) {
+		if shown := string(r); render.Safe(shown) != shown {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, "\\u%04x", unit)
+			}
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func (a *app) printError(r report, color string, inJSON bool) {
+	if inJSON {
 		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint}
 		if r.call != nil {
 			line.Status, line.Reason, line.Description = r.call.Status, r.call.Reason, r.call.Description
@@ -143,9 +159,7 @@ func (a *app) printError(r report, color string, asJSON bool) {
 				line.Code = &r.call.Code
 			}
 		}
-		enc := json.NewEncoder(a.io.Err)
-		enc.SetEscapeHTML(false)
-		enc.Encode(map[string]errorLine{"error": line})
+		io.WriteString(a.io.Err, visible(asJSON(map[string]errorLine{"error": line}))+"\n")
 		return
 	}
 	text := "till: " + render.Safe(r.message)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/config"
 	"github.com/spf13/cobra"
 )
 
@@ -17,8 +18,10 @@ func (a *app) sandboxRun() *cobra.Command {
 		Long: `Start a fresh sandbox, run a command that finds it in TILL_BASE_URL,
 TILL_API_KEY and TILL_PROFILE, and take the sandbox away when the command has
 ended. Everything after -- is the command and its arguments; no shell reads
-them. Standard input, output and error are the command's own. A TILL_JOURNAL is
-kept from it, since a sandbox's sends belong into no journal of real ones.
+them. Standard input, output and error are the command's own. A real key, an
+address or a profile that these variables held before is ignored, and a
+TILL_JOURNAL is kept from it, since a sandbox's sends belong into no journal of
+real ones.
 
 The exit code is the command's: 128 and the signal's number when a signal ended
 it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,
@@ -30,6 +33,8 @@ that it has left running in its process group are ended with it.`,
     -H "Authorization: Bearer $TILL_API_KEY" $TILL_BASE_URL/api/resellers/ids'`,
 		Args: commandAfterDash,
 		RunE: func(cmd *cobra.Command, command []string) error {
+			environ := a.io.Environ
+			a.io.Environ = func() []string { return withoutService(environ()) }
 			s, err := a.start(cmd)
 			if err != nil {
 				return err
@@ -46,13 +51,13 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	const hint = "write it after two dashes: till sandbox run -- COMMAND"
 	switch dash := cmd.ArgsLenAtDash(); {
 	case len(given) == 0:
-		return usageError(cmd.CommandPath()+" needs a command", hint)
+		return usageError(commandName(cmd)+" needs a command", hint)
 	case dash < 0:
-		return usageError(cmd.CommandPath()+" needs two dashes before its command", hint)
+		return usageError(commandName(cmd)+" needs two dashes before its command", hint)
 	case dash > 0:
-		return usageError(cmd.CommandPath()+": "+given[0]+" stands before the two dashes", hint)
+		return usageError(commandName(cmd)+": "+given[0]+" stands before the two dashes", hint)
 	case given[0] == "":
-		return usageError(cmd.CommandPath()+": the name of the command is empty", "a variable of your script may be unset")
+		return usageError(commandName(cmd)+": the name of the command is empty", unsetHint)
 	}
 	return nil
 }
@@ -85,6 +90,15 @@ func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, comma
 		default:
 		}
 		return statusOf(command[0], err)
+	})
+}
+
+// withoutService takes out of an environment what the command gets anew, so that a machine with a real service can run
+// tests. A key that is marked as a sandbox's stays: it is meant for this one.
+func withoutService(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return name == "TILL_BASE_URL" || name == "TILL_PROFILE" || name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
 	})
 }
 

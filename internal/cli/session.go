@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
@@ -51,7 +53,7 @@ func (a *app) start(cmd *cobra.Command) (*session, error) {
 		Color:     wantsColour(s.Color, a.io.env, terminal(a.io.Out) != nil),
 	}
 	if s.JQ != "" {
-		if s.out.Filter, err = jqFilter(s.JQ); err != nil {
+		if s.out.Filter, err = jqFilter(s.ctx, s.JQ); err != nil {
 			return nil, err
 		}
 	}
@@ -164,6 +166,15 @@ func (s *session) send(create func() error) error {
 		return err
 	}
 	signal.Ignore(syscall.SIGPIPE)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-done:
+		case <-s.ctx.Done():
+			s.note("waiting for the answer to what is under way; another signal gives up, and then nobody knows its outcome")
+		}
+	}()
 	return create()
 }
 
@@ -209,9 +220,10 @@ func (s *session) tableOnTerminal() bool {
 }
 
 // note writes a line for a person to standard error.
-func (a *app) note(format string, args ...any) {
+func (a *app) note(format string, args ...any) error {
 	a.spinner.stop()
-	io.WriteString(a.io.Err, render.Safe(fmt.Sprintf(format, args...))+"\n")
+	_, err := io.WriteString(a.io.Err, render.Safe(fmt.Sprintf(format, args...))+"\n")
+	return err
 }
 
 // randomOrderID makes an order id that no other has, for all practical purposes: one of 2^53-1.
@@ -275,12 +287,20 @@ func (o output[T]) bare(value T, text string) error {
 	return o.s.write(render.Safe(text) + "\n")
 }
 
+// filterLimit is how long --jq may take with the answer of a create, which is small.
+const filterLimit = 2 * time.Second
+
 // made prints what a create has made. If that fails, the error is the last place where its ids can be.
 func (o output[T]) made(value T, text, ids string) error {
+	if o.s.JQ != "" {
+		ctx, cancel := context.WithTimeout(o.s.ctx, filterLimit)
+		defer cancel()
+		o.s.out.Filter, _ = jqFilter(ctx, o.s.JQ) // it compiled before
+	}
 	err := o.bare(value, text)
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids: nothing was lost but this line"}
+		return &failure{code: exitOutput, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids, and do not make it again"}
 	}
 	return err
 }

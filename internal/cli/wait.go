@@ -17,12 +17,10 @@ type waitFlags struct {
 	failOn   []string
 	interval time.Duration
 	timeout  time.Duration
-	given    func(flag string) bool
 }
 
 func addWaitFlags(cmd *cobra.Command, flags *waitFlags) {
 	f := cmd.Flags()
-	flags.given = f.Changed
 	f.StringSliceVar(&flags.status, "status", nil, "statuses to wait for, separated by commas")
 	f.StringSliceVar(&flags.failOn, "fail-on", nil, "statuses that end the wait with exit code 33")
 	f.DurationVar(&flags.interval, "interval", 2*time.Second, "pause between two readings")
@@ -35,11 +33,6 @@ func (f waitFlags) check() error {
 	}
 	if f.timeout <= 0 {
 		return usageError("--timeout: it must be longer than 0", "leave it out for 10m")
-	}
-	for flag, names := range map[string][]string{"status": f.status, "state": f.state, "fail-on": f.failOn} {
-		if slices.Contains(names, "") || f.given(flag) && len(names) == 0 { // nothing to wait for is reached at once
-			return usageError("--"+flag+": the name is empty", "write names separated by single commas; a variable of your script may be unset")
-		}
 	}
 	return nil
 }

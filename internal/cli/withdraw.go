@@ -70,7 +70,7 @@ func (s *session) withdrawalFrom(req *api.CreateWithdrawal, currency, amount, mi
 	} else if req.Amount, err = s.money.ParseAmount(amount, req.Currency); err != nil {
 		return fmt.Errorf("--amount: %w", err)
 	}
-	if req.Memo == "" && s.money.MemoRequired(req.Currency) {
+	if s.money.LacksMemo(req.Currency, req.Memo) {
 		return usageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive", "ask the receiver for it and add --memo MEMO")
 	}
 	return req.Validate()
@@ -88,14 +88,18 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, out output[created]
 	if err != nil {
 		return err
 	}
-	if req.ExternalOrderID == "" {
+	made := req.ExternalOrderID == ""
+	if made {
 		req.ExternalOrderID = randomOrderID()
 	}
 	if !s.DryRun {
 		if err := s.confirm(s.describe(req), "Send this withdrawal?"); err != nil {
 			return err
 		}
-		s.note("order id %s", req.ExternalOrderID)
+		// Without its order id nobody could find the withdrawal again.
+		if err := s.note("order id %s", req.ExternalOrderID); err != nil && made {
+			return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: "give one with --order-id, or free standard error"}
+		}
 	}
 	var id string
 	err = s.send(func() (err error) {
@@ -125,13 +129,21 @@ func (s *session) describe(req api.CreateWithdrawal) []string {
 		"profile   " + s.profileName(),
 		"service   " + s.serviceName(),
 		"withdraw  " + req.Currency.Code,
-		"amount    " + s.money.Format(req.Amount) + fmt.Sprintf(" (%d minor units)", req.Amount.Minor),
+		"amount    " + s.money.Format(req.Amount) + s.minorUnits(req.Amount),
 		"address   " + req.Address,
 	}
 	if req.Memo != "" {
 		lines = append(lines, "memo      "+req.Memo)
 	}
 	return append(lines, "order id  "+req.ExternalOrderID)
+}
+
+// minorUnits adds the count that is sent to an amount that is shown as a decimal.
+func (s *session) minorUnits(a api.Amount) string {
+	if s.money.Decimals(a.Code) == money.Unknown {
+		return ""
+	}
+	return fmt.Sprintf(" (%d minor units)", a.Minor)
 }
 
 func (a *app) withdrawGet() *cobra.Command {

@@ -128,9 +128,14 @@ func (s *session) printWithdrawals(cmd *cobra.Command, flags listFlags, filter a
 		}
 		return out.list(limited(page.Items, flags.limit))
 	}
-	var seen, total int64
+	var seen, total int64 // as the last page has it
+	first := int64(-1)
 	whole := flags.all || flags.limit > 0 || !s.tableOnTerminal()
-	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.firstPage(), OnPage: func(p api.WithdrawalPage) { total = p.Total }}
+	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.firstPage(), OnPage: func(p api.WithdrawalPage) {
+		if total = p.Total; first < 0 {
+			first = total
+		}
+	}}
 	if flags.limit > 0 {
 		opts.PageSize = min(opts.PageSize, flags.limit)
 	}
@@ -160,8 +165,10 @@ func (s *session) printWithdrawals(cmd *cobra.Command, flags listFlags, filter a
 	switch {
 	case stopped && !whole && seen < total:
 		s.note("%d of %d withdrawals; --all shows the rest", seen, total)
+	case !stopped && first != total:
+		s.note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
 	case !stopped && seen != total:
-		s.note("%d withdrawals were read, and the service says that there are %d: the list may have changed while it was read", seen, total)
+		s.note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
 	case seen == 0:
 		s.note("no withdrawals")
 	}

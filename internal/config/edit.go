@@ -24,6 +24,9 @@ func Edit(path string, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &Error{Msg: fmt.Sprintf("the directory of the configuration cannot be made: %v", err), Err: err}
 	}
+	if err := checkDirectory(filepath.Dir(path)); err != nil {
+		return err
+	}
 	unlock, err := lock(path + ".lock")
 	if err != nil {
 		return &Error{Msg: fmt.Sprintf("the configuration file %s cannot be locked (%v): another process may be changing it, try again", path, err), Err: err}

@@ -83,7 +83,7 @@ func located(err error, path string) error {
 	return err
 }
 
-// readFile reads a configuration file that nobody else can write. Mode and content are of one open file, so that neither can
+// readFile reads a configuration file that nobody else can write or put in its place. Mode and content are of one open file, so that neither can
 // be exchanged in between.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -106,6 +106,9 @@ func readFile(path string) ([]byte, error) {
 			Msg:    fmt.Sprintf("the configuration file %s can be written by others (mode %04o), who could send your money elsewhere: take that away", path, info.Mode().Perm()),
 			Advice: "type: chmod 600 " + quoteShell(path),
 		}
+	}
+	if err := checkPlace(path, info); err != nil {
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {

@@ -57,7 +57,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key, source string, err erro
 	source = k.Source(s)
 	switch {
 	case s.keyFlag != "":
-		key, err = k.readFlag(s.keyFlag)
+		key, err = unlessDone(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
 	case k.env("TILL_API_KEY") != "":
 		key = trimNewline(k.env("TILL_API_KEY"))
 	case s.Sandbox:
@@ -68,7 +68,8 @@ func (k Keys) Key(ctx context.Context, s Settings) (key, source string, err erro
 		}
 	case s.profile.Values["api_key_file"] != "":
 		if err = s.ownOrigin("api_key_file"); err == nil {
-			key, err = readKeyFile(expandHome(s.home, s.profile.Values["api_key_file"]))
+			path := expandHome(s.home, s.profile.Values["api_key_file"])
+			key, err = unlessDone(ctx, func() (string, error) { return readKeyFile(path) })
 		}
 	default:
 		if key, err = k.fromKeyring(ctx, s); err == nil && key == "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -352,3 +353,19 @@ func TestStoreKeyFile(t *testing.T) {
 }
 
 const profileWithAsWritten = "current: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n"
+
+func TestKeyIsNotWaitedForLongerThanWanted(t *testing.T) {
+	r, w := io.Pipe() // nobody ever writes to it
+	defer w.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		s := Settings{keyFlag: "-", BaseURL: "https://pay.example.com"}
+		_, _, err := Keys{Stdin: r}.Key(ctx, s)
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -22,6 +22,26 @@ func ReadKey(r io.Reader) (string, error) {
 	return trimNewline(string(data)), nil
 }
 
+// unlessDone reads a key from where nobody may ever write one, a terminal or a pipe. A read cannot be cancelled, so one that
+// is not wanted any more is left behind.
+func unlessDone(ctx context.Context, read func() (string, error)) (string, error) {
+	type answer struct {
+		key string
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		key, err := read()
+		done <- answer{key, err}
+	}()
+	select {
+	case a := <-done:
+		return a.key, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 func (k Keys) readFlag(path string) (string, error) {
 	if path == "-" {
 		if k.Stdin == nil {

@@ -138,6 +138,9 @@ func command(p pair) ([]string, error) {
 }
 
 func limits(p pair, registry money.Registry) ([]api.Amount, error) {
+	if isNull(p.value) { // somebody meant to set a limit
+		return nil, noValue(p)
+	}
 	items, err := list(p)
 	if err != nil {
 		return nil, err

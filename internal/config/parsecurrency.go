@@ -37,7 +37,7 @@ func currency(item pair, known money.Registry) (money.Entry, error) {
 	if err != nil {
 		return money.Entry{}, err
 	}
-	e := money.Entry{Decimals: money.Unknown}
+	e, line := money.Entry{Decimals: money.Unknown}, item.line // of the decimals
 	for _, p := range pairs {
 		switch p.key {
 		case "code":
@@ -63,7 +63,7 @@ func currency(item pair, known money.Registry) (money.Entry, error) {
 				strconv.Itoa(n) != p.value.Value || n < 0 || n > api.MaxDecimals {
 				err = problemf(p.value.Line, "%s: it is not a number from 0 to %d: write how many decimals the service counts", p.name, api.MaxDecimals)
 			}
-			e.Decimals = n
+			e.Decimals, line = n, p.value.Line
 		case "memo":
 			var memo string
 			if memo, err = text(p); err == nil && memo != "required" {
@@ -87,8 +87,12 @@ func currency(item pair, known money.Registry) (money.Entry, error) {
 		}
 		e.Kind = k.Kind
 	}
-	if k, ok := money.NewRegistry().Lookup(e.Code); ok && k.Kind != e.Kind {
+	k, builtin := money.NewRegistry().Lookup(e.Code)
+	if builtin && k.Kind != e.Kind {
 		return money.Entry{}, problemf(item.line, "%s: %s is a %s currency and cannot be made another: use a code of its own", item.name, k.Currency().Code, strings.ToLower(string(k.Kind)))
+	}
+	if builtin && k.Decimals != money.Unknown && e.Decimals != money.Unknown && e.Decimals != k.Decimals {
+		return money.Entry{}, problemf(line, "%s: %s has %d decimals in ISO 4217, and others would move the point of every amount: leave them out", item.name, k.Code, k.Decimals)
 	}
 	return e, nil
 }

@@ -140,7 +140,7 @@ func quoted(text string) string {
 // written: 010 is 8, and no is false.
 func text(p pair) (string, error) {
 	if isNull(p.value) {
-		return "", problemf(p.value.Line, "%s: it has no value: write one, or take the line away", p.name)
+		return "", noValue(p)
 	}
 	if p.value.Kind == yaml.ScalarNode {
 		switch tag := p.value.ShortTag(); {
@@ -156,6 +156,10 @@ func text(p pair) (string, error) {
 		}
 	}
 	return "", problemf(p.value.Line, "%s: %s, where a text belongs: put it in quotes", p.name, kindName(p.value))
+}
+
+func noValue(p pair) *problem {
+	return problemf(p.value.Line, "%s: it has no value: write one, or take the line away", p.name)
 }
 
 // list reads a list of texts.
@@ -174,6 +178,9 @@ func list(p pair) ([]pair, error) {
 }
 
 func texts(p pair) ([]string, error) {
+	if isNull(p.value) { // somebody meant to allow something, not everything
+		return nil, noValue(p)
+	}
 	items, err := list(p)
 	if err != nil {
 		return nil, err

@@ -144,12 +144,23 @@ func TestParseCurrency(t *testing.T) {
 
 func TestMemoRequired(t *testing.T) {
 	r := NewRegistry().With(Entry{Code: "Eos", Kind: api.Crypto, Decimals: 4, MemoRequired: true})
-	for code, want := range map[string]bool{"Xlr": true, "XLR": true, "eos": true, "Btc": false, "Doge": false} {
+	for code, want := range map[string]bool{"Xlr": true, "XLR": true, "eos": true, "Btc": false, "Doge": false, "UsdcXlr": true, "xlrEur": true} {
 		if got := r.MemoRequired(api.Currency{Kind: api.Crypto, Code: code}); got != want {
 			t.Errorf("MemoRequired(%s) = %v", code, got)
 		}
 	}
 	if r.MemoRequired(api.Currency{Kind: api.Fiat, Code: "Xlr"}) {
 		t.Error("a fiat currency that is called Xlr needs no memo")
+	}
+	if e, _ := r.With(Entry{Code: "UsdcXLR", Kind: api.Crypto, Decimals: 7}).Lookup("usdcxlr"); !e.MemoRequired {
+		t.Error("a currency based on XLR is listed as one without a memo")
+	}
+	for memo, lacks := range map[string]bool{"": true, " \t\u00a0": true, "\u200b": true, "7": false, " 7 ": false} {
+		if got := r.LacksMemo(api.Currency{Kind: api.Crypto, Code: "Xlr"}, memo); got != lacks {
+			t.Errorf("LacksMemo(%q) = %v", memo, got)
+		}
+		if r.LacksMemo(api.Currency{Kind: api.Crypto, Code: "Btc"}, memo) {
+			t.Errorf("Btc lacks the memo %q", memo)
+		}
 	}
 }

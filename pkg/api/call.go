@@ -19,7 +19,7 @@ import (
 // request is one call of the interface, as a method describes it.
 type request struct {
 	op       string // what it does, to begin a message with
-	about    string // the id of what it does it to; empty: none
+	about    string // the id of what it does it to, for messages; empty: none
 	method   string
 	path     string
 	query    string // encoded
@@ -115,7 +115,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 		return nil, 0, r.fail(0, errors.New("the transport returned no answer"))
 	}
 	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text)
+		return nil, 0, r.refused(resp, got.text, c.key)
 	}
 	return got.text, http.StatusOK, nil
 }
@@ -129,6 +129,15 @@ func waitedOut(ctx context.Context, resp *resty.Response) bool {
 // errTimeout is the cause of a context that ended because this package's own limit was reached, not the caller's.
 var errTimeout = errors.New("the time limit of the call")
 
+// reworded is an error of the standard library in words for a person.
+type reworded struct {
+	text string
+	error
+}
+
+func (r reworded) Error() string { return r.text }
+func (r reworded) Unwrap() error { return r.error }
+
 // transportError is the failure of a request that got no whole answer.
 func (r request) transportError(ctx context.Context, timeout time.Duration, err error) error {
 	if outer := new(url.Error); errors.As(err, &outer) {
@@ -139,8 +148,13 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 	if unsent {
 		err = notSent.error
 	}
-	if errors.Is(context.Cause(ctx), errTimeout) {
-		err = fmt.Errorf("no answer within %s: %w", timeout, context.DeadlineExceeded)
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		err = reworded{fmt.Sprintf("there was no answer within %s", timeout), context.DeadlineExceeded}
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = reworded{"there was no answer in time", ctx.Err()}
+	case errors.Is(ctx.Err(), context.Canceled):
+		err = reworded{"the call was given up", ctx.Err()}
 	}
 	if unsent {
 		return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: NotSent, Err: err}
@@ -159,13 +173,13 @@ func (r request) fail(status int, err error) error {
 
 // refused turns an answer other than 200 into its Error. A create is rejected only by a status that says so and an
 // envelope that proves that the service itself said it.
-func (r request) refused(resp *resty.Response, body []byte) error {
+func (r request) refused(resp *resty.Response, body []byte, key string) error {
 	status := resp.StatusCode()
 	e := r.fail(status, nil).(*Error)
 	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
 	env, err := parseEnvelope(body)
 	if err == nil {
-		e.Code, e.Reason, e.Description = env.Code, env.Reason, env.Description
+		e.Code, e.Reason, e.Description = env.Code, hide(env.Reason, key), hide(env.Description, key)
 	}
 	switch {
 	case status >= 300 && status < 400:
@@ -175,7 +189,7 @@ func (r request) refused(resp *resty.Response, body []byte) error {
 	case !r.create && (status == 401 || status == 403 || status == 429):
 		e.Outcome = Rejected
 	case err != nil:
-		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", begins(body))
+		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", hide(begins(body), key))
 	default:
 		e.Err = errors.New("with this status, nobody can say what it did")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,7 +34,7 @@ type document interface {
 // keys, keys in another case, invalid UTF-8, trailing data.
 func decode(body []byte, value any) error {
 	if n := bytes.Count(body, []byte{','}); n > maxValues {
-		return fmt.Errorf("it has %d commas in it, and so more values than the %d that are taken", n, maxValues)
+		return fmt.Errorf("%w: more than %d values", ErrTooLarge, maxValues)
 	}
 	var err error
 	switch v := value.(type) {
@@ -75,6 +76,13 @@ func decodeString(body []byte, s *string) error {
 	return nil
 }
 
+// CheckJSON refuses a text that is not one JSON value, or a larger one than the methods of this package take: what
+// Client.Do returns has not been looked at.
+func CheckJSON(text []byte) error {
+	var value stdjson.RawMessage
+	return decode(text, &value)
+}
+
 // readable says what an answer is when it is not what it should be, without the decoder's own jargon.
 func readable(err error, body []byte) error {
 	if err == nil {
@@ -88,14 +96,17 @@ func readable(err error, body []byte) error {
 		return errors.New("it is a web page or XML, not JSON" + begins(body))
 	}
 	if semantic := new(json.SemanticError); errors.As(err, &semantic) {
-		what := "not of the right type"
-		if semantic.JSONKind != 0 {
-			what = kindName(semantic.JSONKind) + ", which does not fit"
+		where := string(semantic.JSONPointer)
+		if where == "" {
+			where = "the top"
 		}
-		if semantic.Err != nil {
-			what = semantic.Err.Error()
+		switch {
+		case semantic.JSONKind != 0 && (semantic.Err == nil || errors.Is(semantic.Err, strconv.ErrSyntax) || errors.Is(semantic.Err, strconv.ErrRange)):
+			return fmt.Errorf("at %s there is %s, which does not belong there", where, kindName(semantic.JSONKind))
+		case semantic.Err != nil:
+			return fmt.Errorf("at %s: %w", where, semantic.Err)
 		}
-		return fmt.Errorf("at %q: %s", string(semantic.JSONPointer), what)
+		return fmt.Errorf("at %s there is something else than belongs there", where)
 	}
 	if syntactic := new(jsontext.SyntacticError); errors.As(err, &syntactic) {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -142,7 +153,7 @@ func list[T any, P interface {
 	items := []T{}
 	err := eachElement(dec, what, func() error {
 		if len(items) == most {
-			return fmt.Errorf("%s: more than %d elements", what, most)
+			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, most)
 		}
 		start := dec.InputOffset()
 		var item T

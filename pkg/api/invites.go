@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 
+	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -33,15 +34,21 @@ func (i *Invite) complete(text json.RawMessage) error {
 	return nil
 }
 
-// createdInvite is an Invite that must have its url.
+// createdInvite is an Invite that must have all its fields: what is not well-formed does not prove that one was made.
 type createdInvite struct{ Invite }
 
 func (i *createdInvite) decode(body []byte) error {
 	if err := decode(body, &i.Invite); err != nil {
 		return err
 	}
-	if i.URL == "" {
-		return errors.New("an invite without its url")
+	var label struct {
+		Label *string `json:"label"`
+	}
+	if err := gojson.Unmarshal(body, &label); err != nil {
+		return err
+	}
+	if i.URL == "" || label.Label == nil {
+		return errors.New("an invite without its url or label")
 	}
 	return nil
 }

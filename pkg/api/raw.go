@@ -9,7 +9,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // ErrUseCreate is the answer of Do to the path that creates withdrawals.
@@ -83,7 +82,7 @@ func createsWithdrawal(target string) bool {
 		switch {
 		case r == '\\':
 			return '/'
-		case unicode.IsControl(r):
+		case r <= ' ' || r > '~': // what is not seen may be left out by whoever reads it
 			return -1
 		}
 		return r
@@ -93,7 +92,10 @@ func createsWithdrawal(target string) bool {
 		if end := strings.IndexAny(segment, ";?#"); end >= 0 {
 			segment = segment[:end]
 		}
-		segments = append(segments, strings.TrimSpace(segment))
+		if bare := strings.TrimRight(segment, "."); bare != "" {
+			segment = bare
+		}
+		segments = append(segments, segment)
 	}
 	clean := path.Clean("/" + strings.ToLower(strings.Join(segments, "/")))
 	return strings.HasSuffix(clean, "/merchant_withdrawal/create") || strings.Contains(clean, "/merchant_withdrawal/create/")

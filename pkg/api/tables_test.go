@@ -374,11 +374,11 @@ func TestReadable(t *testing.T) {
 		"":                         "its body is empty",
 		"<html>\nno":               `it is a web page or XML, not JSON, the body begins "<html>\nno"`,
 		`{"id":"x"`:                "it is cut off after 9 bytes",
-		`{"id":5}`:                 `at "/id": a number, which does not fit`,
+		`{"id":5}`:                 `at /id there is a number, which does not belong there`,
 		`{"id":"a","id":"b"}`:      `at byte 10: duplicate object member name`,
-		`{"amount":{"Fiat":null}}`: `at "/amount`,
+		`{"amount":{"Fiat":null}}`: `at /amount`,
 		`{"id":"a"} x`:             `at byte 11: invalid character 'x'`,
-		"[]":                       "an array, which does not fit",
+		"[]":                       "at the top there is an array",
 	} {
 		var w Withdrawal
 		if err := decode([]byte(body), &w); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {

@@ -46,7 +46,7 @@ func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) e
 	}
 	for n := 0; dec.PeekKind() == '"'; n++ {
 		if n == maxItems {
-			return fmt.Errorf("%s: more than %d keys", what, maxItems)
+			return fmt.Errorf("%w: %s: more than %d keys", ErrTooLarge, what, maxItems)
 		}
 		key, err := readKey(dec)
 		if err != nil {
@@ -93,7 +93,7 @@ func eachElement(dec *jsontext.Decoder, what string, value func() error) error {
 			break
 		}
 		if n == maxItems {
-			return fmt.Errorf("%s: more than %d elements", what, maxItems)
+			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, maxItems)
 		}
 		if err := value(); err != nil {
 			return err

@@ -16,6 +16,15 @@ const maxTraced = 4 << 10
 type tracer struct {
 	next http.RoundTripper
 	out  io.Writer
+	key  string
+}
+
+// hide blots out the key where a service echoes it.
+func hide(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "[hidden]")
 }
 
 func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -28,7 +37,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 			traceBody(&b, "> ", text)
 		}
 	}
-	io.WriteString(t.out, b.String())
+	io.WriteString(t.out, hide(b.String(), t.key))
 	start := time.Now()
 	resp, err := t.next.RoundTrip(req)
 	took := time.Since(start).Round(time.Millisecond)
@@ -42,7 +51,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 			traceBody(&b, "< ", body.text)
 		}
 	}
-	io.WriteString(t.out, b.String())
+	io.WriteString(t.out, hide(b.String(), t.key))
 	return resp, err
 }
 

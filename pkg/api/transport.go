@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -39,7 +40,7 @@ func newTransport(o options) http.RoundTripper {
 	}
 	rt = whole{rt}
 	if o.trace != nil {
-		rt = tracer{rt, o.trace}
+		rt = tracer{rt, o.trace, o.key}
 	}
 	return rt
 }
@@ -93,7 +94,11 @@ type answer struct {
 
 func (*answer) Close() error { return nil }
 
-var errTooLarge = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
+// ErrTooLarge is in the chain of an Error about an answer that is larger than this package takes: it is no use to try the
+// same call again.
+var ErrTooLarge = errors.New("the answer is too large")
+
+var errTooLarge = fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxAnswer>>20)
 
 type whole struct{ next http.RoundTripper }
 

@@ -166,7 +166,16 @@ func (r CreateWithdrawal) Validate() error {
 			return invalid("external_order_id", "%v", err)
 		}
 	}
-	return checkPlain("memo", r.Memo)
+	if err := checkPlain("memo", r.Memo); err != nil {
+		return err
+	}
+	// A person compares these two, letter by letter, with what was asked for.
+	for _, field := range []struct{ name, text string }{{"address", r.Address}, {"memo", r.Memo}} {
+		if i := strings.IndexFunc(field.text, func(c rune) bool { return !unicode.IsGraphic(c) }); i >= 0 {
+			return invalid(field.name, "%q has a character at byte %d that cannot be seen: type it anew", field.text, i)
+		}
+	}
+	return nil
 }
 
 // Create asks for a withdrawal and returns its id. It is sent at most once, by every layer of this package: after an

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const unsetHint = "a variable of your script may be unset"
+
+// counted is the value of a flag that can be given once. It counts rather than refuses, so that a line which is only to be
+// completed or explained is still read to its end.
+type counted struct {
+	pflag.Value
+	times int
+}
+
+func (c *counted) Set(text string) error {
+	c.times++
+	return c.Value.Set(text)
+}
+
+// countFlags makes a command notice a flag that is given twice: of two amounts, none is the one that was meant.
+func countFlags(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "string", "int", "int64", "duration":
+			f.Value = &counted{Value: f.Value}
+			if f.DefValue == "0s" { // pflag leaves this default out for its own type only
+				f.DefValue = ""
+			}
+		}
+	})
+}
+
+// checkFlags refuses what no person types on purpose, in the flags of a command and in those that every command has.
+func checkFlags(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case err != nil:
+		case isEmpty(f.Value):
+			err = usageError("--"+f.Name+" is empty", unsetHint)
+		case hasEmpty(f.Value):
+			err = usageError("one of the values of --"+f.Name+" is empty", unsetHint)
+		case isTwice(f.Value):
+			err = usageError("--"+f.Name+" is given twice", "leave one out")
+		}
+	})
+	return err
+}
+
+func isEmpty(value pflag.Value) bool {
+	if list, ok := value.(pflag.SliceValue); ok {
+		values := list.GetSlice()
+		return len(values) == 0 || len(values) == 1 && values[0] == ""
+	}
+	return value.Type() == "string" && value.String() == ""
+}
+
+func hasEmpty(value pflag.Value) bool {
+	list, ok := value.(pflag.SliceValue)
+	return ok && slices.Contains(list.GetSlice(), "")
+}
+
+func isTwice(value pflag.Value) bool {
+	c, ok := value.(*counted)
+	return ok && c.times > 1
+}
+
+// flagError says in a sentence what the libraries that read command lines say in their own words.
+func flagError(cmd *cobra.Command, err error) error {
+	var (
+		invalid *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+		unknown *pflag.NotExistError
+		syntax  *pflag.InvalidSyntaxError
+	)
+	msg, hint := commandName(cmd)+": "+err.Error(), helpHint(cmd)
+	switch {
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		msg = "--" + f.Name + ": " + wrongValue(f.Value.Type(), invalid.GetValue(), invalid.Unwrap())
+	case errors.As(err, &missing):
+		msg = "--" + missing.GetFlag().Name + " needs a value"
+	case errors.As(err, &unknown):
+		flag := "--" + unknown.GetSpecifiedName()
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			flag = flag[1:]
+		}
+		msg = "there is no flag " + flag
+		if cmd.HasParent() {
+			msg = commandName(cmd) + " has no flag " + flag
+		}
+	case errors.As(err, &syntax):
+		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
+	}
+	// These are bare texts.
+	if m := regexp.MustCompile(`^required flag\(s\) "(.+)" not set$`).FindStringSubmatch(err.Error()); m != nil {
+		msg = commandName(cmd) + " needs " + flagNames(strings.Split(m[1], `", "`), "and")
+	}
+	if m := regexp.MustCompile(`^at least one of the flags in the group \[(.+)\] is required$`).FindStringSubmatch(err.Error()); m != nil {
+		msg = commandName(cmd) + " needs " + flagNames(strings.Fields(m[1]), "or")
+	}
+	if m := regexp.MustCompile(`none of the others can be; \[(.+)\] were all set$`).FindStringSubmatch(err.Error()); m != nil {
+		msg, hint = flagNames(strings.Fields(m[1]), "and")+" exclude each other", "leave one out"
+	}
+	return usageError(msg, hint)
+}
+
+func wrongValue(kind, text string, cause error) string {
+	switch {
+	case errors.Is(cause, strconv.ErrRange):
+		return fmt.Sprintf("the number %q does not fit into 64 bits", text)
+	case kind == "int" || kind == "int64":
+		return fmt.Sprintf("%q is not a whole number", text)
+	case kind == "duration":
+		return fmt.Sprintf("%q is not a duration: write a number and a unit, such as 90s, 15m or 2h", text)
+	case kind == "bool":
+		return fmt.Sprintf("%q is neither true nor false", text)
+	case kind == "stringSlice":
+		return fmt.Sprintf("%q has a quote that is out of place: write values with commas between", text)
+	}
+	return fmt.Sprintf("%q is no value for it: %v", text, cause)
+}
+
+// flagNames writes "--a, --b or --c".
+func flagNames(names []string, last string) string {
+	for i := range names {
+		names[i] = "--" + names[i]
+	}
+	if n := len(names) - 1; n > 0 {
+		return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
+	}
+	return names[0]
+}
+
+// commandName is a command without the name of the program, with which every error begins anyway.
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}

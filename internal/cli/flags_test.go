@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// usageOf runs a command line that is wrong, and returns what is said about it.
+func usageOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var stderr strings.Builder
+	code := Run(context.Background(), append([]string{"till"}, args...), IO{
+		In: strings.NewReader(""), Out: io.Discard, Err: &stderr, Now: time.Now,
+		Environ: func() []string { return []string{"HOME=" + t.TempDir()} },
+	})
+	if code != exitUsage {
+		t.Errorf("till %q ended with %d: %s", args, code, &stderr)
+	}
+	return strings.TrimSuffix(stderr.String(), "\n")
+}
+
+func TestEmptyFlags(t *testing.T) {
+	send := []string{"withdraw", "create", "--sandbox", "--yes", "--currency", "Btc", "--amount", "1", "--address", "a"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{append(send, "--memo", ""), "--memo is empty"},
+		{append(send, "--order-id="), "--order-id is empty"},
+		{append(send, "--callback", ""), "--callback is empty"},
+		{append(send, "--template", ""), "--template is empty"},
+		{append(send, "--profile", ""), "--profile is empty"},
+		{[]string{"withdraw", "list", "--sandbox", "--from", ""}, "--from is empty"},
+		{[]string{"withdraw", "list", "--sandbox", "--status", ""}, "--status is empty"},
+		{[]string{"withdraw", "list", "--sandbox", "--currency", "Btc", "--currency", ""}, "one of the values of --currency is empty"},
+		{[]string{"withdraw", "list", "--sandbox", "--columns", ""}, "--columns is empty"},
+		{[]string{"withdraw", "wait", "w-1", "--sandbox", "--status", "New,,Done"}, "one of the values of --status is empty"},
+		{[]string{"auth", "login", "--store", ""}, "--store is empty"},
+		{[]string{"--output", ""}, "--output is empty"},
+	} {
+		if got, want := usageOf(t, c.args...), "till: "+c.says+"; "+unsetHint; got != want {
+			t.Errorf("till %q says %q, want %q", c.args, got, want)
+		}
+	}
+}
+
+// Some of these texts are made from what the libraries say in their own words: the test shows when a new version of them
+// says something else.
+func TestWordsOfWrongFlags(t *testing.T) {
+	create := []string{"withdraw", "create", "--sandbox"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{append(create, "--currency", "Btc", "--amount", "1", "--amount", "2", "--address", "a"), "--amount is given twice; leave one out"},
+		{[]string{"withdraw", "list", "--limit", "1", "--limit", "1"}, "--limit is given twice; leave one out"},
+		{[]string{"invoice", "create", "--title", "T", "--currency", "Usd", "--item", "A=1.00", "--item", "A=1.00", "--number", "1", "--number", "2"}, "--number is given twice; leave one out"},
+		{[]string{"invoice", "wait", "i", "--status", "Paid", "--interval", "1s", "--interval", "2s"}, "--interval is given twice; leave one out"},
+		{[]string{"withdraw", "list", "--limit", "abc"}, `--limit: "abc" is not a whole number; see: till withdraw list --help`},
+		{[]string{"withdraw", "list", "--retries", "99999999999999999999"}, `--retries: the number "99999999999999999999" does not fit into 64 bits; see: till withdraw list --help`},
+		{[]string{"withdraw", "list", "--timeout", "5"}, `--timeout: "5" is not a duration: write a number and a unit, such as 90s, 15m or 2h; see: till withdraw list --help`},
+		{[]string{"withdraw", "list", "--all=maybe"}, `--all: "maybe" is neither true nor false; see: till withdraw list --help`},
+		{[]string{"withdraw", "list", "--columns", `a"b`}, `--columns: "a\"b" has a quote that is out of place: write values with commas between; see: till withdraw list --help`},
+		{[]string{"withdraw", "list", "-o"}, "--output needs a value; see: till withdraw list --help"},
+		{[]string{"withdraw", "list", "--limit"}, "--limit needs a value; see: till withdraw list --help"},
+		{[]string{"withdraw", "list", "--nonsense"}, "withdraw list has no flag --nonsense; see: till withdraw list --help"},
+		{[]string{"withdraw", "list", "-qx"}, "withdraw list has no flag -x; see: till withdraw list --help"},
+		{[]string{"--nonsense"}, "there is no flag --nonsense; see: till --help"},
+		{[]string{"withdraw", "list", "--=x"}, `"--=x" is not the name of a flag; see: till withdraw list --help`},
+		{create, "withdraw create needs --currency and --address; see: till withdraw create --help"},
+		{append(create, "--currency", "Btc", "--address", "a"), "withdraw create needs --amount or --amount-minor; see: till withdraw create --help"},
+		{append(create, "--currency", "Btc", "--address", "a", "--amount", "1", "--amount-minor", "1"), "--amount and --amount-minor exclude each other; leave one out"},
+		{[]string{"currency", "set", "Btc"}, "currency set needs --kind, --decimals or --memo; see: till currency set --help"},
+		{[]string{"api", "GET", ""}, "api: PATH is empty; " + unsetHint},
+		{[]string{"withdraw", "get"}, "withdraw get needs ID; see: till withdraw get --help"},
+		{[]string{"withdraw", "get", "a", "b"}, `withdraw get: "b" is one argument too many; see: till withdraw get --help`},
+		{[]string{"xyzzy"}, `there is no command "xyzzy"; see: till --help`},
+		{[]string{"withdraw", "xyzzy"}, `withdraw has no command "xyzzy"; see: till withdraw --help`},
+		{[]string{"sandbox", "run", "true"}, "sandbox run needs two dashes before its command; write it after two dashes: till sandbox run -- COMMAND"},
+	} {
+		if got, want := usageOf(t, c.args...), "till: "+c.says; got != want {
+			t.Errorf("till %q says\n%q, want\n%q", c.args, got, want)
+		}
+	}
+}
+
+func TestCountedFlagsLookTheSame(t *testing.T) {
+	a := &app{io: IO{Environ: func() []string { return nil }}}
+	listen, _, err := a.root().Find([]string{"callback", "listen"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := listen.LocalFlags().FlagUsages()
+	for _, want := range []string{"--timeout duration ", "--count int ", "--respond int ", "(default 200)", `(default "127.0.0.1:0")`, "--exec string "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "default 0") || strings.Contains(text, `default ""`) {
+		t.Errorf("defaults that say nothing are shown:\n%s", text)
+	}
+}

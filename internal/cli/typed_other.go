@@ -1,0 +1,18 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+func discardTyped(*os.File) {}
+
+// hideTyped leaves the hiding to the reading of the key, and puts the terminal back as it was.
+func hideTyped(in *os.File) (show func() error, err error) {
+	fd := int(in.Fd())
+	before, err := term.GetState(fd)
+	return func() error { return term.Restore(fd, before) }, err
+}

@@ -1,0 +1,28 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardTyped throws away what was typed on a terminal and not read yet: it was typed before the question was there to be
+// answered. Where that fails, the question is asked all the same.
+func discardTyped(in *os.File) { _ = flushInput(int(in.Fd())) }
+
+// hideTyped keeps a terminal from showing what is typed, until show is called.
+func hideTyped(in *os.File) (show func() error, err error) {
+	fd := int(in.Fd())
+	before, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil {
+		return nil, err
+	}
+	hidden := *before
+	hidden.Lflag &^= unix.ECHO
+	if err := unix.IoctlSetTermios(fd, setTermios, &hidden); err != nil {
+		return nil, err
+	}
+	return func() error { return unix.IoctlSetTermios(fd, setTermios, before) }, nil
+}
