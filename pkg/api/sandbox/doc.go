@@ -16,6 +16,15 @@
 // RedeemInvite, which makes a reseller with a key of its own. Withdrawals and
 // invoices made with that key are the reseller's, and so is the money.
 //
+// # State
+//
+// The state is in memory and gone with the server. WithState keeps it in a file
+// instead, which several servers in several processes may use at a time: each
+// sees at once what the others have done. A change is in the file, synced to the
+// disk, before the answer goes out, and changes that arrive together are synced
+// together; a process that is killed leaves no half of one. Every state has an
+// Identity, and Reset begins a new one.
+//
 // # Money
 //
 // Amounts are int64 minor units and every sum is checked: what does not fit is
