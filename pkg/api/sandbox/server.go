@@ -32,6 +32,7 @@ type options struct {
 	settings map[string]string
 	clock    func() time.Time
 	seed     string
+	dump     []byte
 	state    string
 }
 
@@ -51,6 +52,9 @@ func WithClock(clock func() time.Time) Option { return func(o *options) { o.cloc
 // withdrawals and three resellers with half a year of invoices. Without this
 // option it holds a million whole units of every currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
+
+// WithDump begins a fresh sandbox with what Dump has returned, and not with a seed.
+func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives
 // the server: a request is answered when what it changed is in the file. Several
@@ -84,6 +88,9 @@ func New(opts ...Option) (*Server, error) {
 // open finds the state, or begins one.
 func (s *Server) open(o options) error {
 	first, err := s.begin(o.seed) // a wrong seed is one whether it is wanted or not
+	if o.dump != nil {
+		first, err = beginFrom(o.dump)
+	}
 	if err != nil {
 		return err
 	}
@@ -170,6 +177,7 @@ type access int
 const (
 	anyAccount   access = iota // the merchant's or a reseller's; each sees its own
 	merchantOnly               // the merchant's, or none with reseller_auth=none
+	control                    // the merchant's, always
 )
 
 // effect says what a route does with the state. A write sees what other
@@ -192,7 +200,7 @@ type route struct {
 
 func (s *Server) routeTable() map[string]map[string]route {
 	table := map[string]map[string]route{}
-	for _, r := range []route{
+	for _, r := range append(s.controls(), []route{
 		{"POST", "/api/merchant_withdrawal/create", anyAccount, writes, s.createWithdrawal},
 		{"GET", "/api/merchant_withdrawal", anyAccount, reads, s.getWithdrawal},
 		{"POST", "/api/merchant_withdrawal/list", anyAccount, reads, s.listWithdrawals},
@@ -221,7 +229,7 @@ func (s *Server) routeTable() map[string]map[string]route {
 		{"POST", "/api/reseller/invoice/list", merchantOnly, reads, s.listResellerInvoices},
 		{"GET", "/api/reseller/invoice", merchantOnly, reads, s.getResellerInvoice},
 		{"GET", "/api/reseller/invoice/finished", merchantOnly, reads, s.getResellerInvoiceFinished},
-	} {
+	}...) {
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
 		}
@@ -268,13 +276,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	return route.handle(&request{http: r, writer: w, account: account, maxBody: s.settings.maxBody})
-}
-
-// now is the sandbox's time. It ticks in whole seconds, so that a time which was
-// shown, sent back as from or to, means the very moment.
-func (s *Server) now() time.Time {
-	return s.clock().Add(time.Duration(s.store.offset.Load())).UTC().Truncate(time.Second)
+	maxBody := s.settings.maxBody
+	if route.access == control {
+		maxBody = maxDump
+	}
+	return route.handle(&request{http: r, writer: w, account: account, maxBody: maxBody})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, err error) {
