@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -22,14 +24,20 @@ func (a *app) sandbox() *cobra.Command {
 		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings())
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
-listens on loopback addresses only. For a single command, till --sandbox is
-enough.`
+listens on loopback addresses only.
+
+For single commands, till --sandbox is enough: it remembers what they do in
+~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.`
 	return cmd
 }
+
+// stateInMemory is the value of --state for a sandbox that forgets.
+const stateInMemory = "memory"
 
 // sandboxFlags are the flags of every command that starts a sandbox.
 type sandboxFlags struct {
 	listen, seed   string
+	state          string // a file, or "memory"
 	set            []string
 	readyFile, env string
 }
@@ -108,6 +116,9 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 	if err := s.noDryRun(cmd.CommandPath()); err != nil {
 		return err
 	}
+	if flags.state == "" {
+		return usageError("--state: the name of the file is empty", "a variable of your script may be unset")
+	}
 	server, err := s.newSandbox(flags)
 	if err != nil {
 		return err
@@ -144,6 +155,7 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 	defer func() {
 		stop()
 		<-served
+		server.Close() // nothing is lost with it: what was answered is in the file
 		for _, file := range []*readyFile{env, ready} {
 			if err := file.retract(); err != nil {
 				s.note("%v", err)
@@ -187,7 +199,16 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 	if key != "" {
 		opts = append(opts, sandbox.WithKey(key))
 	}
+	if flags.state != stateInMemory {
+		if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
+			s.note("%s holds a state already, and --seed changes nothing about it: till sandbox reset does", flags.state)
+		}
+		opts = append(opts, sandbox.WithState(flags.state))
+	}
 	server, err := sandbox.New(opts...)
+	if bad, ok := errors.AsType[*sandbox.StateError](err); ok {
+		return nil, bad
+	}
 	if err != nil {
 		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), "see: till sandbox settings")
 	}
