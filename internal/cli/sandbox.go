@@ -21,7 +21,9 @@ import (
 
 func (a *app) sandbox() *cobra.Command {
 	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
-		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings())
+		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings(),
+		a.sandboxFund(), a.sandboxPay(), a.sandboxExpire(), a.sandboxAdvance(), a.sandboxInvite(),
+		a.sandboxClock(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
 listens on loopback addresses only.
@@ -45,12 +47,12 @@ type sandboxFlags struct {
 func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
-	f.StringVar(&flags.seed, "seed", "", "demo or none (default: funds in every currency)")
+	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file of till sandbox dump\n(default: funds in every currency)")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveNoFileComp),
+		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),
 		"listen": cobra.NoFileCompletions,
 		"set": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var names []cobra.Completion
@@ -175,8 +177,15 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 // newSandbox makes the sandbox that the flags describe.
 func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 	var opts []sandbox.Option
-	if flags.seed != "" {
+	switch {
+	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
+	case flags.seed != "":
+		text, err := os.ReadFile(flags.seed)
+		if err != nil {
+			return nil, usageError(fmt.Sprintf("--seed: %v", err), "write demo, none, or the name of a file that till sandbox dump has written")
+		}
+		opts = append(opts, sandbox.WithDump(text))
 	}
 	given := map[string]bool{}
 	for _, text := range flags.set {
