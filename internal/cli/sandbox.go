@@ -219,7 +219,11 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 		return nil, bad
 	}
 	if err != nil {
-		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), "see: till sandbox settings")
+		hint := "see: till sandbox settings"
+		if flags.seed != "" && !isSeed(flags.seed) {
+			hint = ""
+		}
+		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
 	}
 	return server, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func openDatabase(path string) (*file, error) {
 		return nil, err
 	}
 	// Of a commit that was answered for, not even a power cut takes anything away: synchronous is full.
-	address := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: url.Values{
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
 		"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", address.String())

@@ -51,7 +51,7 @@ func (b box) everythingIn(resellers ...string) string {
 }
 
 func TestStateSurvivesRestart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "dir", "box.db")
+	path := filepath.Join(t.TempDir(), "new", "a?b#c%20 ü&_pragma=x", "box.db")
 	b := fileBox(t, path, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
 	invoice := decode(t, b.sendAs(key, "POST", "/api/invoice", `{"title":"ü","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"2500"}]}`).Body.String()).(string)
