@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -80,6 +81,9 @@ func tell[T any](s *session, path string, order any) (a answered[T], err error) 
 		a, err = exchange[T](s.sendCtx, client, http.MethodPost, path, asJSON(order))
 		return err
 	})
+	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
+		return a, &failure{code: exitUnknown, err: err, msg: err.Error(), hint: "it may have been done: look at what the sandbox holds, with till sandbox dump"}
+	}
 	return a, err
 }
 
@@ -97,7 +101,11 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 		return a, err
 	}
 	if err := json.Unmarshal(a.raw, &a.value); err != nil {
-		return a, &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), hint: "look where TILL_BASE_URL leads"}
+		code := exitReadFailed
+		if method != http.MethodGet {
+			code = exitUnknown // whatever it is, it has taken the order
+		}
+		return a, &failure{code: code, err: err, msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), hint: "look where TILL_BASE_URL leads"}
 	}
 	return a, nil
 }
