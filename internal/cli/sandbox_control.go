@@ -18,9 +18,9 @@ import (
 // a path that no real service has.
 
 // whichSandbox is in the help of every control.
-const whichSandbox = `It acts on the sandbox that TILL_BASE_URL, TILL_API_KEY and
-TILL_PROFILE=sandbox name, as in till sandbox run, and else on the one of
-till --sandbox.`
+const whichSandbox = `Where TILL_PROFILE is sandbox and TILL_BASE_URL and TILL_API_KEY lead to one,
+as they do inside till sandbox run, that one is meant; otherwise it is the
+sandbox of till --sandbox.`
 
 // answered is what a control was answered with, and the value in it.
 type answered[T any] struct {
@@ -240,9 +240,9 @@ func (a *app) sandboxInviteRedeem() *cobra.Command {
 	cmd := shows(&cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
-		Long: `Make a reseller from an invite of the sandbox, and print its id and its own API
-key, which nothing shows again. With that key in TILL_API_KEY, invoices and
-withdrawals are the reseller's.
+		Long: `Accept an invite of the sandbox in somebody's name, and print the id of the new
+reseller and the key that it works with. Nothing shows that key again. With it
+in TILL_API_KEY, invoices and withdrawals are the reseller's.
 
 ` + whichSandbox,
 		Example: `  till sandbox invite redeem --label "North shop" \
