@@ -86,11 +86,13 @@ say "The same for a spreadsheet, exact to the last digit:"
 run 0 'till reseller stats -o csv --columns label,volume,rebates --sort label'
 
 title "A CI job makes a test invoice"
-say "It needs no network and no secret. The sandbox is there for one command only."
+say "It needs no network and no secret. The sandbox is there for one command only," \
+	"and till sandbox pay is the customer."
 run 0 'till sandbox run -- sh -c '\''
     id=$(till invoice create --title "Order 1001" --currency Usd \
         --item "Coffee beans=25.00" --item Shipping=4.50)
-    till invoice get "$id"'\'
+    till sandbox pay "$id" -q
+    till invoice wait "$id" --status Paid'\'
 
 title "That was till"
 say "Exit codes:         till help exit-codes" \

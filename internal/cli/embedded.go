@@ -4,20 +4,40 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"runtime/debug"
 
+	"example.com/till/internal/config"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 )
 
-// embedded connects to a sandbox inside this process: requests go to its handler without a network.
+// embedded connects to a sandbox inside this process: requests go to its handler without a network. Its state is in a
+// file, so that the next command finds what this one has made.
 func (s *session) embedded(opts []api.Option) (*api.Client, error) {
-	server, err := sandbox.New(sandbox.WithSeed("demo"))
+	const nowhere = "http://127.0.0.1"
+	if s.DryRun { // what is only shown leaves no file behind
+		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
+	}
+	if s.SandboxState == "" {
+		return nil, &config.Error{Msg: "the sandbox has no place for its state: HOME is not set", Advice: "name a file in TILL_SANDBOX_STATE"}
+	}
+	debug.SetMemoryLimit(math.MaxInt64) // all of the state is in memory
+	server, err := sandbox.New(sandbox.WithState(s.SandboxState))
 	if err != nil {
 		return nil, err
 	}
+	s.box = server
 	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inProcess{server}))
-	return s.newClient("http://127.0.0.1", opts)
+	return s.newClient(nowhere, opts)
+}
+
+// leave tidies up at the end of the program. Nothing depends on it: a sandbox's state is safe at any moment.
+func (a *app) leave() {
+	if a.box != nil {
+		a.box.Close()
+	}
 }
 
 // inProcess is a transport that hands requests to a handler.

@@ -8,6 +8,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 )
 
 // The exit codes. The tens digit says whose turn it is: 1x the caller's, nothing was sent; 2x stop, money may have
@@ -105,6 +106,7 @@ func explain(err error) report {
 		invalid   *api.InvalidError
 		usage     *config.UsageError
 		set       *config.Error
+		state     *sandbox.StateError
 		amount    *money.Error
 		limit     *money.LimitError
 		output    *render.WriteError
@@ -137,6 +139,8 @@ func explain(err error) report {
 		r.code, r.rule = exitRefused, limit.Rule
 	case errors.As(err, &set):
 		r.code = exitConfig
+	case errors.As(err, &state):
+		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), "name another file in TILL_SANDBOX_STATE or --state, or move this one away"
 	case errors.Is(err, context.Canceled):
 		r.code, r.message = exitInterrupted, "interrupted"
 	}

@@ -17,7 +17,7 @@ func TestImports(t *testing.T) {
 	allowed := map[string][]string{
 		"cmd/till":        {till + "internal/cli"},
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
-		"pkg/api/sandbox": {},
+		"pkg/api/sandbox": {"modernc.org/sqlite"},
 		"internal/render": {"github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
 		"internal/config": {"github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/money", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
+	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
 
@@ -15,8 +16,9 @@ type app struct {
 	ctx     context.Context // of everything but creates: the first signal ends it
 	sendCtx context.Context // of creates: the second one does
 	spinner spinner
-	keyFrom string // where the key of the calls comes from, once it is known
-	running bool   // whether a command has begun; an error before that is one of usage
+	keyFrom string          // where the key of the calls comes from, once it is known
+	box     *sandbox.Server // the embedded sandbox, where one was opened
+	running bool            // whether a command has begun; an error before that is one of usage
 }
 
 // root builds the tree of commands.

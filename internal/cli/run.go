@@ -62,6 +62,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(a.ctx)
 	a.spinner.stop()
+	a.leave()
 	if err == nil || errors.Is(err, errDone) || errors.Is(err, errDryRun) {
 		return exitDone
 	}

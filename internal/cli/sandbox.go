@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -19,17 +21,25 @@ import (
 
 func (a *app) sandbox() *cobra.Command {
 	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
-		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings())
+		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings(),
+		a.sandboxFund(), a.sandboxPay(), a.sandboxExpire(), a.sandboxAdvance(), a.sandboxInvite(),
+		a.sandboxClock(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
-listens on loopback addresses only. For a single command, till --sandbox is
-enough.`
+listens on loopback addresses only.
+
+For single commands, till --sandbox is enough: it remembers what they do in
+~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.`
 	return cmd
 }
+
+// stateInMemory is the value of --state for a sandbox that forgets.
+const stateInMemory = "memory"
 
 // sandboxFlags are the flags of every command that starts a sandbox.
 type sandboxFlags struct {
 	listen, seed   string
+	state          string // a file, or "memory"
 	set            []string
 	readyFile, env string
 }
@@ -37,12 +47,12 @@ type sandboxFlags struct {
 func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
-	f.StringVar(&flags.seed, "seed", "", "demo or none (default: funds in every currency)")
+	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file of till sandbox dump\n(default: funds in every currency)")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveNoFileComp),
+		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),
 		"listen": cobra.NoFileCompletions,
 		"set": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var names []cobra.Completion
@@ -108,6 +118,9 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 	if err := s.noDryRun(cmd.CommandPath()); err != nil {
 		return err
 	}
+	if flags.state == "" {
+		return usageError("--state: the name of the file is empty", "a variable of your script may be unset")
+	}
 	server, err := s.newSandbox(flags)
 	if err != nil {
 		return err
@@ -144,6 +157,7 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 	defer func() {
 		stop()
 		<-served
+		server.Close() // nothing is lost with it: what was answered is in the file
 		for _, file := range []*readyFile{env, ready} {
 			if err := file.retract(); err != nil {
 				s.note("%v", err)
@@ -163,8 +177,15 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 // newSandbox makes the sandbox that the flags describe.
 func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 	var opts []sandbox.Option
-	if flags.seed != "" {
+	switch {
+	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
+	case flags.seed != "":
+		text, err := os.ReadFile(flags.seed)
+		if err != nil {
+			return nil, usageError(fmt.Sprintf("--seed: %v", err), "write demo, none, or the name of a file that till sandbox dump has written")
+		}
+		opts = append(opts, sandbox.WithDump(text))
 	}
 	given := map[string]bool{}
 	for _, text := range flags.set {
@@ -187,9 +208,22 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 	if key != "" {
 		opts = append(opts, sandbox.WithKey(key))
 	}
+	if flags.state != stateInMemory {
+		if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
+			s.note("%s holds a state already, and --seed changes nothing about it: till sandbox reset does", flags.state)
+		}
+		opts = append(opts, sandbox.WithState(flags.state))
+	}
 	server, err := sandbox.New(opts...)
+	if bad, ok := errors.AsType[*sandbox.StateError](err); ok {
+		return nil, bad
+	}
 	if err != nil {
-		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), "see: till sandbox settings")
+		hint := "see: till sandbox settings"
+		if flags.seed != "" && !isSeed(flags.seed) {
+			hint = ""
+		}
+		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
 	}
 	return server, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) sandboxRun() *cobra.Command {
-	var flags sandboxFlags
+	flags := sandboxFlags{state: stateInMemory}
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command beside a fresh sandbox",

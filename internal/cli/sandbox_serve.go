@@ -13,7 +13,9 @@ func (a *app) sandboxServe() *cobra.Command {
 		Short: "Serve a sandbox until a signal ends it",
 		Long: `Serve a sandbox until a signal ends it, which is its success: exit code 0. It
 prints its address and its key; until it ends, every program on this machine
-that has them can use it. Its state is gone with it.
+that has them can use it. Its state is gone with it, unless --state names a
+file: that is made where it does not exist, with the seed in it, and several
+sandboxes may share it.
 
 The key is made for it. One of your own, given by --api-key-file or
 TILL_API_KEY, must begin with till_sandbox_, so that a real one is never taken
@@ -24,6 +26,7 @@ answered, readable by their owner only, and are removed when the sandbox ends.
 A shell takes the environment from the second one like this: set -a; . ./FILE;
 set +a`,
 		Example: `  till sandbox serve --seed demo
+  till sandbox serve --state box.db
   till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 \
     --ready-file sandbox.json --env-file sandbox.env`,
 		Args: noArgs,
@@ -51,5 +54,7 @@ set +a`,
 		},
 	}
 	addSandboxFlags(cmd, &flags)
+	cmd.Flags().StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
+	offerFiles(cmd, "state")
 	return cmd
 }

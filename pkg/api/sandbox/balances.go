@@ -152,20 +152,23 @@ func (s *Server) Fund(code string, minor int64) error {
 		return fail(invalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
 	}
 	return s.store.write(func(st *state) (change, error) {
-		m, err := st.accounts[s.merchant].credit(balance, c.Code, minor)
+		m, err := st.accounts[st.merchant].credit(balance, c.Code, minor)
 		return change{Moves: []move{m}}, err
 	})
 }
 
 // Balance returns the merchant's balance in minor units; 0 for a currency that
-// is not in the registry.
+// is not in the registry. While a state file cannot be read, it is the last that
+// could be.
 func (s *Server) Balance(code string) (minor int64) {
-	s.store.read(func(st *state) { minor = st.accounts[s.merchant].books[line{balance, byCode[code].Code}] })
+	s.store.refresh()
+	s.store.read(func(st *state) { minor = st.accounts[st.merchant].books[line{balance, byCode[code].Code}] })
 	return minor
 }
 
 // Swaps returns every automatic swap so far, in order.
 func (s *Server) Swaps() (swaps []Swap) {
+	s.store.refresh()
 	s.store.read(func(st *state) { swaps = append(swaps, st.swaps...) })
 	return swaps
 }

@@ -1,11 +1,13 @@
 package sandbox_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -119,4 +121,69 @@ func BenchmarkHandler(b *testing.B) {
 	run("create", "POST", createPath, btcBody)
 	run("get", "GET", getPath+id, "")
 	run("list", "POST", listPath+"?page_size=100", everything)
+}
+
+// bareFile is the least that a durable create can be: one SQLite transaction for
+// each request.
+func bareFile(b *testing.B) http.Handler {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(20000)&_txlock=immediate")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("CREATE TABLE kept (id INTEGER PRIMARY KEY, body BLOB)"); err != nil {
+		b.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var v map[string]any
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &v)
+		}
+		if err == nil {
+			_, err = db.Exec("INSERT INTO kept (body) VALUES (?)", body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		json.NewEncoder(w).Encode("kept")
+	})
+}
+
+// Run with: go test -run xxx -bench File -cpu 2
+func BenchmarkFile(b *testing.B) {
+	box, err := sandbox.New(sandbox.WithState(filepath.Join(b.TempDir(), "box.db")))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer box.Close()
+	for _, side := range []struct {
+		name    string
+		handler http.Handler
+	}{{"bare", bareFile(b)}, {"sandbox", box}} {
+		server := httptest.NewServer(side.handler)
+		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+		b.Run("create/"+side.name, func(b *testing.B) {
+			b.SetParallelism(16) // with two processors, 32 connections
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					r, _ := http.NewRequest("POST", server.URL+createPath, strings.NewReader(btcBody))
+					r.Header.Set("Authorization", "Bearer "+box.Key())
+					answer, err := client.Do(r)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					io.Copy(io.Discard, answer.Body)
+					answer.Body.Close()
+					if answer.StatusCode != 200 {
+						b.Error(answer.Status)
+					}
+				}
+			})
+		})
+		server.Close()
+	}
 }

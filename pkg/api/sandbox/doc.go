@@ -14,7 +14,36 @@
 // Methods of Server do what lies outside the interface: Fund a balance,
 // PayInvoice and ExpireInvoice, AdvanceWithdrawal along its statuses, and
 // RedeemInvite, which makes a reseller with a key of its own. Withdrawals and
-// invoices made with that key are the reseller's, and so is the money.
+// invoices made with that key are the reseller's, and so is the money. Times
+// follow a clock that SetClock and AdvanceClock move.
+//
+// # Controls
+//
+// The same is there over HTTP, for tests in another process or language. Controls
+// want the merchant's key whatever reseller_auth is, take and return JSON, and
+// write times in RFC 3339. Their errors are those of the interface.
+//
+//	GET  /sandbox/state                                        {"id", "merchant_id"}
+//	POST /sandbox/fund     {"amount": Amount}                  {"currency", "balance"}
+//	POST /sandbox/pay      {"invoice": id}                     the invoice
+//	POST /sandbox/expire   {"invoice": id}                     the invoice
+//	POST /sandbox/advance  {"withdrawal": id, "status": name}  the withdrawal
+//	POST /sandbox/redeem   {"invite": id, "label": text}       {"id", "label", "invite", "api_key"}
+//	GET  /sandbox/clock                                        {"now", "offset"}
+//	POST /sandbox/clock    {"set": time or "now"} or           {"now", "offset"}
+//	                       {"advance_seconds": n}
+//	GET  /sandbox/dump                                         the whole state
+//	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
+//	POST /sandbox/reset    {"seed": "demo" or "none"}          {"id", "merchant_id"}
+//
+// # State
+//
+// The state is in memory and gone with the server. WithState keeps it in a file
+// instead, which several servers in several processes may use at a time: each
+// sees at once what the others have done. A change is in the file, synced to the
+// disk, before the answer goes out, and changes that arrive together are synced
+// together; a process that is killed leaves no half of one. Every state has an
+// Identity, and Reset begins a new one.
 //
 // # Money
 //
@@ -62,6 +91,7 @@
 //	  statuses[].at                         2006-01-02T15:04:05, UTC                  time_layout
 //	  from and to                           either that layout or RFC 3339            filter_times
 //	  created_date, created                 2006-01-02T15:04:05, UTC                  created_layout
+//	  the clock                             the machine's, until a control moves it   -
 //
 //	Withdrawals
 //	  statuses and transitions              New>Processing>Completed,                 withdrawal_flow

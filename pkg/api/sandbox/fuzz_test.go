@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"strings"
 	"testing"
+
+	"example.com/till/pkg/api/sandbox"
 )
 
 // Whatever comes, the answer is a 200 with JSON or an envelope with a 4xx.
@@ -55,6 +57,56 @@ func FuzzQueries(f *testing.F) {
 		for _, op := range operations {
 			method, path, _ := strings.Cut(op, " ")
 			sound(t, b, method, path+"?"+query, everything)
+		}
+	})
+}
+
+// FuzzRestore: what is taken for a dump is one. A sandbox that begins with it
+// answers to everything, and its own dump is taken again and is the same.
+func FuzzRestore(f *testing.F) {
+	small := newBox(f, sandbox.WithSeed("none"))
+	_, key := small.reseller("Shop")
+	id := small.ok(small.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)).(string)
+	if err := small.PayInvoice(id); err != nil {
+		f.Fatal(err)
+	}
+	small.ok(small.sendAs(key, "POST", createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`)) // swaps
+	text, err := small.Dump()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"format":"till-sandbox/1","merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","clock_ahead_seconds":60,` +
+		`"balances":[{"account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","book":"balance","code":"Btc","delta":5}],` +
+		`"withdrawals":[{"id":"00000000-0000-4000-8000-000000000001","account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":"Btc",` +
+		`"amount":{"code":"Btc","minor":5},"debit":5,"address":"a","statuses":[{"status":"New","at":"2026-05-03T10:00:00Z"}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := sandbox.New(sandbox.WithDump(text), sandbox.WithKey("till_sandbox_test"))
+		if err != nil {
+			return
+		}
+		b := box{s, t, nil}
+		first := b.ok(b.send("GET", "/sandbox/dump", ""))
+		var resellers []string
+		for _, id := range b.get("/api/resellers/ids").([]any) {
+			resellers = append(resellers, id.(string))
+		}
+		b.everythingIn(resellers...)
+		for _, w := range at(t, first, "withdrawals").([]any) {
+			s.AdvanceWithdrawal(at(t, w, "id").(string), "Cancelled")
+		}
+		for _, v := range at(t, first, "invoices").([]any) {
+			s.PayInvoice(at(t, v, "id").(string))
+		}
+		again, err := s.Dump()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restore(again); err != nil {
+			t.Fatalf("its own dump is refused: %v\n%s", err, again)
+		}
+		if twice, err := s.Dump(); err != nil || string(twice) != string(again) {
+			t.Fatalf("%v\n%s\n%s", err, again, twice)
 		}
 	})
 }

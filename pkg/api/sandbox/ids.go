@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"strings"
 )
 
@@ -28,6 +29,9 @@ func (h keyHash) MarshalText() ([]byte, error) {
 
 func (h *keyHash) UnmarshalText(text []byte) error {
 	raw, err := hex.DecodeString(string(text))
+	if err == nil && len(raw) != len(h) {
+		err = errors.New("the hash of a key has another length")
+	}
 	copy(h[:], raw)
 	return err
 }

@@ -65,7 +65,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	if !ok {
 		return nil, fail(invalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", shorten(string(raw)))
 	}
-	v, err := s.addInvite(sent, r.now)
+	v, err := s.addInvite(sent, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	return inviteView{v.ID, v.Label, url}, nil
 }
 
+// addInvite makes an invite, now or where the demo wants it.
 func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
 	v := &invite{ID: sent, Created: at}
 	if s.settings.inviteUUID == "reference" {
@@ -81,6 +82,9 @@ func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
 	return v, s.store.write(func(st *state) (change, error) {
 		if st.invites[v.ID] != nil {
 			return change{}, fail(inviteExists, "There is an invite %s already; send another UUID.", v.ID)
+		}
+		if v.Created.IsZero() {
+			v.Created = s.now()
 		}
 		if v.Label == "" {
 			v.Label = fmt.Sprintf("Invite %d", len(st.inviteOrder)+1)
@@ -100,8 +104,8 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 	if label != "" && !isPlain(label) {
 		return "", "", fail(invalidQuery, "The label %q is blank or holds control characters; use plain text.", shorten(label))
 	}
-	key, now := newKey(), s.now()
-	r := &reseller{ID: newUUID(), Invite: id, Key: hashKey(key), Created: now}
+	key = newKey()
+	r := &reseller{ID: newUUID(), Invite: id, Key: hashKey(key)}
 	err = s.store.write(func(st *state) (change, error) {
 		old := st.invites[id]
 		if old == nil {
@@ -115,7 +119,7 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		if label != "" {
 			v.Label = label
 		}
-		r.Label = v.Label
+		r.Label, r.Created = v.Label, s.now()
 		return change{Invite: &v, Reseller: r}, nil
 	})
 	if err != nil {

@@ -50,7 +50,6 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Created = r.now
 	if err := s.addInvoice(v); err != nil {
 		return nil, err
 	}
@@ -105,9 +104,17 @@ func (v *invoice) readItems(in *object) {
 	}
 }
 
+// addInvoice stores an invoice, made now or when the demo says.
 func (s *Server) addInvoice(v *invoice) error {
 	return s.store.write(func(st *state) (change, error) {
-		if v.OrderID != nil && s.settings.duplicateInvoiceIDs == "reject" && st.accounts[v.Account].invoiceIDs[*v.OrderID] {
+		a, err := st.account(v.Account)
+		if err != nil {
+			return change{}, err
+		}
+		if v.Created.IsZero() {
+			v.Created = s.now()
+		}
+		if v.OrderID != nil && s.settings.duplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
 			return change{}, fail(duplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", shorten(*v.OrderID))
 		}
 		return change{Invoice: v}, nil
@@ -143,7 +150,7 @@ func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 // PayInvoice pays a waiting invoice in full, in its own currency. The money goes
 // to the balance of whoever made the invoice; a reseller earns its rebate beside
 // that.
-func (s *Server) PayInvoice(id string) error { return s.payInvoice(id, s.now()) }
+func (s *Server) PayInvoice(id string) error { return s.payInvoice(id, time.Time{}) }
 
 func (s *Server) payInvoice(id string, at time.Time) error {
 	return s.store.write(func(st *state) (change, error) {
@@ -152,6 +159,9 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 			return change{}, err
 		}
 		v.Phase, v.PaidAt = paid, at
+		if at.IsZero() {
+			v.PaidAt = s.now()
+		}
 		if st.resellers[v.Account] != nil {
 			v.Rebate = s.settings.rebate(v.Total)
 		}

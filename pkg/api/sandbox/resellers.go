@@ -164,7 +164,10 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	var page pageOf[invoice]
 	var err error
 	s.store.read(func(st *state) {
-		page, err = pick(s.settings, st.accounts[id].invoices, f, p, s.settings.invoiceTagged)
+		var a *account
+		if a, err = st.account(id); err == nil {
+			page, err = pick(s.settings, a.invoices, f, p, s.settings.invoiceTagged)
+		}
 	})
 	if err != nil {
 		return nil, err

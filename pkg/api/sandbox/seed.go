@@ -9,6 +9,18 @@ import (
 // seedUnits is how many whole units of each currency a fresh sandbox holds.
 const seedUnits = 1_000_000
 
+// begin returns the change that begins a new state, with a seed in it. The seed is
+// sown in a server of its own, so that all of it can become one change.
+func (s *Server) begin(name string) (change, error) {
+	b := beginning{ID: newUUID(), Merchant: newUUID()}
+	c := change{Begin: &b}
+	draft := &Server{settings: s.settings, clock: s.clock}
+	draft.store.seen = func(next change) { c.Then = append(c.Then, next) }
+	draft.store.state = newState(b)
+	err := draft.seed(name)
+	return c, err
+}
+
 func (s *Server) seed(name string) error {
 	switch name {
 	case "none":
@@ -109,7 +121,7 @@ func (s *Server) seedWithdrawals(now time.Time) error {
 	for i, m := range []money{{"Btc", 150_000}, {"UsdtTrc20", 25_000_000}, {"Eth", 900_000_000}, {"Ltc", 70_000_000}} {
 		w := &withdrawal{
 			ID:       newUUID(),
-			Account:  s.merchant,
+			Account:  s.store.state.merchant,
 			Currency: m.Code,
 			Amount:   m,
 			Address:  fmt.Sprintf("demo-address-%d", i+1),

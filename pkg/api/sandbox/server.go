@@ -19,7 +19,7 @@ type Server struct {
 	settings *settings
 	clock    func() time.Time
 	key      string
-	merchant string // the merchant's id; new with every sandbox
+	keyHash  keyHash
 	store    store
 	routes   map[string]map[string]route // by path, then method
 }
@@ -32,6 +32,8 @@ type options struct {
 	settings map[string]string
 	clock    func() time.Time
 	seed     string
+	dump     []byte
+	state    string
 }
 
 // WithKey gives the merchant's API key, which must begin with KeyPrefix.
@@ -51,7 +53,18 @@ func WithClock(clock func() time.Time) Option { return func(o *options) { o.cloc
 // option it holds a million whole units of every currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
-// New makes a sandbox.
+// WithDump begins a fresh sandbox with what Dump has returned, and not with a seed.
+func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
+
+// WithState keeps the state in a file, an SQLite database, so that it outlives
+// the server: a request is answered when what it changed is in the file. Several
+// servers, in several processes, may use one file at a time. A file that does not
+// exist is made, readable by its owner only, and gets the seed; later on the seed
+// is not looked at. The key is not in the file: each server has its own. Neither
+// are settings, and servers that share a file should share them too.
+func WithState(path string) Option { return func(o *options) { o.state = path } }
+
+// New makes a sandbox. With WithState, it is to be closed.
 func New(opts ...Option) (*Server, error) {
 	o := options{key: newKey(), settings: map[string]string{}, clock: time.Now}
 	for _, opt := range opts {
@@ -64,13 +77,83 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{settings: settings, clock: o.clock, key: o.key, merchant: newUUID()}
-	s.store.state = newState(s.merchant, hashKey(o.key))
+	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
-	if err := s.seed(o.seed); err != nil {
+	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	return s, nil
+}
+
+// open finds the state, or begins one.
+func (s *Server) open(o options) error {
+	first, err := s.begin(o.seed) // a wrong seed is one whether it is wanted or not
+	if o.dump != nil {
+		first, err = beginFrom(o.dump)
+	}
+	if err != nil {
+		return err
+	}
+	if o.state != "" {
+		if s.store.file, err = openFile(o.state); err != nil {
+			return err
+		}
+	}
+	err = s.store.refresh()
+	if err == nil && s.store.state.id == "" {
+		err = s.store.write(func(st *state) (change, error) {
+			if st.id != "" { // another process was quicker
+				return change{}, errBegun
+			}
+			return first, nil
+		})
+	}
+	if err != nil && err != errBegun {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+var errBegun = errors.New("there is a state already")
+
+// A StateError says that the file of WithState cannot be used, and why.
+type StateError struct {
+	Path string
+	Err  error
+}
+
+func (e *StateError) Error() string {
+	return fmt.Sprintf("the state file %s cannot be used: %v", e.Path, e.Err)
+}
+
+func (e *StateError) Unwrap() error { return e.Err }
+
+// Close lets go of the state's file. Without one it does nothing.
+func (s *Server) Close() error {
+	if s.store.file == nil {
+		return nil
+	}
+	s.store.mu.Lock() // no commit is cut off
+	defer s.store.mu.Unlock()
+	return s.store.file.close()
+}
+
+// Identity tells this state from every other: it is random, stays the same for as
+// long as the state lives, and is another one after Reset.
+func (s *Server) Identity() (id string) {
+	s.store.refresh()
+	s.store.read(func(st *state) { id = st.id })
+	return id
+}
+
+// Reset throws everything away and begins anew with a seed, as for WithSeed.
+// Keys of resellers are gone with them.
+func (s *Server) Reset(seed string) error {
+	first, err := s.begin(seed)
+	if err != nil {
+		return err
+	}
+	return s.store.write(func(*state) (change, error) { return first, nil })
 }
 
 func checkKey(key string) error {
@@ -94,6 +177,16 @@ type access int
 const (
 	anyAccount   access = iota // the merchant's or a reseller's; each sees its own
 	merchantOnly               // the merchant's, or none with reseller_auth=none
+	control                    // the merchant's, always
+)
+
+// effect says what a route does with the state. A write sees what other
+// processes have done in any case, a read has to look for it first.
+type effect int
+
+const (
+	reads effect = iota
+	writes
 )
 
 // A route is one operation of the interface. Its handler returns what to write
@@ -101,41 +194,42 @@ const (
 type route struct {
 	method, path string
 	access       access
+	effect       effect
 	handle       func(*request) (any, error)
 }
 
 func (s *Server) routeTable() map[string]map[string]route {
 	table := map[string]map[string]route{}
-	for _, r := range []route{
-		{"POST", "/api/merchant_withdrawal/create", anyAccount, s.createWithdrawal},
-		{"GET", "/api/merchant_withdrawal", anyAccount, s.getWithdrawal},
-		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
+	for _, r := range append(s.controls(), []route{
+		{"POST", "/api/merchant_withdrawal/create", anyAccount, writes, s.createWithdrawal},
+		{"GET", "/api/merchant_withdrawal", anyAccount, reads, s.getWithdrawal},
+		{"POST", "/api/merchant_withdrawal/list", anyAccount, reads, s.listWithdrawals},
 
-		{"POST", "/api/invoice", anyAccount, s.createInvoice},
-		{"GET", "/api/invoice", anyAccount, s.getInvoice},
+		{"POST", "/api/invoice", anyAccount, writes, s.createInvoice},
+		{"GET", "/api/invoice", anyAccount, reads, s.getInvoice},
 
-		{"GET", "/api/invites", merchantOnly, s.listInvites},
-		{"GET", "/api/invite", merchantOnly, s.getInvite},
-		{"POST", "/api/invite", merchantOnly, s.createInvite},
+		{"GET", "/api/invites", merchantOnly, reads, s.listInvites},
+		{"GET", "/api/invite", merchantOnly, reads, s.getInvite},
+		{"POST", "/api/invite", merchantOnly, writes, s.createInvite},
 
-		{"GET", "/api/resellers", merchantOnly, s.listResellers},
-		{"GET", "/api/resellers/ids", merchantOnly, s.listResellerIDs},
-		{"GET", "/api/reseller/info", merchantOnly, s.getReseller},
-		{"GET", "/api/reseller/invite", merchantOnly, s.getResellerInvite},
-		{"GET", "/api/reseller/stats", merchantOnly, s.getResellerStats},
+		{"GET", "/api/resellers", merchantOnly, reads, s.listResellers},
+		{"GET", "/api/resellers/ids", merchantOnly, reads, s.listResellerIDs},
+		{"GET", "/api/reseller/info", merchantOnly, reads, s.getReseller},
+		{"GET", "/api/reseller/invite", merchantOnly, reads, s.getResellerInvite},
+		{"GET", "/api/reseller/stats", merchantOnly, reads, s.getResellerStats},
 
-		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
-		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
+		{"POST", "/api/reseller/withdraw/list", merchantOnly, reads, s.listResellerWithdrawals},
+		{"GET", "/api/reseller/withdraw", merchantOnly, reads, s.getResellerWithdrawal},
 
-		{"GET", "/api/reseller/balance", merchantOnly, s.getResellerBalance},
-		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
-		{"GET", "/api/reseller/rebate", merchantOnly, s.getResellerRebate},
-		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
+		{"GET", "/api/reseller/balance", merchantOnly, reads, s.getResellerBalance},
+		{"GET", "/api/reseller/balance/currency", merchantOnly, reads, s.getResellerBalanceIn},
+		{"GET", "/api/reseller/rebate", merchantOnly, reads, s.getResellerRebate},
+		{"GET", "/api/reseller/rebate/currency", merchantOnly, reads, s.getResellerRebateIn},
 
-		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
-		{"GET", "/api/reseller/invoice", merchantOnly, s.getResellerInvoice},
-		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.getResellerInvoiceFinished},
-	} {
+		{"POST", "/api/reseller/invoice/list", merchantOnly, reads, s.listResellerInvoices},
+		{"GET", "/api/reseller/invoice", merchantOnly, reads, s.getResellerInvoice},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, reads, s.getResellerInvoiceFinished},
+	}...) {
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
 		}
@@ -177,12 +271,17 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return route.handle(&request{http: r, writer: w, account: account, now: s.now(), maxBody: s.settings.maxBody})
+	if route.effect == reads {
+		if err := s.store.refresh(); err != nil {
+			return nil, err
+		}
+	}
+	maxBody := s.settings.maxBody
+	if route.access == control {
+		maxBody = maxDump
+	}
+	return route.handle(&request{http: r, writer: w, account: account, maxBody: maxBody})
 }
-
-// now is the sandbox's time. It ticks in whole seconds, so that a time which was
-// shown, sent back as from or to, means the very moment.
-func (s *Server) now() time.Time { return s.clock().UTC().Truncate(time.Second) }
 
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	f, known := errors.AsType[*failure](err)

@@ -1,21 +1,39 @@
 package sandbox
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// The store keeps the sandbox's state behind one lock. It has two methods:
-// read, and write, the only place where state changes. What a write changes is
-// a value, a change, made of plain records; whoever wants the state to outlive
-// the process saves the changes there, in the order in which they are applied,
-// and applies them again at the next start.
+// The store keeps the sandbox's state behind one lock. It has two methods: read,
+// and write, the only place where state changes. What a write changes is a
+// value, a change, made of plain records. A state is nothing but its changes, in
+// order: a file holds them, and whoever applies them all has the state.
 type store struct {
 	mu    sync.RWMutex
 	state state
+	file  *file        // nil: the state is in memory only
+	seen  func(change) // where the changes themselves are wanted
+
+	// What every request needs to know, so that it need not wait for the lock.
+	merchant atomic.Pointer[string]
+	offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
+
+	queueing sync.Mutex
+	queue    []*pending
+}
+
+// pending is a write that waits for its commit.
+type pending struct {
+	decide  func(*state) (change, error)
+	done    bool // like the rest, under store.mu
+	refused bool // by decide itself
+	err     error
 }
 
 // read runs look while nothing changes. What look keeps must be copied by
@@ -27,16 +45,82 @@ func (s *store) read(look func(*state)) {
 }
 
 // write asks decide what should change and makes it so, or changes nothing at
-// all when decide returns an error.
+// all when decide returns an error. Where there is a file, the change is in it
+// when write returns.
 func (s *store) write(decide func(*state) (change, error)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, err := decide(&s.state)
-	if err != nil {
+	if s.file == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c, err := decide(&s.state)
+		if err == nil {
+			s.apply(c)
+		}
 		return err
 	}
+	p := &pending{decide: decide, err: errors.New("a write beside this one broke off before anything was saved")}
+	s.queueing.Lock()
+	s.queue = append(s.queue, p)
+	s.queueing.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.done { // whoever gets here first commits for all that wait
+		s.queueing.Lock()
+		batch := s.queue
+		s.queue = nil
+		s.queueing.Unlock()
+		s.commit(batch)
+	}
+	return p.err
+}
+
+// commit makes all writes of a batch durable in one transaction. Nobody sees any
+// of them before that, because the lock is held. If it fails, what memory holds
+// is not what the file holds, and is forgotten.
+func (s *store) commit(batch []*pending) {
+	err := s.file.append(s.apply, func() (changes []change) {
+		for _, p := range batch {
+			c, err := p.decide(&s.state)
+			if p.err, p.refused = err, err != nil; p.refused {
+				continue
+			}
+			s.apply(c)
+			changes = append(changes, c)
+		}
+		return changes
+	})
+	for _, p := range batch {
+		p.done = true
+		if err != nil && !p.refused {
+			p.err = err
+		}
+	}
+}
+
+// refresh takes in what other processes have put into the file.
+func (s *store) refresh() error {
+	if s.file == nil {
+		return nil
+	}
+	s.mu.RLock()
+	stale, err := s.file.changed()
+	s.mu.RUnlock()
+	if err != nil || !stale {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.read(s.apply)
+}
+
+func (s *store) apply(c change) {
 	s.state.apply(c)
-	return nil
+	if c.Begin != nil {
+		s.merchant.Store(&c.Begin.Merchant)
+	}
+	s.offset.Store(int64(s.state.offset))
+	if s.seen != nil {
+		s.seen(c)
+	}
 }
 
 // A book is one column of an account.
@@ -64,9 +148,11 @@ type account struct {
 }
 
 type state struct {
+	id          string // of the state, not of anybody in it
 	merchant    string
+	offset      time.Duration // how far the sandbox's clock is ahead
 	accounts    map[string]*account
-	keys        map[keyHash]string // whose account
+	keys        map[keyHash]string // which reseller's
 	withdrawals map[string]*withdrawal
 	invoices    map[string]*invoice
 	invites     map[string]*invite
@@ -78,12 +164,22 @@ type state struct {
 
 // A change is everything that one operation alters, and nothing else.
 type change struct {
+	Begin      *beginning  `json:"begin,omitempty"`
+	Offset     *int64      `json:"offset,omitempty"` // nanoseconds
 	Withdrawal *withdrawal `json:"withdrawal,omitempty"`
 	Invoice    *invoice    `json:"invoice,omitempty"`
 	Invite     *invite     `json:"invite,omitempty"`
 	Reseller   *reseller   `json:"reseller,omitempty"`
 	Moves      []move      `json:"moves,omitempty"`
 	Swaps      []Swap      `json:"swaps,omitempty"`
+	Then       []change    `json:"then,omitempty"` // more of the same operation
+}
+
+// A beginning ends whatever was before it: it is the first change of every
+// state. ID is random, so that no two states are ever taken for one.
+type beginning struct {
+	ID       string `json:"id"`
+	Merchant string `json:"merchant"`
 }
 
 // A move adds to one line of an account, or takes from it.
@@ -94,22 +190,32 @@ type move struct {
 	Delta   int64  `json:"delta"`
 }
 
-func newState(merchant string, key keyHash) state {
+func newState(b beginning) state {
 	st := state{
-		merchant:    merchant,
+		id:          b.ID,
+		merchant:    b.Merchant,
 		accounts:    map[string]*account{},
-		keys:        map[keyHash]string{key: merchant},
+		keys:        map[keyHash]string{},
 		withdrawals: map[string]*withdrawal{},
 		invoices:    map[string]*invoice{},
 		invites:     map[string]*invite{},
 		resellers:   map[string]*reseller{},
 	}
-	st.open(merchant)
+	st.open(b.Merchant)
 	return st
 }
 
 func (st *state) open(id string) {
 	st.accounts[id] = &account{ID: id, books: map[line]int64{}, orderIDs: map[string]bool{}, invoiceIDs: map[string]bool{}}
+}
+
+// account finds an account. One that had a key a moment ago may be gone, because
+// another process has begun the state anew.
+func (st *state) account(id string) (*account, error) {
+	if a := st.accounts[id]; a != nil {
+		return a, nil
+	}
+	return nil, fail(unauthorized, "The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
 }
 
 // credit is the move that adds to a line, refused where an int64 would overflow.
@@ -123,6 +229,12 @@ func (a *account) credit(b book, code string, minor int64) (move, error) {
 // apply cannot fail: whether a change is allowed was decided before. It keeps
 // copies of the records, which from then on belong to the state alone.
 func (st *state) apply(c change) {
+	if c.Begin != nil {
+		*st = newState(*c.Begin)
+	}
+	if c.Offset != nil {
+		st.offset = time.Duration(*c.Offset)
+	}
 	if c.Withdrawal != nil {
 		st.putWithdrawal(c.Withdrawal)
 	}
@@ -139,6 +251,9 @@ func (st *state) apply(c change) {
 		st.accounts[m.Account].books[line{m.Book, m.Code}] += m.Delta
 	}
 	st.swaps = append(st.swaps, c.Swaps...)
+	for _, next := range c.Then {
+		st.apply(next)
+	}
 }
 
 func (st *state) putWithdrawal(w *withdrawal) {

@@ -38,7 +38,6 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Statuses = []reached{{s.settings.flow.first, r.now}}
 	if err := s.addWithdrawal(w); err != nil {
 		return nil, err
 	}
@@ -75,7 +74,8 @@ func readWithdrawal(r *request) (*withdrawal, error) {
 	return w, in.done()
 }
 
-// addWithdrawal takes the money and stores the withdrawal, in one change.
+// addWithdrawal takes the money and stores the withdrawal, in one change. It is
+// made now, unless the demo has given it a history.
 func (s *Server) addWithdrawal(w *withdrawal) error {
 	debit, err := s.settings.debit(w.Amount, w.Currency)
 	if err != nil {
@@ -83,7 +83,13 @@ func (s *Server) addWithdrawal(w *withdrawal) error {
 	}
 	w.Debit = debit
 	return s.store.write(func(st *state) (change, error) {
-		a := st.accounts[w.Account]
+		a, err := st.account(w.Account)
+		if err != nil {
+			return change{}, err
+		}
+		if w.Statuses == nil {
+			w.Statuses = []reached{{s.settings.flow.first, s.now()}}
+		}
 		if s.settings.duplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
 			return change{}, fail(duplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
 		}
@@ -133,7 +139,7 @@ func (s *Server) listWithdrawals(r *request) (any, error) {
 	return s.pageOfWithdrawals(r, r.account, p)
 }
 
-func (s *Server) pageOfWithdrawals(r *request, account string, p paging) (any, error) {
+func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error) {
 	in := r.object()
 	f := s.settings.readFilter(in, s.settings.flow.statuses, true)
 	if err := in.done(); err != nil {
@@ -147,7 +153,12 @@ func (s *Server) pageOfWithdrawals(r *request, account string, p paging) (any, e
 	}
 	var page pageOf[withdrawal]
 	var err error
-	s.store.read(func(st *state) { page, err = pick(s.settings, st.accounts[account].withdrawals, f, p, tagged) })
+	s.store.read(func(st *state) {
+		var a *account
+		if a, err = st.account(id); err == nil {
+			page, err = pick(s.settings, a.withdrawals, f, p, tagged)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +172,6 @@ func (s *Server) pageOfWithdrawals(r *request, account string, p paging) (any, e
 // AdvanceWithdrawal moves a withdrawal to its next status, if the setting
 // withdrawal_flow knows that step, and gives the money back where it says so.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
-	now := s.now()
 	return s.store.write(func(st *state) (change, error) {
 		w := st.withdrawals[id]
 		if w == nil {
@@ -171,7 +181,7 @@ func (s *Server) AdvanceWithdrawal(id, status string) error {
 			return change{}, err
 		}
 		next := *w
-		next.Statuses = append(slices.Clone(w.Statuses), reached{status, now})
+		next.Statuses = append(slices.Clone(w.Statuses), reached{status, s.now()})
 		c := change{Withdrawal: &next}
 		if s.settings.flow.refunds[status] {
 			back, err := st.accounts[w.Account].credit(balance, w.Currency, w.Debit)

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+// sandboxTime is what the sandbox's clock says.
+type sandboxTime struct {
+	Now    string `json:"now"`
+	Offset string `json:"offset"`
+}
+
+func sandboxTimeView(money.Registry) render.View[sandboxTime] {
+	type row = sandboxTime
+	return render.View[row]{
+		ID: func(t row) string { return t.Now },
+		Columns: []render.Column[row]{
+			{Name: "now", Cell: func(t row) render.Cell { return render.Text(t.Now) }},
+			{Name: "offset", Cell: func(t row) render.Cell { return render.Text(t.Offset) }},
+		},
+	}
+}
+
+func (a *app) sandboxClock() *cobra.Command {
+	return group("clock", "Look at the sandbox's clock, or move it", a.sandboxClockShow(), a.sandboxClockSet(), a.sandboxClockAdvance())
+}
+
+func (a *app) sandboxClockShow() *cobra.Command {
+	return a.clockCommand(&cobra.Command{
+		Use:   "show",
+		Short: "Show the sandbox's time",
+		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
+machine's.
+
+` + whichSandbox,
+		Example: `  till sandbox clock show`,
+		Args:    noArgs,
+	}, func(s *session, _ []string) (answered[sandboxTime], error) {
+		return ask[sandboxTime](s, "/sandbox/clock")
+	})
+}
+
+func (a *app) sandboxClockSet() *cobra.Command {
+	return a.clockCommand(&cobra.Command{
+		Use:   "set TIME",
+		Short: "Set the sandbox's clock",
+		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, which is this
+machine's. It goes on ticking from there, and everything made from then on
+bears its times. What was made before keeps its own.
+
+` + whichSandbox,
+		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
+  till sandbox clock set now`,
+		Args: args("TIME"),
+	}, func(s *session, args []string) (answered[sandboxTime], error) {
+		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
+			return answered[sandboxTime]{}, usageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]), "write it like 2026-05-03T10:00:00Z, or now")
+		}
+		return tell[sandboxTime](s, "/sandbox/clock", map[string]string{"set": args[0]})
+	})
+}
+
+func (a *app) sandboxClockAdvance() *cobra.Command {
+	return a.clockCommand(&cobra.Command{
+		Use:   "advance DURATION",
+		Short: "Move the sandbox's clock on",
+		Long: `Move the sandbox's clock on by a duration such as 90s, 15m, 36h, 7d or 2w.
+
+` + whichSandbox,
+		Example: `  till sandbox clock advance 36h
+  till sandbox clock advance 7d`,
+		Args: args("DURATION"),
+	}, func(s *session, args []string) (answered[sandboxTime], error) {
+		by, ok := parseAge(args[0])
+		if !ok {
+			d, err := time.ParseDuration(args[0])
+			by, ok = d, err == nil
+		}
+		if !ok || by < time.Second || by%time.Second != 0 {
+			return answered[sandboxTime]{}, usageError(fmt.Sprintf("%q is not a duration of whole seconds above 0", args[0]), "write it like 90s, 15m, 36h or 7d")
+		}
+		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})
+	})
+}
+
+func (a *app) clockCommand(cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxTime], error)) *cobra.Command {
+	view := answeredView(sandboxTimeView)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, out, err := control(a, cmd, view)
+		if err != nil {
+			return err
+		}
+		clock, err := do(s, args)
+		if err != nil {
+			return err
+		}
+		return out.bare(clock, clock.value.Now)
+	}
+	return shows(cmd, view)
+}

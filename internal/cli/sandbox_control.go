@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// The controls are what a customer or the service does, and what only a test wants. They are calls to the sandbox, below
+// a path that no real service has.
+
+// whichSandbox is in the help of every control.
+const whichSandbox = `Where TILL_PROFILE is sandbox and TILL_BASE_URL and TILL_API_KEY lead to one,
+as they do inside till sandbox run, that one is meant; otherwise it is the
+sandbox of till --sandbox.`
+
+// answered is what a control was answered with, and the value in it.
+type answered[T any] struct {
+	value T
+	raw   json.RawMessage
+}
+
+// answeredView shows answers as another view shows their values, with the sandbox's own JSON.
+func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Registry) render.View[answered[T]] {
+	return func(m money.Registry) render.View[answered[T]] {
+		inner := of(m)
+		view := render.View[answered[T]]{
+			ID:   func(a answered[T]) string { return inner.ID(a.value) },
+			JSON: func(a answered[T]) []byte { return a.raw },
+		}
+		for _, c := range inner.Columns {
+			view.Columns = append(view.Columns, render.Column[answered[T]]{
+				Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
+				Cell: func(a answered[T]) render.Cell { return c.Cell(a.value) },
+			})
+		}
+		return view
+	}
+}
+
+// startControl begins a command that acts on a sandbox, and on nothing else: an address and a key that were not meant for
+// one are left alone.
+func (a *app) startControl(cmd *cobra.Command) (*session, error) {
+	s, err := a.start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Sandbox {
+		s.Sandbox, s.Profile, s.BaseURL, s.ResellerAuth = true, config.Sandbox, "", "bearer"
+		s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
+		s.money = s.Registry
+	}
+	return s, nil
+}
+
+// control begins such a command whose output has one view.
+func control[T any](a *app, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*session, output[T], error) {
+	s, err := a.startControl(cmd)
+	if err != nil {
+		return nil, output[T]{}, err
+	}
+	out, err := show(s, view(s.money))
+	return s, out, err
+}
+
+// tell sends an order to the sandbox. An order changes something, so it is sent at most once.
+func tell[T any](s *session, path string, order any) (a answered[T], err error) {
+	client, err := s.client()
+	if err != nil {
+		return a, err
+	}
+	err = s.send(func() error {
+		a, err = exchange[T](s.sendCtx, client, http.MethodPost, path, asJSON(order))
+		return err
+	})
+	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
+		return a, &failure{code: exitUnknown, err: err, msg: err.Error(), hint: "it may have been done: look at what the sandbox holds, with till sandbox dump"}
+	}
+	return a, err
+}
+
+// ask reads something from the sandbox.
+func ask[T any](s *session, path string) (a answered[T], err error) {
+	client, err := s.client()
+	if err != nil {
+		return a, err
+	}
+	return exchange[T](s.ctx, client, http.MethodGet, path, nil)
+}
+
+func exchange[T any](ctx context.Context, client *api.Client, method, path string, body json.RawMessage) (a answered[T], err error) {
+	if a.raw, err = client.Do(ctx, method, path, body); err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(a.raw, &a.value); err != nil {
+		code := exitReadFailed
+		if method != http.MethodGet {
+			code = exitUnknown // whatever it is, it has taken the order
+		}
+		return a, &failure{code: code, err: err, msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), hint: "look where TILL_BASE_URL leads"}
+	}
+	return a, nil
+}
+
+func (a *app) sandboxFund() *cobra.Command {
+	view := answeredView(fundedView)
+	return shows(&cobra.Command{
+		Use:   "fund AMOUNT",
+		Short: "Add money to the sandbox's balance",
+		Long: `Add money to the merchant's balance in the sandbox, and show what it is then.
+The amount is an exact decimal with its code.
+
+` + whichSandbox,
+		Example: `  till sandbox fund "1.5 Btc"
+  till sandbox fund "250.00 USD" -o json`,
+		Args: args("AMOUNT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := control(a, cmd, view)
+			if err != nil {
+				return err
+			}
+			amount, err := s.money.ParseAmount(args[0], api.Currency{})
+			if err != nil {
+				return err
+			}
+			funded, err := tell[funded](s, "/sandbox/fund", map[string]api.Amount{"amount": amount})
+			if err != nil {
+				return err
+			}
+			return out.one(funded)
+		},
+	}, view)
+}
+
+type funded struct {
+	Currency api.Currency `json:"currency"`
+	Balance  api.Amount   `json:"balance"`
+}
+
+func fundedView(m money.Registry) render.View[funded] {
+	type row = funded
+	return render.View[row]{
+		ID: func(f row) string { return f.Currency.Code },
+		Columns: []render.Column[row]{
+			{Name: "currency", Cell: func(f row) render.Cell { return render.Text(f.Currency.Code) }},
+			{Name: "balance", Amount: true, Cell: func(f row) render.Cell { return amountCell(m, f.Balance) }},
+		},
+	}
+}
+
+func (a *app) sandboxPay() *cobra.Command {
+	return a.endsInvoice(&cobra.Command{
+		Use:   "pay INVOICE",
+		Short: "Pay an invoice of the sandbox, as a customer would",
+		Long: `Pay an invoice of the sandbox in full, as a customer would, and show it. The
+money goes to the balance of whoever made the invoice; a reseller earns its
+rebate beside that.
+
+` + whichSandbox,
+		Example: `  till sandbox pay "$(till --sandbox invoice create \
+    --title "Order 1001" --currency Usd --item Coffee=2.50)"`,
+	}, "/sandbox/pay")
+}
+
+func (a *app) sandboxExpire() *cobra.Command {
+	return a.endsInvoice(&cobra.Command{
+		Use:   "expire INVOICE",
+		Short: "Let an invoice of the sandbox expire unpaid",
+		Long: `Let an invoice of the sandbox expire unpaid, and show it.
+
+` + whichSandbox,
+		Example: `  till sandbox expire "$(till --sandbox invoice create \
+    --title "Order 1002" --currency Usd --item Tea=3.00)"`,
+	}, "/sandbox/expire")
+}
+
+func (a *app) endsInvoice(cmd *cobra.Command, path string) *cobra.Command {
+	view := answeredView(invoiceView)
+	cmd.Args = args("INVOICE")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, out, err := control(a, cmd, view)
+		if err != nil {
+			return err
+		}
+		if err := api.CheckUUID(args[0]); err != nil {
+			return usageError(err.Error(), "till invoice create prints the id")
+		}
+		invoice, err := tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
+		if err != nil {
+			return err
+		}
+		return out.one(invoice)
+	}
+	return shows(cmd, view)
+}
+
+func (a *app) sandboxAdvance() *cobra.Command {
+	view := answeredView(withdrawalView)
+	return shows(&cobra.Command{
+		Use:   "advance WITHDRAWAL STATUS",
+		Short: "Move a withdrawal of the sandbox to its next status",
+		Long: `Move a withdrawal of the sandbox to its next status, and show it. Which status
+may follow which is the setting withdrawal_flow: New, Processing and Completed,
+with Failed after Processing and Cancelled after New, unless it was changed.
+Failed and Cancelled give the money back.
+
+` + whichSandbox,
+		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
+    --currency Btc --amount 0.015 --address bc1qexample)" Processing`,
+		Args: args("WITHDRAWAL", "STATUS"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := control(a, cmd, view)
+			if err != nil {
+				return err
+			}
+			withdrawal, err := tell[api.Withdrawal](s, "/sandbox/advance", map[string]string{"withdrawal": args[0], "status": args[1]})
+			if err != nil {
+				return err
+			}
+			return out.one(withdrawal)
+		},
+	}, view)
+}
+
+func (a *app) sandboxInvite() *cobra.Command {
+	return group("invite", "Do what those do who get an invite", a.sandboxInviteRedeem())
+}
+
+func (a *app) sandboxInviteRedeem() *cobra.Command {
+	var label string
+	view := answeredView(redeemedView)
+	cmd := shows(&cobra.Command{
+		Use:   "redeem INVITE",
+		Short: "Make a reseller from an invite of the sandbox",
+		Long: `Accept an invite of the sandbox in somebody's name, and print the id of the new
+reseller and the key that it works with. Nothing shows that key again. With it
+in TILL_API_KEY, invoices and withdrawals are the reseller's.
+
+` + whichSandbox,
+		Example: `  till sandbox invite redeem --label "North shop" \
+    "$(till --sandbox invite create -q)"`,
+		Args: args("INVITE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := control(a, cmd, view)
+			if err != nil {
+				return err
+			}
+			if err := api.CheckUUID(args[0]); err != nil {
+				return usageError(err.Error(), "till invite create -q prints one")
+			}
+			order := map[string]string{"invite": args[0]}
+			if cmd.Flags().Changed("label") {
+				order["label"] = label
+			}
+			made, err := tell[redeemed](s, "/sandbox/redeem", order)
+			if err != nil {
+				return err
+			}
+			return out.one(made)
+		},
+	}, view)
+	cmd.Flags().StringVar(&label, "label", "", "what the reseller is called (default: the invite's label)")
+	return cmd
+}
+
+type redeemed struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Invite string `json:"invite"`
+	Key    string `json:"api_key"`
+}
+
+func redeemedView(money.Registry) render.View[redeemed] {
+	type row = redeemed
+	return render.View[row]{
+		ID: func(r row) string { return r.ID },
+		Columns: []render.Column[row]{
+			{Name: "id", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+			{Name: "invite", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Invite) }},
+			{Name: "api_key", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Key) }},
+		},
+	}
+}

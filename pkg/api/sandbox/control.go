@@ -1,0 +1,260 @@
+package sandbox
+
+import (
+	"time"
+)
+
+// The controls are what lies outside the interface: what a customer or the
+// service itself does, and what only a test wants. They are the methods of Server
+// over HTTP, below one prefix that the interface does not have. They take the
+// merchant's key, whatever the settings say about others, and their times are
+// RFC 3339.
+func (s *Server) controls() []route {
+	return []route{
+		{"GET", "/sandbox/state", control, reads, s.controlState},
+		{"POST", "/sandbox/fund", control, writes, s.controlFund},
+		{"POST", "/sandbox/pay", control, writes, s.controlPay},
+		{"POST", "/sandbox/expire", control, writes, s.controlExpire},
+		{"POST", "/sandbox/advance", control, writes, s.controlAdvance},
+		{"POST", "/sandbox/redeem", control, writes, s.controlRedeem},
+		{"POST", "/sandbox/reset", control, writes, s.controlReset},
+		{"GET", "/sandbox/dump", control, reads, s.controlDump},
+		{"POST", "/sandbox/restore", control, writes, s.controlRestore},
+		{"GET", "/sandbox/clock", control, reads, s.controlClock},
+		{"POST", "/sandbox/clock", control, writes, s.controlSetClock},
+	}
+}
+
+// maxDump is the largest body that the controls take.
+const maxDump = 256 << 20
+
+// ordered reads a control's body, in which every field is required unless the
+// control asks otherwise, and checks that there is no query.
+func (r *request) ordered() (*object, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	return r.object(), nil
+}
+
+// stateView names the state.
+type stateView struct {
+	ID       string `json:"id"`
+	Merchant string `json:"merchant_id"`
+}
+
+func (s *Server) viewState() (view stateView) {
+	s.store.read(func(st *state) { view = stateView{st.id, st.merchant} })
+	return view
+}
+
+func (s *Server) controlState(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	return s.viewState(), nil
+}
+
+// controlFund takes {"amount": Amount} and answers with the balance in that
+// currency.
+func (s *Server) controlFund(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
+	}
+	amount := in.amount("amount")
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	if err := s.Fund(amount.Code, amount.Minor); err != nil {
+		return nil, err
+	}
+	held := money{Code: amount.Code}
+	s.store.read(func(st *state) { held.Minor = st.accounts[st.merchant].books[line{balance, held.Code}] })
+	return held.balance(), nil
+}
+
+// controlPay takes {"invoice": id} and answers with the invoice, whoever's it is.
+func (s *Server) controlPay(r *request) (any, error) { return s.end(r, s.PayInvoice) }
+
+func (s *Server) controlExpire(r *request) (any, error) { return s.end(r, s.ExpireInvoice) }
+
+func (s *Server) end(r *request, how func(id string) error) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
+	}
+	id := lower(in.text("invoice"))
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	if err := how(id); err != nil {
+		return nil, err
+	}
+	var v invoice
+	s.store.read(func(st *state) {
+		if found := st.invoices[id]; found != nil {
+			v = *found
+		}
+	})
+	return s.viewInvoice(&v), nil
+}
+
+// lower is a UUID as ids are kept; what is none stays as it is, for the message.
+func lower(id string) string {
+	if uuid, ok := parseUUID(id); ok {
+		return uuid
+	}
+	return id
+}
+
+// controlAdvance takes {"withdrawal": id, "status": name} and answers with the
+// withdrawal.
+func (s *Server) controlAdvance(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
+	}
+	id, status := lower(in.text("withdrawal")), in.text("status")
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	if err := s.AdvanceWithdrawal(id, status); err != nil {
+		return nil, err
+	}
+	account := ""
+	s.store.read(func(st *state) {
+		if w := st.withdrawals[id]; w != nil {
+			account = w.Account
+		}
+	})
+	return s.withdrawalOf(account, id)
+}
+
+// redeemedView is a new reseller, and the one time that its key is shown.
+type redeemedView struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Invite string `json:"invite"`
+	Key    string `json:"api_key"`
+}
+
+// controlRedeem takes {"invite": id} and perhaps a label.
+func (s *Server) controlRedeem(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
+	}
+	invite, label := in.text("invite"), ""
+	if in.has("label") {
+		label = in.text("label")
+	}
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	id, key, err := s.RedeemInvite(invite, label)
+	if err != nil {
+		return nil, err
+	}
+	view := redeemedView{ID: id, Invite: lower(invite), Key: key}
+	err = s.ofReseller(id, func(r *reseller, _ *account) { view.Label = r.Label })
+	return view, err
+}
+
+// controlReset takes {} or {"seed": "demo"} and answers with the new state's name.
+func (s *Server) controlReset(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
+	}
+	seed := ""
+	if in.has("seed") {
+		seed = in.text("seed")
+	}
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	switch seed {
+	case "", "demo", "none":
+	default:
+		return nil, fail(invalidBody, "There is no seed %q; use demo or none, or leave it out for funds in every currency.", shorten(seed))
+	}
+	if err := s.Reset(seed); err != nil {
+		return nil, err
+	}
+	return s.viewState(), nil
+}
+
+func (s *Server) controlDump(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	return s.dump(), nil
+}
+
+// controlRestore takes a dump and answers with the new state's name.
+func (s *Server) controlRestore(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	text, err := r.body()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Restore(text); err != nil {
+		return nil, err
+	}
+	return s.viewState(), nil
+}
+
+// clockView is the sandbox's time, and by how much it is ahead of the machine's.
+type clockView struct {
+	Now    string `json:"now"`
+	Offset string `json:"offset"`
+}
+
+func (s *Server) controlClock(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
+	}
+	return s.viewClock(), nil
+}
+
+func (s *Server) viewClock() clockView {
+	offset := time.Duration(s.store.offset.Load())
+	return clockView{s.now().Format(time.RFC3339), offset.Round(time.Second).String()}
+}
+
+// controlSetClock takes {"set": time}, where "now" is the machine's own, or
+// {"advance_seconds": n}.
+func (s *Server) controlSetClock(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
+	}
+	var move func() error
+	switch to, by := in.has("set"), in.has("advance_seconds"); {
+	case to == by:
+		in.failAt("", "must hold either set or advance_seconds")
+	case to:
+		text := in.text("set")
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil && text != "now" {
+			in.failAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", shorten(text))
+		}
+		move = func() error { return s.SetClock(at) }
+	default:
+		n := in.integer("advance_seconds")
+		if n <= 0 || n > int64(maxOffset/time.Second) {
+			in.failAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(maxOffset/time.Second))
+		}
+		move = func() error { return s.AdvanceClock(time.Duration(n) * time.Second) }
+	}
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	if err := move(); err != nil {
+		return nil, err
+	}
+	return s.viewClock(), nil
+}

@@ -1,0 +1,234 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// controls are all routes that the interface does not have, each with a body that
+// does no harm.
+var controls = []struct{ method, path, body string }{
+	{"GET", "/sandbox/state", ""},
+	{"POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`},
+	{"POST", "/sandbox/pay", `{"invoice":"x"}`},
+	{"POST", "/sandbox/expire", `{"invoice":"x"}`},
+	{"POST", "/sandbox/advance", `{"withdrawal":"x","status":"Completed"}`},
+	{"POST", "/sandbox/redeem", `{"invite":"x"}`},
+	{"POST", "/sandbox/reset", `{}`},
+	{"GET", "/sandbox/dump", ""},
+	{"POST", "/sandbox/restore", `{}`},
+	{"GET", "/sandbox/clock", ""},
+	{"POST", "/sandbox/clock", `{"set":"now"}`},
+}
+
+// Nothing but the merchant's key opens a control, even where reseller routes are
+// open to all, and no web page and no other Host gets to one.
+func TestControlsAreLocked(t *testing.T) {
+	b := newBox(t, set("reseller_auth", "none"))
+	_, reseller := b.reseller("Shop")
+	before, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range controls {
+		b.refused(b.sendAs("", c.method, c.path, c.body), 401, "unauthorized")
+		b.refused(b.sendAs("till_sandbox_wrong", c.method, c.path, c.body), 401, "unauthorized")
+		b.refused(b.sendAs(reseller, c.method, c.path, c.body), 403, "forbidden")
+		b.refused(b.send("DELETE", c.path, c.body), 405, "wrong_method")
+		b.refused(b.send(c.method, c.path+"?x=1", c.body), 400, "invalid_query", "x")
+		b.refused(b.with(c.method, c.path, c.body, "Host", "evil.example.com"), 403, "wrong_host")
+		b.refused(b.with(c.method, c.path, c.body, "Origin", "https://evil.example.com"), 403, "cross_origin")
+	}
+	after, err := b.Dump()
+	if err != nil || string(before) != string(after) {
+		t.Errorf("one of them did something: %v", err)
+	}
+}
+
+func (b box) with(method, path, body, header, value string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+b.Key())
+	r.Header.Set(header, value)
+	if header == "Host" {
+		r.Host = value
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+func TestControls(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("none"))
+	same(t, b.post("/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`), `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":5}}}`)
+	same(t, b.post("/sandbox/fund", `{"amount":{"Fiat":{"USD":250}}}`), `{"currency":{"Fiat":"Usd"},"balance":{"Fiat":{"USD":250}}}`)
+	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":0}}}`), 400, "invalid_amount")
+	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":9223372036854775807}}}`), 422, "amount_too_large")
+	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}},"x":1}`), 400, "invalid_body", "x")
+
+	const invoice = `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`
+	id := b.create("/api/invoice", invoice)
+	same(t, at(t, b.post("/sandbox/pay", `{"invoice":"`+strings.ToUpper(id)+`"}`), "status"), `"Paid"`)
+	b.refused(b.send("POST", "/sandbox/pay", `{"invoice":"`+id+`"}`), 422, "wrong_status", id)
+	if b.Balance("Usd") != 350 {
+		t.Errorf("the balance is %d", b.Balance("Usd"))
+	}
+	id = b.create("/api/invoice", invoice)
+	same(t, at(t, b.post("/sandbox/expire", `{"invoice":"`+id+`"}`), "status"), `"Expired"`)
+	b.refused(b.send("POST", "/sandbox/pay", `{"invoice":"`+uuid("none")+`"}`), 404, "not_found")
+
+	id = b.create(createPath, strings.Replace(btcBody, "1500", "5", 1))
+	same(t, at(t, b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`), "current"), `"Processing"`)
+	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+id+`","status":"New"}`), 422, "wrong_status")
+	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+id+`"}`), 400, "invalid_body", "status")
+
+	invite := at(t, b.post("/api/invite", `"`+uuid("i")+`"`), "invite").(string)
+	redeemed := b.post("/sandbox/redeem", `{"invite":"`+invite+`","label":"Shop"}`)
+	same(t, at(t, redeemed, "label"), `"Shop"`)
+	key := at(t, redeemed, "api_key").(string)
+	id = decode(t, b.sendAs(key, "POST", "/api/invoice", invoice).Body.String()).(string)
+	b.post("/sandbox/pay", `{"invoice":"`+id+`"}`) // the reseller's, by the merchant's key
+	same(t, at(t, b.get("/api/reseller/balance?id="+at(t, redeemed, "id").(string)), "Fiat", "USD"), "100")
+	b.refused(b.send("POST", "/sandbox/redeem", `{"invite":"`+invite+`"}`), 422, "invite_used")
+
+	old := at(t, b.get("/sandbox/state"), "id")
+	b.refused(b.send("POST", "/sandbox/reset", `{"seed":"everything"}`), 400, "invalid_body", "everything")
+	state := b.post("/sandbox/reset", `{"seed":"none"}`)
+	if at(t, state, "id") == old || at(t, state, "id") != b.Identity() || b.Balance("Usd") != 0 {
+		t.Errorf("after the reset: %v", state)
+	}
+	b.refused(b.sendAs(key, "POST", "/api/invoice", invoice), 401, "unauthorized")
+}
+
+// Every time that the sandbox writes follows its clock, which ticks on.
+func TestClock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	b := fileBox(t, path)
+	other := fileBox(t, path)
+	same(t, b.get("/sandbox/clock"), `{"now":"2026-05-03T10:00:00Z","offset":"0s"}`)
+	same(t, b.post("/sandbox/clock", `{"set":"2031-01-01T02:00:00+02:00"}`), `{"now":"2031-01-01T00:00:00Z","offset":"40886h0m0s"}`)
+	same(t, b.post("/sandbox/clock", `{"advance_seconds":90}`), `{"now":"2031-01-01T00:01:30Z","offset":"40886h1m30s"}`)
+	*b.now = b.now.Add(30 * time.Second)
+	*other.now = other.now.Add(30 * time.Second)
+	const when = "2031-01-01T00:02:00"
+
+	invoice := other.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)
+	paid := b.post("/sandbox/pay", `{"invoice":"`+invoice+`"}`)
+	same(t, at(t, paid, "created_date"), `"`+when+`"`)
+	same(t, at(t, paid, "choosen", "at"), `"`+when+`"`)
+	w := other.create(createPath, btcBody)
+	*b.now = b.now.Add(time.Second)
+	done := b.post("/sandbox/advance", `{"withdrawal":"`+w+`","status":"Processing"}`)
+	same(t, at(t, done, "statuses"), `[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"2031-01-01T00:02:01"}]`)
+	same(t, at(t, b.post(listPath, `{"from":"`+when+`","to":"`+when+`","currencies":[],"tags":[]}`), "total"), "1")
+
+	again := fileBox(t, path)
+	if got := again.Now(); !got.Equal(time.Date(2031, 1, 1, 0, 1, 30, 0, time.UTC)) { // its own time is not moved
+		t.Errorf("after a restart it is %v", got)
+	}
+	if err := b.AdvanceClock(-time.Hour); err != nil || other.Now() != time.Date(2030, 12, 31, 23, 2, 0, 0, time.UTC) {
+		t.Errorf("%v, %v", err, other.Now())
+	}
+	same(t, at(t, b.post("/sandbox/clock", `{"set":"now"}`), "offset"), `"0s"`)
+	for _, body := range []string{`{}`, `{"set":"now","advance_seconds":1}`, `{"set":"tomorrow"}`, `{"set":"2026-05-03"}`, `{"set":"2136-05-03T00:00:00Z"}`,
+		`{"set":"0001-01-01T00:00:01Z"}`, `{"set":"9999-01-01T00:00:00Z"}`, `{"advance_seconds":0}`, `{"advance_seconds":-1}`, `{"advance_seconds":9223372036854775807}`} {
+		b.refused(b.send("POST", "/sandbox/clock", body), 400, "invalid_body")
+	}
+	if err := b.Reset(""); err != nil || !other.Now().Equal(start.Add(30*time.Second)) {
+		t.Errorf("a reset leaves the clock at %v, %v", other.Now(), err)
+	}
+}
+
+// What a dump holds is what there was, but for the identity.
+func TestDump(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("demo"))
+	id, key := b.reseller("Shop")
+	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	if err := b.AdvanceClock(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	text := b.send("GET", "/sandbox/dump", "").Body.String()
+	if strings.Contains(text, key) {
+		t.Error("it shows a key")
+	}
+	before := strings.ReplaceAll(b.everythingIn(id), b.Identity(), "X")
+	for name, copy := range map[string]box{
+		"as a seed":  newBox(t, sandbox.WithDump([]byte(text))),
+		"in a file":  fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithDump([]byte(text))),
+		"afterwards": newBox(t),
+	} {
+		if name == "afterwards" {
+			copy.post("/sandbox/restore", text)
+		}
+		if copy.Identity() == b.Identity() {
+			t.Errorf("%s: two states have one identity", name)
+		}
+		if after := strings.ReplaceAll(copy.everythingIn(id), copy.Identity(), "X"); after != before {
+			t.Errorf("%s:\nbefore %s\nafter  %s", name, before, after)
+		}
+		if got := copy.sendAs(key, "POST", "/api/merchant_withdrawal/list", everything); got.Code != 200 {
+			t.Errorf("%s: the reseller's key: %s", name, got.Body)
+		}
+		if again := copy.send("GET", "/sandbox/dump", "").Body.String(); again != text {
+			t.Errorf("%s: the dump of it is another", name)
+		}
+	}
+}
+
+// What is no dump changes nothing.
+func TestRestoreRefuses(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("demo"))
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := b.Identity()
+	for _, c := range []struct {
+		list, key, value string
+	}{
+		{"", "format", `"till-sandbox/2"`}, {"", "merchant_id", `"m"`}, {"", "more", "1"}, {"", "clock_ahead_seconds", "9223372036854775807"}, {"", "invites", "[null]"},
+		{"balances", "account", `"` + uuid("x") + `"`}, {"balances", "code", `"btc"`}, {"balances", "code", `"USD"`}, {"balances", "book", `"other"`}, {"balances", "delta", "-1"}, {"balances", "delta", "1.5"},
+		{"invites", "id", `"x"`}, {"invites", "label", `""`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
+		{"resellers", "invite", `"` + uuid("x") + `"`}, {"resellers", "key", `"00"`}, {"resellers", "key", `"` + strings.Repeat("0", 64) + `"`},
+		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"},
+		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `"x"`}, {"withdrawals", "created", `"x"`},
+		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
+	} {
+		d := decode(t, string(text)).(map[string]any)
+		if unbroken, err := json.Marshal(d); err != nil {
+			t.Fatal(err)
+		} else if _, err := sandbox.New(sandbox.WithDump(unbroken)); err != nil {
+			t.Fatal(err)
+		}
+		target := d
+		if c.list != "" {
+			target = d[c.list].([]any)[0].(map[string]any)
+		}
+		target[c.key] = json.RawMessage(c.value)
+		broken, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := b.send("POST", "/sandbox/restore", string(broken))
+		if w.Code != 400 {
+			t.Errorf("%s.%s = %s: %d %s", c.list, c.key, c.value, w.Code, w.Body)
+		}
+		if _, err := sandbox.New(sandbox.WithDump(broken)); err == nil {
+			t.Errorf("%s.%s = %s is a seed", c.list, c.key, c.value)
+		}
+	}
+	twice := strings.Replace(string(text), `"invites": [`, `"invites": [`+fmt.Sprintf(`{"id":%q,"label":"l","created":"2026-01-01T00:00:00Z"},`, at(t, decode(t, string(text)), "invites", 0, "id")), 1)
+	b.refused(b.send("POST", "/sandbox/restore", twice), 400, "invalid_body", "invites[1]")
+	b.refused(b.send("POST", "/sandbox/restore", string(text)+"{}"), 400, "invalid_body")
+	if b.Identity() != old {
+		t.Error("a part of it was taken")
+	}
+}

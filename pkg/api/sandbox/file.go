@@ -1,0 +1,273 @@
+package sandbox
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite"
+)
+
+// A file is a state on disk: an SQLite database with one table, in which each
+// row is a commit, the changes that were made in one transaction. Several
+// processes may have it open. A writer takes the file's write lock, reads the
+// commits that others have made since, decides on the strength of all of them,
+// adds its own and lets go, so they take turns and each sees the same history. A
+// process that is killed has its last commit in the file or does not; there is
+// no half.
+//
+// The first row begins the state. Whoever begins it anew removes the rows before,
+// and the numbers go on, so that others just read on and begin anew as well.
+type file struct {
+	path string
+	db   *sql.DB
+	conn *sql.Conn
+
+	mu      sync.Mutex // holds conn while the store is only read
+	last    int64      // the commit up to which the store has it; 0: nothing is known
+	version int64      // what SQLite counts when another process commits
+}
+
+// marks in the header of the database: whose it is, and how it is laid out.
+const (
+	fileOwner  = 0x54494c4c // "TILL"
+	fileLayout = 1
+)
+
+// openFile opens a state or makes an empty one, which only its owner can read.
+func openFile(path string) (*file, error) {
+	f, err := openDatabase(path)
+	if err != nil {
+		return nil, &StateError{path, err}
+	}
+	return f, nil
+}
+
+func openDatabase(path string) (*file, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives the files beside it the same mode
+	if err != nil {
+		return nil, err
+	}
+	if err := made.Close(); err != nil {
+		return nil, err
+	}
+	// Of a commit that was answered for, not even a power cut takes anything away: synchronous is full.
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
+		"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", address.String())
+	if err != nil {
+		return nil, err
+	}
+	f := &file{path: path, db: db}
+	if f.conn, err = db.Conn(context.Background()); err == nil {
+		err = f.prepare()
+	}
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// prepare lays out a new database, and refuses one that is not a sandbox's.
+func (f *file) prepare() error {
+	var owner, layout, tables int64
+	look := func() error { // in one statement, which sees one moment
+		return f.conn.QueryRowContext(context.Background(), "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
+			Scan(&owner, &layout, &tables)
+	}
+	if err := look(); err != nil {
+		return err
+	}
+	if tables == 0 {
+		err := f.transaction(func() error {
+			if err := look(); err != nil || tables > 0 { // another process was quicker
+				return err
+			}
+			owner, layout = fileOwner, fileLayout
+			return f.exec(fmt.Sprintf(`CREATE TABLE commits (number INTEGER PRIMARY KEY, changes BLOB NOT NULL) STRICT;
+				PRAGMA application_id = %d; PRAGMA user_version = %d`, fileOwner, fileLayout))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case owner != fileOwner:
+		return errors.New("it is a database of something else")
+	case layout != fileLayout:
+		return fmt.Errorf("it was made by another version of the sandbox (layout %d, not %d)", layout, fileLayout)
+	}
+	return f.useLog()
+}
+
+// useLog switches to the write-ahead log, so that readers do not wait for writers.
+// Once is enough for all times. While others open the file in the same moment,
+// SQLite says that it is busy without waiting.
+func (f *file) useLog() (err error) {
+	for range 200 {
+		if err = f.exec("PRAGMA journal_mode = wal"); err == nil {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
+
+func (f *file) exec(query string, args ...any) error {
+	_, err := f.conn.ExecContext(context.Background(), query, args...)
+	return err
+}
+
+func (f *file) number(query string, n *int64) error {
+	return f.conn.QueryRowContext(context.Background(), query).Scan(n)
+}
+
+// transaction holds the write lock while work is done. It commits, or leaves
+// everything as it was.
+func (f *file) transaction(work func() error) (err error) {
+	if err := f.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if !committed { // after a panic, too
+			f.exec("ROLLBACK")
+		}
+	}()
+	if err := work(); err != nil {
+		return err
+	}
+	if err := f.exec("COMMIT"); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// append adds what decide returns as one commit, after what others have
+// committed. The store must be locked. When it fails, what the store holds is
+// worthless and the next read begins with nothing.
+func (f *file) append(apply func(change), decide func() []change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sound := false
+	defer func() {
+		if !sound {
+			f.last = 0
+		}
+	}()
+	next := int64(0)
+	err := f.transaction(func() error {
+		if err := f.catchUp(apply); err != nil {
+			return err
+		}
+		next = f.last
+		changes := decide()
+		if len(changes) == 0 {
+			return nil
+		}
+		text, err := json.Marshal(changes)
+		if err != nil {
+			return err
+		}
+		next++
+		if err := f.exec("INSERT INTO commits (number, changes) VALUES (?, ?)", next, text); err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if c.Begin != nil {
+				return f.exec("DELETE FROM commits WHERE number < ?", next)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return f.failed(err)
+	}
+	f.last, sound = next, true
+	return nil
+}
+
+// changed reports whether another process may have committed something.
+func (f *file) changed() (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	version := int64(0)
+	if err := f.number("PRAGMA data_version", &version); err != nil {
+		return false, f.failed(err)
+	}
+	return f.last == 0 || version != f.version, nil
+}
+
+// read brings the store, which must be locked, up to date.
+func (f *file) read(apply func(change)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	version := int64(0)
+	err := f.number("PRAGMA data_version", &version)
+	if err == nil {
+		err = f.catchUp(apply)
+	}
+	if err != nil {
+		f.last = 0
+		return f.failed(err)
+	}
+	f.version = version
+	return nil
+}
+
+// catchUp applies the commits that the store does not have yet.
+func (f *file) catchUp(apply func(change)) error {
+	rows, err := f.conn.QueryContext(context.Background(), "SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number int64
+		var text sql.RawBytes
+		if err := rows.Scan(&number, &text); err != nil {
+			return err
+		}
+		var changes []change
+		if err := json.Unmarshal(text, &changes); err != nil {
+			return fmt.Errorf("its commit %d is damaged: %w", number, err)
+		}
+		for _, c := range changes {
+			apply(c)
+		}
+		f.last = number
+	}
+	return rows.Err()
+}
+
+func (f *file) failed(err error) error {
+	return &StateError{f.path, err}
+}
+
+func (f *file) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var err error
+	if f.conn != nil {
+		err = f.conn.Close()
+	}
+	return errors.Join(err, f.db.Close())
+}

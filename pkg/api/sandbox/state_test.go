@@ -1,0 +1,382 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+	"pgregory.net/rapid"
+)
+
+// fileBox opens a sandbox whose state is in a file.
+func fileBox(t testing.TB, path string, opts ...sandbox.Option) box {
+	t.Helper()
+	b := newBox(t, append(opts, sandbox.WithState(path))...)
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// everythingIn is all that the interface shows of a state, and the balances.
+func (b box) everythingIn(resellers ...string) string {
+	b.t.Helper()
+	all := []any{b.Identity(), b.post(listPath+"?page_size=1000", everything), b.get("/api/invites"), b.get("/api/resellers"), b.get("/api/resellers/ids"), b.Swaps()}
+	for _, id := range resellers {
+		all = append(all, b.get("/api/reseller/stats?id="+id), b.get("/api/reseller/balance?id="+id),
+			b.post("/api/reseller/invoice/list?page_size=1000&id="+id, "{}"), b.post("/api/reseller/withdraw/list?page_size=1000&id="+id, everything))
+	}
+	for _, c := range sandbox.Currencies() {
+		all = append(all, b.Balance(c.Code))
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestStateSurvivesRestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "a?b#c%20 ü&_pragma=x", "box.db")
+	b := fileBox(t, path, sandbox.WithSeed("demo"))
+	id, key := b.reseller("Shop")
+	invoice := decode(t, b.sendAs(key, "POST", "/api/invoice", `{"title":"ü","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"2500"}]}`).Body.String()).(string)
+	if err := b.PayInvoice(invoice); err != nil {
+		t.Fatal(err)
+	}
+	w := b.create(createPath, `{"currency":{"Crypto":"Ltc"},"amount":{"Crypto":{"Ltc":100000000000001}},"address":"a","external_order_id":"9007199254740993"}`)
+	if err := b.AdvanceWithdrawal(w, "Cancelled"); err != nil {
+		t.Fatal(err)
+	}
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`) // swaps
+	var ids []string
+	for _, v := range b.get("/api/resellers/ids").([]any) {
+		ids = append(ids, v.(string))
+	}
+	before := b.everythingIn(ids...)
+	if len(ids) != 4 || len(b.Swaps()) == 0 || !slices.Contains(ids, id) {
+		t.Fatalf("the test has nothing to compare: %v", ids)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := fileBox(t, path, sandbox.WithSeed("none"))
+	if after := again.everythingIn(ids...); after != before {
+		t.Errorf("before %s\nafter  %s", before, after)
+	}
+	if got := again.sendAs(key, "GET", "/api/invoice?id="+invoice, ""); got.Code != 200 {
+		t.Errorf("the reseller's key: %d %s", got.Code, got.Body)
+	}
+	if again.Key() == b.Key() {
+		t.Error("the key is in the file")
+	}
+	again.refused(again.sendAs(b.Key(), "GET", "/api/invites", ""), 401, "unauthorized")
+	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, "/..": 0o700} {
+		info, err := os.Stat(filepath.Clean(path + name))
+		if err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// Several servers on one file see each other's changes at once, the keys of
+// resellers among them, and a reset.
+func TestStateIsShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	one, two := fileBox(t, path), fileBox(t, path)
+	if one.Identity() != two.Identity() {
+		t.Fatal("two states in one file")
+	}
+	id := one.create(createPath, btcBody)
+	same(t, at(t, two.get(getPath+id), "id"), `"`+id+`"`)
+	if err := two.AdvanceWithdrawal(id, "Cancelled"); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.AdvanceWithdrawal(id, "Processing"); err == nil {
+		t.Error("a withdrawal that another server has cancelled goes on")
+	}
+	same(t, at(t, one.get(getPath+id), "current"), `"Cancelled"`)
+	_, key := two.reseller("Shop")
+	if got := one.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"1"}]}`); got.Code != 200 {
+		t.Errorf("a key of the other server: %d %s", got.Code, got.Body)
+	}
+	old := one.Identity()
+	if err := one.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	if now := two.Identity(); now == old || now != one.Identity() {
+		t.Errorf("after a reset one is %s and two is %s, it was %s", one.Identity(), now, old)
+	}
+	two.refused(two.send("GET", getPath+id, ""), 404, "not_found")
+	two.refused(two.sendAs(key, "GET", "/api/invoice?id="+uuid("x"), ""), 401, "unauthorized")
+	fresh := fileBox(t, path)
+	if a, b := two.everythingIn(), fresh.everythingIn(); a != b {
+		t.Errorf("the one has  %s\nthe other has %s", a, b)
+	}
+}
+
+// Opened by many at once, a file is begun by one of them.
+func TestStateBeginsOnce(t *testing.T) {
+	for range 5 {
+		path := filepath.Join(t.TempDir(), "box.db")
+		var wg sync.WaitGroup
+		ids := make([]string, 8)
+		for i := range ids {
+			wg.Go(func() {
+				s, err := sandbox.New(sandbox.WithState(path))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer s.Close()
+				if err := s.Fund("Btc", 1); err != nil {
+					t.Error(err)
+				}
+				ids[i] = s.Identity()
+			})
+		}
+		wg.Wait()
+		b := fileBox(t, path)
+		if slices.Sort(ids); ids[0] != b.Identity() || ids[7] != b.Identity() || b.Balance("Btc") != 1_000_000_00000000+8 {
+			t.Fatalf("%v, and then %s with %d", ids, b.Identity(), b.Balance("Btc"))
+		}
+	}
+}
+
+func TestReset(t *testing.T) {
+	b := newBox(t)
+	old := b.Identity()
+	id := b.create(createPath, btcBody)
+	if err := b.Reset("nonsense"); err == nil || b.Identity() != old {
+		t.Errorf("a seed that does not exist: %v", err)
+	}
+	if err := b.Reset("none"); err != nil || b.Identity() == old || b.Balance("Btc") != 0 {
+		t.Errorf("%v, %d", err, b.Balance("Btc"))
+	}
+	b.refused(b.send("GET", getPath+id, ""), 404, "not_found")
+	b.refused(b.send("POST", createPath, btcBody), 422, "insufficient_funds")
+}
+
+func TestStateOfSomethingElse(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other.db")
+	db, err := sql.Open("sqlite", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE t (x)"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(dir, "damaged.db")
+	fileBox(t, damaged).Close()
+	if db, err = sql.Open("sqlite", damaged); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE commits SET changes = x'00'"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	newer := filepath.Join(dir, "newer.db")
+	fileBox(t, newer).Close()
+	if db, err = sql.Open("sqlite", newer); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("PRAGMA user_version = 2"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for path, says := range map[string]string{other: "something else", text: "not a database", dir: dir, filepath.Join(text, "x"): "not a directory", damaged: "damaged", newer: "version"} {
+		before, _ := os.ReadFile(path)
+		_, err := sandbox.New(sandbox.WithState(path))
+		if bad, ok := errors.AsType[*sandbox.StateError](err); !ok || !strings.Contains(bad.Error(), says) || !strings.Contains(bad.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if after, _ := os.ReadFile(path); path != newer && path != damaged && !bytes.Equal(before, after) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+}
+
+// A file that can no longer be written: no write is acknowledged, and none is
+// visible.
+func TestStateThatFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	b := fileBox(t, path)
+	id := b.create(createPath, btcBody)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TRIGGER full BEFORE INSERT ON commits BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"); err != nil {
+		t.Fatal(err)
+	}
+	balance := b.Balance("Btc")
+	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error", "the disk is full")
+	if b.Balance("Btc") != balance {
+		t.Error("a withdrawal that was not saved took its money")
+	}
+	same(t, at(t, b.post(listPath, everything), "total"), "1")
+	if _, err := db.Exec("DROP TRIGGER full"); err != nil {
+		t.Fatal(err)
+	}
+	b.create(createPath, btcBody)
+	b.get(getPath + id)
+	same(t, at(t, b.post(listPath, everything), "total"), "2")
+	b.Close()
+	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error")
+}
+
+// The same books as in TestConservation, kept over restarts.
+func TestConservationOverRestarts(t *testing.T) {
+	runs := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		if runs++; runs > 10 { // each step is synced to the disk
+			return
+		}
+		path := filepath.Join(t.TempDir(), "box.db")
+		open := func() box { return fileBox(t, path, sandbox.WithSeed("none"), sandbox.WithKey("till_sandbox_test")) }
+		l := newLedger(open())
+		rt.Repeat(map[string]func(*rapid.T){
+			"fund": l.fund, "withdraw": l.withdraw, "cancel": l.cancel, "": l.check,
+			"restart": func(*rapid.T) { l.b.Close(); l.b = open() },
+		})
+		l.b.Close()
+	})
+}
+
+const servedState = "TILL_TEST_SERVES_STATE"
+
+// TestServesForAnotherTest is the server that TestKill kills.
+func TestServesForAnotherTest(t *testing.T) {
+	path := os.Getenv(servedState)
+	if path == "" {
+		t.Skip("it is a part of TestKill")
+	}
+	b := fileBox(t, path, sandbox.WithKey("till_sandbox_test"))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("http://%s\n", listener.Addr())
+	if err := b.Serve(context.Background(), listener); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
+	t.Helper()
+	child = exec.Command(os.Args[0], "-test.run=^TestServesForAnotherTest$")
+	child.Env = append(os.Environ(), servedState+"="+path)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { child.Process.Kill(); child.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "http://") {
+		t.Fatalf("the server says %q, %v", line, err)
+	}
+	return strings.TrimSpace(line), child
+}
+
+// Two servers in processes of their own work on one file and are killed while
+// requests are under way. Whatever was acknowledged is there, and every
+// withdrawal that is there has been paid for.
+func TestKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	acknowledged := map[string]bool{}
+	for round := range 3 {
+		var mu sync.Mutex
+		var clients sync.WaitGroup
+		enough := make(chan struct{})
+		count := 0
+		var children []*exec.Cmd
+		for range 2 {
+			address, child := serveInChild(t, path)
+			children = append(children, child)
+			for range 8 {
+				clients.Go(func() {
+					for {
+						r, _ := http.NewRequest("POST", address+createPath, strings.NewReader(btcBody))
+						r.Header.Set("Authorization", "Bearer till_sandbox_test")
+						answer, err := http.DefaultClient.Do(r)
+						if err != nil {
+							return // killed
+						}
+						text, err := io.ReadAll(answer.Body)
+						answer.Body.Close()
+						var id string
+						if answer.StatusCode != 200 {
+							t.Errorf("%d %s", answer.StatusCode, text)
+							return
+						}
+						if err != nil || json.Unmarshal(text, &id) != nil {
+							return
+						}
+						mu.Lock()
+						acknowledged[id] = true
+						if count++; count == 100 {
+							close(enough)
+						}
+						mu.Unlock()
+					}
+				})
+			}
+		}
+		<-enough
+		for _, child := range children {
+			child.Process.Kill()
+		}
+		clients.Wait()
+
+		b := fileBox(t, path)
+		kept := map[string]bool{}
+		for page := 1; ; page++ {
+			list := b.post(fmt.Sprintf("%s?page_size=1000&page=%d", listPath, page), everything)
+			items := at(t, list, "page_content").([]any)
+			for _, w := range items {
+				kept[at(t, w, "id").(string)] = true
+			}
+			if len(items) < 1000 {
+				break
+			}
+		}
+		for id := range acknowledged {
+			if !kept[id] {
+				t.Errorf("round %d: %s was acknowledged and is lost", round, id)
+			}
+		}
+		cost := int64(1_000_000_00000000) - b.Balance("Btc")
+		if each := int64(len(kept)); cost != each*1500 {
+			t.Errorf("round %d: %d withdrawals took %d", round, each, cost)
+		}
+		if extra := len(kept) - len(acknowledged); extra > 16*(round+1) {
+			t.Errorf("round %d: %d withdrawals that nobody was told of", round, extra)
+		}
+		b.Close()
+	}
+	t.Logf("%d acknowledged", len(slices.Collect(maps.Keys(acknowledged))))
+}
