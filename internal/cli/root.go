@@ -22,7 +22,10 @@ type app struct {
 }
 
 // root builds the tree of commands.
-func (a *app) root() *cobra.Command {
+//
+// args are those of the command line. Building a command costs as much as running it, so those that no argument names are
+// left out, unless none is named or help may want them all.
+func (a *app) root(args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "till",
 		Short: "Pay out, invoice and look after resellers, from the command line",
@@ -38,7 +41,7 @@ standard output, everything else to standard error.`,
 		Args:              cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
+				return unknownCommand(a.root(), args[0])
 			}
 			return cmd.Help()
 		},
@@ -49,16 +52,37 @@ standard output, everything else to standard error.`,
 	config.AddFlags(root.PersistentFlags())
 	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		a.withdraw(), a.invoice(), a.invite(), a.reseller(), a.api(),
-		a.sandbox(), a.callback(),
-		a.profile(), a.auth(), a.currency(), a.config(), a.completion(), a.version(),
-	)
+	for _, build := range a.commands(args) {
+		root.AddCommand(build())
+	}
 	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(a.help(root))
 	a.completeGlobals(root)
 	a.finish(root)
 	return root
+}
+
+// commands returns what builds the commands that the arguments name, or all of them.
+func (a *app) commands(args []string) map[string]func() *cobra.Command {
+	all := map[string]func() *cobra.Command{
+		"withdraw": a.withdraw, "invoice": a.invoice, "invite": a.invite, "reseller": a.reseller, "api": a.api,
+		"sandbox": a.sandbox, "callback": a.callback,
+		"profile": a.profile, "auth": a.auth, "currency": a.currency, "config": a.config,
+		"completion": a.completion, "version": a.version,
+	}
+	named := map[string]func() *cobra.Command{}
+	for _, arg := range args {
+		if arg == "help" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
+			return all
+		}
+		if build, ok := all[arg]; ok {
+			named[arg] = build
+		}
+	}
+	if len(named) == 0 {
+		return all
+	}
+	return named
 }
 
 // finish walks the tree once it is complete and gives every command what all of them share.

@@ -58,7 +58,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	debug.SetGCPercent(gcPercent)
 	a := &app{io: io}
 	a.ctx, a.sendCtx = interruptible(ctx)
-	root := a.root()
+	root := a.root(args[1:]...)
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(a.ctx)
 	a.spinner.stop()

@@ -90,3 +90,21 @@ func TestHelpWidth(t *testing.T) {
 		t.Fatalf("only %d pages: the walk is wrong", pages)
 	}
 }
+
+// A command is found under the name that it is built by.
+func TestCommandsAreBuiltByName(t *testing.T) {
+	a := &app{io: IO{Environ: func() []string { return nil }}}
+	for name, build := range a.commands(nil) {
+		if got := build().Name(); got != name {
+			t.Errorf("%q is built for %q", got, name)
+		}
+	}
+	if got := a.commands([]string{"--profile", "x", "invoice", "list"}); len(got) != 1 || got["invoice"] == nil {
+		t.Errorf("for invoice list %d commands are built", len(got))
+	}
+	for _, args := range [][]string{{"help", "invoice"}, {"__complete", "invoice", ""}, {"-h"}, {"nonsense"}} {
+		if got := a.commands(args); len(got) != len(a.commands(nil)) {
+			t.Errorf("for %v only %d commands are built", args, len(got))
+		}
+	}
+}

@@ -182,7 +182,7 @@ func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
 	if err := v.Check(o); err != nil {
 		return err
 	}
-	return output(w, func(out *bufio.Writer) error {
+	return output(w, listBuffer, func(out *bufio.Writer) error {
 		var broken error // the iterator's error, when rows had to be gathered first
 		if o.Sort != "" {
 			var rows []T
@@ -227,7 +227,7 @@ func (v View[T]) One(w io.Writer, o Options, item T) error {
 	if err := v.Check(o); err != nil {
 		return err
 	}
-	return output(w, func(out *bufio.Writer) error {
+	return output(w, oneBuffer, func(out *bufio.Writer) error {
 		switch {
 		case o.Quiet:
 			return v.listIDs(out, each([]T{item}))
@@ -306,12 +306,18 @@ func each[T any](rows []T) iter.Seq2[T, error] {
 	}
 }
 
+// How much is buffered, in bytes: for a long list as much as makes it quick, for one thing no more than it needs.
+const (
+	listBuffer = 64 << 10
+	oneBuffer  = 4 << 10
+)
+
 // output runs print with a buffer in front of w and flushes what it wrote, also
 // when it failed. The failure of w is a *WriteError wherever it shows; an error
 // of print itself goes first, since it says more.
-func output(w io.Writer, print func(*bufio.Writer) error) error {
+func output(w io.Writer, size int, print func(*bufio.Writer) error) error {
 	s := &sink{w: w}
-	out := bufio.NewWriterSize(s, 64<<10)
+	out := bufio.NewWriterSize(s, size)
 	err := print(out)
 	flushed := out.Flush()
 	if err == nil {
