@@ -163,6 +163,7 @@ show their values: see what the service calls them with till invoice get.`,
 			if err != nil {
 				return err
 			}
+			flags.show = "till invoice get " + args[0]
 			invoice, err := wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
 				return client.Invoices.Get(ctx, args[0])
 			}, func(i api.Invoice) []condition {

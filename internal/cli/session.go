@@ -298,6 +298,9 @@ func (o output[T]) made(value T, text, ids string) error {
 		o.s.out.Filter, _ = jqFilter(ctx, o.s.JQ) // it compiled before
 	}
 	err := o.bare(value, text)
+	if err == nil && (o.s.JQ != "" || o.s.Template != "") { // which may have left them out
+		o.s.note("made: %s", ids)
+	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
 		return &failure{code: exitOutput, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids, and do not make it again"}

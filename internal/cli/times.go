@@ -19,6 +19,22 @@ type period struct {
 	zone   *time.Location
 }
 
+// check refuses a period that ends before it begins, as far as its ends are not full date-times, which are the service's.
+func (p period) check(from, to string) error {
+	if from == "" || to == "" || isDateTime(from) || isDateTime(to) {
+		return nil
+	}
+	start, err := p.parse("--from", from, false)
+	if err != nil {
+		return err
+	}
+	end, err := p.parse("--to", to, true)
+	if err == nil && end.Before(start) {
+		return usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	}
+	return err
+}
+
 func (p period) from(text string) (string, error) { return p.write("--from", text, false) }
 func (p period) to(text string) (string, error)   { return p.write("--to", text, true) }
 

@@ -17,11 +17,12 @@ type waitFlags struct {
 	failOn   []string
 	interval time.Duration
 	timeout  time.Duration
+	show     string // the command that shows what is waited for
 }
 
 func addWaitFlags(cmd *cobra.Command, flags *waitFlags) {
 	f := cmd.Flags()
-	f.StringSliceVar(&flags.status, "status", nil, "statuses to wait for, separated by commas")
+	f.StringSliceVar(&flags.status, "status", nil, "statuses to wait for, in any case, separated by commas")
 	f.StringSliceVar(&flags.failOn, "fail-on", nil, "statuses that end the wait with exit code 33")
 	f.DurationVar(&flags.interval, "interval", 2*time.Second, "pause between two readings")
 	f.DurationVar(&flags.timeout, "timeout", 10*time.Minute, "limit of the whole wait; TILL_TIMEOUT limits each call")
@@ -33,6 +34,11 @@ func (f waitFlags) check() error {
 	}
 	if f.timeout <= 0 {
 		return usageError("--timeout: it must be longer than 0", "leave it out for 10m")
+	}
+	for _, name := range f.failOn {
+		if among(name, f.status) || among(name, f.state) {
+			return usageError(fmt.Sprintf("%q is both waited for and in --fail-on", name), "leave it out of one of them")
+		}
 	}
 	return nil
 }
@@ -57,7 +63,7 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 	for {
 		value, err := read(ctx)
 		if err != nil && ctx.Err() == context.DeadlineExceeded {
-			return none, ranOut(what, flags.timeout, seen)
+			return none, ranOut(what, flags, seen)
 		}
 		if err != nil {
 			return none, err
@@ -65,6 +71,9 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 		reached := true
 		var now []string
 		for _, c := range look(value) {
+			if c.now == "" && len(c.wanted) > 0 {
+				return none, &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer about %s has no %s", what, c.name), hint: "look at it with: " + flags.show}
+			}
 			if among(c.now, flags.failOn) {
 				return none, &failure{code: exitFailedStatus, msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.name, c.now)}
 			}
@@ -82,18 +91,18 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 			if err := s.ctx.Err(); err != nil {
 				return none, err
 			}
-			return none, ranOut(what, flags.timeout, seen)
+			return none, ranOut(what, flags, seen)
 		case <-time.After(flags.interval):
 		}
 	}
 }
 
-func ranOut(what string, timeout time.Duration, seen []string) error {
+func ranOut(what string, flags waitFlags, seen []string) error {
 	was := "no answer came"
 	if len(seen) > 0 {
 		was = "it was " + strings.Join(seen, ", then ")
 	}
-	return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: %s", what, timeout, was), hint: "wait again, longer with --timeout, or for another status: see what the service calls them with get"}
+	return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: %s", what, flags.timeout, was), hint: "wait longer with --timeout, or see what the service calls its statuses: " + flags.show}
 }
 
 func among(name string, names []string) bool {

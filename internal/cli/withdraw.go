@@ -25,6 +25,9 @@ neither a time-out nor a redirect nor a broken connection. When it ends with
 exit code 20 the outcome is unknown, and the same command must not be run again
 before somebody has looked whether the withdrawal is there.
 
+This version keeps no record of what it has sent: the same order id again makes
+a second withdrawal, as far as anybody knows. Keep a record of your own.
+
 Every withdrawal has an order id. Give your own with --order-id; otherwise one
 is made and printed on standard error before anything is sent.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \

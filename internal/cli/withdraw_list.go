@@ -68,6 +68,9 @@ func (f listFlags) filter(s *session) (api.WithdrawalFilter, error) {
 	filter := api.WithdrawalFilter{Tags: f.statuses}
 	var err error
 	times := s.period()
+	if err := times.check(f.from, f.to); err != nil {
+		return filter, err
+	}
 	if filter.From, err = times.from(f.from); err != nil {
 		return filter, err
 	}
@@ -129,12 +132,14 @@ func (s *session) printWithdrawals(cmd *cobra.Command, flags listFlags, filter a
 		return out.list(limited(page.Items, flags.limit))
 	}
 	var seen, total int64 // as the last page has it
-	first := int64(-1)
+	first, changed := int64(-1), false
 	whole := flags.all || flags.limit > 0 || !s.tableOnTerminal()
 	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.firstPage(), OnPage: func(p api.WithdrawalPage) {
-		if total = p.Total; first < 0 {
-			first = total
+		if first < 0 {
+			first = p.Total
 		}
+		total = p.Total
+		changed = changed || total != first
 	}}
 	if flags.limit > 0 {
 		opts.PageSize = min(opts.PageSize, flags.limit)
@@ -165,7 +170,7 @@ func (s *session) printWithdrawals(cmd *cobra.Command, flags listFlags, filter a
 	switch {
 	case stopped && !whole && seen < total:
 		s.note("%d of %d withdrawals; --all shows the rest", seen, total)
-	case !stopped && first != total:
+	case !stopped && changed:
 		s.note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
 	case !stopped && seen != total:
 		s.note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -27,8 +28,13 @@ see what the service calls them with till withdraw get.`,
 			if err != nil {
 				return err
 			}
+			flags.show = "till withdraw get " + args[0]
 			w, err := wait(s, flags, "withdrawal "+args[0], func(ctx context.Context) (api.Withdrawal, error) {
-				return client.Withdrawals.Get(ctx, args[0])
+				w, err := client.Withdrawals.Get(ctx, args[0])
+				if err == nil && w.ID != args[0] { // somebody else's status says nothing about this one
+					err = &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, args[0]), hint: "nothing was changed, run it again"}
+				}
+				return w, err
 			}, func(w api.Withdrawal) []condition {
 				return []condition{{"status", w.Current, flags.status}}
 			})

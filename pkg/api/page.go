@@ -113,15 +113,15 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 // from 1 refuses it, answers with nothing, or answers with page 1; asking for page 1 next is right in each case, since
 // what was seen before is left out.
 type walk struct {
-	opts    ListOptions
-	ahead   *reader
-	started bool
-	page    int // the one to ask for next
-	base    PageBase
-	total   int64 // of the first page, or less where it shrank
-	pages   int64 // page_count of the page before
-	seen    int64
-	recent  recent
+	opts     ListOptions
+	ahead    *reader
+	started  bool
+	page     int // the one to ask for next
+	base     PageBase
+	total    int64 // of the first page, or less where it shrank
+	lastPage int64 // the number of the last page, as the page before had it
+	seen     int64
+	recent   recent
 }
 
 // next returns what is new on the next page, and whether there may be another page.
@@ -136,7 +136,6 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	if !w.started {
 		w.started, w.total = true, got.Total
 	}
-	w.pages = got.PageCount
 	if w.opts.OnPage != nil {
 		w.opts.OnPage(got)
 	}
@@ -145,6 +144,7 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	w.seen += int64(len(items))
 	w.learn(all, len(items), got.Total)
 	w.total = min(w.total, got.Total)
+	w.lastPage = w.last(got)
 	more = all > 0 && w.more(got)
 	w.page++
 	if more && w.base != PageBaseAuto && got.size <= largeAnswer {
@@ -216,10 +216,10 @@ func (w *walk) last(got WithdrawalPage) int64 {
 	return got.PageCount
 }
 
-// pastTheEnd reports whether an error says no more than that, counting from 0, the page before was the last. Where
-// withdrawals are still missing, it says more.
+// pastTheEnd reports whether an error says no more than that the page before was the last: the service may count from 0,
+// or the list may have become shorter. Where withdrawals are still missing, it says more.
 func (w *walk) pastTheEnd(err error) bool {
-	return w.base == PageBaseAuto && w.started && int64(w.page) >= w.pages && w.seen >= w.total && mayMeanNoSuchPage(err)
+	return w.started && int64(w.page) >= w.lastPage && w.seen >= w.total && mayMeanNoSuchPage(err)
 }
 
 // recent remembers the ids of the pages before. Withdrawals made while a list is read push others onto the next page,
