@@ -109,15 +109,15 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if strings.ContainsFunc(o.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key has a space, a control character or a letter beyond ASCII in it: it would not survive in a header")
 	}
-	rt := newTransport(o)
+	reads, creates := newTransport(o)
 	c := &Client{
 		base:          strings.TrimRight(base.String(), "/"),
 		key:           o.key,
 		resellerKey:   o.resellerKey,
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
-		reads:         newResty(rt),
-		creates:       newResty(rt),
+		reads:         newResty(reads),
+		creates:       newResty(creates),
 	}
 	retryReads(c.reads, o.retries)
 	neverResend(c.creates)

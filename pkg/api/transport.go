@@ -29,20 +29,21 @@ const idleForCreate = time.Second
 //
 //  1. trace: what a person wants to see is the request as it is sent and the answer as it came;
 //  2. whole: an answer is whole or an error, and never larger than maxAnswer, for whoever stands above;
-//  3. gate: finds out whether a request that failed has been written at all;
-//  4. the network.
-func newTransport(o options) http.RoundTripper {
-	var rt http.RoundTripper
+//  3. gate, for creates: finds out whether a request that failed has been written at all;
+//  4. the network, with one set of connections for both.
+func newTransport(o options) (reads, creates http.RoundTripper) {
+	stack := func(rt http.RoundTripper) http.RoundTripper {
+		rt = whole{rt}
+		if o.trace != nil {
+			rt = tracer{rt, o.trace, o.key}
+		}
+		return rt
+	}
 	if o.transport != nil {
-		rt = o.transport
-	} else {
-		rt = gate{network(o)}
+		return stack(o.transport), stack(o.transport)
 	}
-	rt = whole{rt}
-	if o.trace != nil {
-		rt = tracer{rt, o.trace, o.key}
-	}
-	return rt
+	network := network(o)
+	return stack(network), stack(gate{network})
 }
 
 func network(o options) *http.Transport {
