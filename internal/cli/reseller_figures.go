@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,11 +27,7 @@ type figures[T, R any] struct {
 	view func(money.Registry) render.View[R]
 }
 
-func (f figures[T, R]) run(a *app, cmd *cobra.Command, args []string) error {
-	s, err := a.start(cmd)
-	if err != nil {
-		return err
-	}
+func (f figures[T, R]) run(s *session, args []string) error {
 	view := f.view(s.money)
 	view.ID = func(R) string { return "" } // ids and JSON come from the documents
 	view.JSON = func(R) []byte { return nil }
@@ -91,7 +88,7 @@ func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error 
 	var first error
 	for i, r := range resellers {
 		if errs[i] != nil {
-			first = cmpErr(first, errs[i])
+			first = cmp.Or(first, errs[i])
 			failed = append(failed, r.ID)
 			continue
 		}
@@ -111,13 +108,6 @@ func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error 
 			hint: "the others are right; run it again for those"}
 	}
 	return err
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // document is the JSON about one reseller.
@@ -157,9 +147,13 @@ func (a *app) resellerRebate() *cobra.Command {
 		Args:              optionalArg("ID"),
 		ValidArgsFunction: a.completeResellers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			code, err := a.currencyCode(cmd, currency)
+			s, err := a.start(cmd)
 			if err != nil {
-				return fmt.Errorf("--currency: %w", err)
+				return err
+			}
+			code, err := s.currencyCode(currency)
+			if err != nil {
+				return err
 			}
 			if code == "" {
 				return figures[api.RebateList, rebateRow]{
@@ -175,7 +169,7 @@ func (a *app) resellerRebate() *cobra.Command {
 						return rows
 					},
 					view: rebateView,
-				}.run(a, cmd, args)
+				}.run(s, args)
 			}
 			return figures[api.RebateMap, rebateRow]{
 				read: func(ctx context.Context, client *api.Client, id string) (api.RebateMap, error) {
@@ -190,7 +184,7 @@ func (a *app) resellerRebate() *cobra.Command {
 					return rows
 				},
 				view: rebateView,
-			}.run(a, cmd, args)
+			}.run(s, args)
 		},
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
@@ -198,20 +192,16 @@ func (a *app) resellerRebate() *cobra.Command {
 	return shows(cmd, rebateView)
 }
 
-// currencyCode is the code that goes into a query, spelled as in a currency.
-func (a *app) currencyCode(cmd *cobra.Command, text string) (string, error) {
+// currencyCode is the code that goes into a query, spelled as in a currency; empty: all of them.
+func (s *session) currencyCode(text string) (string, error) {
 	if text == "" {
-		if cmd.Flags().Changed("currency") {
-			return "", usageError("it is empty", "name a currency, such as Usd, or leave it out")
-		}
 		return "", nil
 	}
-	s, err := a.start(cmd)
-	if err != nil {
-		return "", err
-	}
 	c, err := s.money.ParseCurrency(text)
-	return c.Code, err
+	if err != nil {
+		return "", fmt.Errorf("--currency: %w", err)
+	}
+	return c.Code, nil
 }
 
 func rebateView(m money.Registry) render.View[rebateRow] {
@@ -242,9 +232,13 @@ include_fiat means, so it is sent as given.`,
 		Args:              optionalArg("ID"),
 		ValidArgsFunction: a.completeResellers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			code, err := a.currencyCode(cmd, currency)
+			s, err := a.start(cmd)
 			if err != nil {
-				return fmt.Errorf("--currency: %w", err)
+				return err
+			}
+			code, err := s.currencyCode(currency)
+			if err != nil {
+				return err
 			}
 			if code == "" && cmd.Flags().Changed("include-fiat") {
 				return usageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
@@ -260,7 +254,7 @@ include_fiat means, so it is sent as given.`,
 				name: "balance",
 				rows: func(id, label string, m json.RawMessage) []balanceRow { return []balanceRow{{id, label, m}} },
 				view: balanceView,
-			}.run(a, cmd, args)
+			}.run(s, args)
 		},
 	}
 	f := cmd.Flags()

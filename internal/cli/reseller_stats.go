@@ -20,6 +20,10 @@ func (a *app) resellerStats() *cobra.Command {
 		Args:              optionalArg("ID"),
 		ValidArgsFunction: a.completeResellers,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
 			return figures[api.ResellerStats, statsRow]{
 				read: func(ctx context.Context, client *api.Client, id string) (api.ResellerStats, error) {
 					return client.Resellers.Stats(ctx, id)
@@ -27,7 +31,7 @@ func (a *app) resellerStats() *cobra.Command {
 				raw:  api.ResellerStats.RawJSON,
 				rows: func(_, _ string, stats api.ResellerStats) []statsRow { return statsRows(stats) },
 				view: statsView,
-			}.run(a, cmd, args)
+			}.run(s, args)
 		},
 	}, statsView)
 }
