@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 )
@@ -105,6 +106,7 @@ func newDocument(text []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	spellNulls(doc, false)
 	d := &Document{doc: doc, file: f}
 	if doc.Kind == 0 {
 		d.empty, d.before = true, commentLines(text)
@@ -113,15 +115,35 @@ func newDocument(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// commentLines keeps the lines of a text that has nothing else.
+// spellNulls writes out the values that are missing in braces and brackets: the library would write {a: } as {a: ''}, which
+// is a text.
+func spellNulls(n *yaml.Node, inFlow bool) {
+	if inFlow && isNull(n) {
+		n.Value = "null"
+	}
+	for _, c := range n.Content {
+		spellNulls(c, n.Style&yaml.FlowStyle != 0)
+	}
+}
+
+// commentLines keeps the lines of a text that has nothing else. A line ends where YAML ends it: what follows a lone carriage
+// return is no part of the comment before it.
 func commentLines(text []byte) string {
-	var kept []byte
-	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("#")) {
-			kept = append(append(kept, bytes.TrimRight(line, "\r\n")...), '\n')
+	var kept strings.Builder
+	for line := range strings.FieldsFuncSeq(string(text), isBreak) {
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
+			kept.WriteString(line + "\n")
 		}
 	}
-	return string(kept)
+	return kept.String()
+}
+
+func isBreak(r rune) bool {
+	switch r {
+	case '\n', '\r', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
 }
 
 func (d *Document) encode() ([]byte, error) {

@@ -127,6 +127,7 @@ func TestLoadRefuses(t *testing.T) {
 		"other tag":                {live("account: !!binary YQ=="), []string{":3: ", "unknown kind"}},
 		"own tag":                  {live("account: !secret x"), []string{":3: ", "unknown kind"}},
 		"anchor":                   {live("account: &a x"), []string{":3: ", "anchors and aliases"}},
+		"anchor on nothing":        {"#\r&0", []string{"anchors and aliases"}},
 		"alias":                    {live("account: x\n    <<: *a"), []string{"this is not YAML", "anchor"}},
 		"merge":                    {live("<<: {account: x}"), []string{":3: ", "as a key"}},
 		"list as a key":            {live("[a]: x"), []string{":3: ", "as a key"}},

@@ -34,10 +34,13 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, syntaxProblem(err)
 	}
+	if err := refuseAliases(doc); err != nil {
+		return nil, err
+	}
 	if doc.Kind == yaml.DocumentNode && isNull(doc.Content[0]) {
 		*doc = yaml.Node{}
 	}
-	return doc, refuseAliases(doc)
+	return doc, nil
 }
 
 func validPrefix(data []byte) int {
@@ -84,7 +87,11 @@ type pair struct {
 	value     *yaml.Node
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+// isNull says whether nothing stands there. A quoted or tagged nothing (!!null '') is not taken for it: the library would
+// write it back as a text.
+func isNull(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Style == 0
+}
 
 // mapping returns the keys of a mapping in order. Each must be a text, and stand there once.
 func mapping(n *yaml.Node, name string) ([]pair, error) {
