@@ -1,0 +1,50 @@
+// Package journal is the durable record of withdrawals: what was asked for under which order id, whether it was sent, and
+// what came of it. It is what keeps a withdrawal from being sent twice, so everything about it is made for one moment: the
+// one in which the machine stops between two steps and somebody has to know the next day what happened.
+//
+// # The rule
+//
+// An order is recorded as sending, and the record is on the disk, before the first byte of its request is written to the
+// network. What came back is on the disk before anybody is told. So whatever happens in between, the record is never
+// behind the money: a withdrawal that may exist is never recorded as one that does not.
+//
+//	planned   nothing is under way, and it may be sent
+//	sending   a process is sending it, or was when it died
+//	accepted  the service took it, and gave it an id
+//	rejected  the service refused it, definitely
+//	unknown   it may have been taken or not
+//	conflict  the service's record is not what was asked for
+//
+// A step from one state to another is made in one place, transition.go, as a compare-and-set: it names the state it starts
+// from and does nothing when that is gone. The steps are
+//
+//	Claim   planned, rejected           > sending     the right to send, once
+//	Finish  sending                     > accepted, rejected, planned, unknown
+//	reap    sending, its process dead   > unknown
+//	Settle  planned, rejected, unknown  > accepted, conflict     what the service's own list says
+//	Settle  accepted                    > conflict
+//	Decide  unknown, conflict           > accepted, planned      what a person says
+//
+// There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
+// person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown
+// again after it.
+//
+// # Who is alive
+//
+// A process that sends holds a lock that the system takes away when the process ends in any way: a byte of a lock file
+// beside an SQLite journal, an advisory lock in PostgreSQL. Nobody moves a row whose sender holds its lock. When the lock is
+// free, a row that was left sending becomes unknown. If the lock was lost while its process lived, what that process comes
+// to know is recorded on the unknown row all the same.
+//
+// # Accounts
+//
+// A row belongs to an account, which is a service's address and a name for the merchant there. The same order id in two
+// accounts is two orders. Which API keys have been used with an account is noted by their fingerprints, so that a key that
+// opens somebody else's account is found out before anything is sent with it.
+//
+// # Where it is kept
+//
+// In an SQLite file of one machine, or in a PostgreSQL database that several share. Both hold the same tables and run the
+// same statements; sqlite.go and postgres.go have what differs: how they are opened, what makes a commit durable, and how a
+// sender's lock is held.
+package journal

@@ -1,0 +1,63 @@
+package journal
+
+import "fmt"
+
+// An Error says that the journal cannot be opened, read or written.
+type Error struct {
+	Place string // without a password
+	Msg   string // what is wrong and what to do
+	Err   error
+}
+
+func (e *Error) Error() string { return "the journal " + e.Place + " " + e.Msg }
+func (e *Error) Unwrap() error { return e.Err }
+
+// A StandsError says that an order is not sent, because of where it stands.
+type StandsError struct {
+	Order Order
+	Same  bool // the content that was to be sent is the one that it has
+	Alive bool // a living process is sending it
+}
+
+func (e *StandsError) Error() string {
+	return fmt.Sprintf("order %s stands as %s", e.Order.OrderID, e.Order.State)
+}
+
+// A DuplicateError says that an order is not sent, because another has the same content.
+type DuplicateError struct {
+	Order Order // the other
+	Alive bool  // a living process is sending that one
+}
+
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("order %s has the same content and is %s", e.Order.OrderID, e.Order.State)
+}
+
+// A GoneError says that an order does not stand where a step would have begun, or is not there.
+type GoneError struct {
+	OrderID string
+	State   State // empty: there is no such order
+	Alive   bool
+}
+
+func (e *GoneError) Error() string {
+	if e.State == "" {
+		return fmt.Sprintf("the journal has no order %s in this account", e.OrderID)
+	}
+	return fmt.Sprintf("order %s stands as %s", e.OrderID, e.State)
+}
+
+// A HolderError says that a withdrawal's id belongs to another order.
+type HolderError struct{ Withdrawal, OrderID string }
+
+func (e *HolderError) Error() string {
+	return fmt.Sprintf("withdrawal %s belongs to order %s in the journal", e.Withdrawal, e.OrderID)
+}
+
+// An AccountError says that an account cannot be renamed.
+type AccountError struct {
+	Account Account
+	Msg     string
+}
+
+func (e *AccountError) Error() string { return e.Account.String() + " " + e.Msg }

@@ -1,0 +1,334 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Journal is an open journal. It is safe for concurrent use.
+type Journal struct {
+	dialect dialect
+	options Options
+	sender  int64 // the number of this process's lock
+	db      *sql.DB
+
+	queueing sync.Mutex
+	queue    []*pending
+
+	writing sync.Mutex // holds what follows
+	conn    *sql.Conn  // the one that writes; nil: none, or one that has broken
+	held    bool       // sender's lock is
+	stmts   map[string]*sql.Stmt
+}
+
+// Options are what a journal needs to know of the process that opens it.
+type Options struct {
+	Now        func() time.Time
+	User, Host string // who it is, for the record
+}
+
+// dialect is what differs between the two kinds of journal.
+type dialect interface {
+	// open opens the database and checks that it can be used, but neither reads nor changes its tables.
+	open(ctx context.Context) (*sql.DB, error)
+	// begin is the statement that begins a transaction that writes.
+	begin() string
+	// rewrite turns a statement with ?1, ?2 ... and the types of SQLite into the dialect's own.
+	rewrite(query string) string
+	// tables is a query that counts the table till_journal, and exclude keeps other processes from making it.
+	tables() string
+	exclude(t *tx) error
+	// hold takes a sender's lock for as long as this process and this connection live.
+	hold(ctx context.Context, conn *sql.Conn, sender int64) error
+	// holds reports whether any process holds that lock.
+	holds(ctx context.Context, q querier, sender int64) (bool, error)
+	// place names the journal, without a password.
+	place() string
+	// explain says in a sentence what is wrong and what to do.
+	explain(err error) string
+	close() error
+}
+
+// IsPostgres tells a database's address from a file's name.
+func IsPostgres(place string) bool {
+	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+}
+
+// Open opens a journal: a file, which is made where there is none, or the address of a PostgreSQL database, whose tables are
+// made where there are none. The error is an *Error.
+func Open(ctx context.Context, place string, o Options) (*Journal, error) {
+	j := &Journal{options: o, dialect: newSQLite(place), sender: randomNumber()}
+	if IsPostgres(place) {
+		j.dialect = newPostgres(place)
+	}
+	var err error
+	if j.db, err = j.dialect.open(ctx); err != nil {
+		return nil, j.failed(err)
+	}
+	if err := j.migrate(ctx); err != nil {
+		j.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// Place names the journal as it may be shown.
+func (j *Journal) Place() string { return j.dialect.place() }
+
+// Close lets go of the journal and of this process's lock.
+func (j *Journal) Close() error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	j.disconnect()
+	return errors.Join(j.db.Close(), j.dialect.close())
+}
+
+func (j *Journal) failed(err error) error {
+	if err == nil || errors.As(err, new(*Error)) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &Error{j.dialect.place(), j.dialect.explain(err), err}
+}
+
+func randomNumber() int64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return int64(binary.BigEndian.Uint64(b[:]) >> 2) // leaves room above for a lock's range
+}
+
+// querier is what can run statements: the connection that writes inside a transaction, or any one that reads.
+type querier interface {
+	exec(query string, args ...any) (int64, error)
+	rows(query string, args ...any) (*sql.Rows, error)
+	row(query string, args ...any) *sql.Row
+}
+
+// tx is a transaction that writes.
+type tx struct {
+	j   *Journal
+	ctx context.Context
+	now string
+}
+
+func (t *tx) stmt(query string) (*sql.Stmt, error) {
+	if s := t.j.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := t.j.conn.PrepareContext(t.ctx, t.j.dialect.rewrite(query))
+	if err == nil {
+		t.j.stmts[query] = s
+	}
+	return s, err
+}
+
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	done, err := s.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// script runs several statements that are needed once.
+func (t *tx) script(text string) error {
+	for statement := range strings.SplitSeq(t.j.dialect.rewrite(text), ";") {
+		if _, err := t.j.conn.ExecContext(t.ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(t.ctx, args...)
+}
+
+func (t *tx) row(query string, args ...any) *sql.Row {
+	s, err := t.stmt(query)
+	if err != nil {
+		return t.j.conn.QueryRowContext(t.ctx, t.j.dialect.rewrite(query), args...) // which fails in the same way
+	}
+	return s.QueryRowContext(t.ctx, args...)
+}
+
+// reading is a querier outside a transaction.
+type reading struct {
+	j   *Journal
+	ctx context.Context
+}
+
+func (r reading) exec(query string, args ...any) (int64, error) {
+	done, err := r.j.db.ExecContext(r.ctx, r.j.dialect.rewrite(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+func (r reading) rows(query string, args ...any) (*sql.Rows, error) {
+	return r.j.db.QueryContext(r.ctx, r.j.dialect.rewrite(query), args...)
+}
+
+func (r reading) row(query string, args ...any) *sql.Row {
+	return r.j.db.QueryRowContext(r.ctx, r.j.dialect.rewrite(query), args...)
+}
+
+// pending is a write that waits for its commit.
+type pending struct {
+	work func(*tx) error
+	done bool
+	err  error
+}
+
+// write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
+// together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone; it must come before
+// work has changed anything. Any other error undoes all of them.
+//
+// It cannot be cut short: a commit of which nobody waits for the outcome would be a record that nobody has seen.
+func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
+	p := &pending{work: work}
+	j.queueing.Lock()
+	j.queue = append(j.queue, p)
+	j.queueing.Unlock()
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if !p.done { // whoever gets here first commits for all that wait
+		j.queueing.Lock()
+		batch := j.queue
+		j.queue = nil
+		j.queueing.Unlock()
+		j.commit(context.WithoutCancel(ctx), batch)
+	}
+	return p.err
+}
+
+func (j *Journal) commit(ctx context.Context, batch []*pending) {
+	err := j.transact(ctx, func(t *tx) error {
+		for _, p := range batch {
+			if p.err = p.work(t); p.err != nil && !refused(p.err) {
+				return p.err
+			}
+		}
+		return nil
+	})
+	for _, p := range batch {
+		p.done = true
+		if err != nil && (p.err == nil || !refused(p.err)) {
+			p.err = j.failed(err)
+		}
+	}
+}
+
+func refused(err error) bool {
+	var (
+		stands    *StandsError
+		duplicate *DuplicateError
+		gone      *GoneError
+		holder    *HolderError
+		account   *AccountError
+	)
+	return errors.As(err, &stands) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
+}
+
+// transact runs work between BEGIN and COMMIT on the connection that writes.
+func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error) {
+	if err := j.connect(ctx); err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if committed {
+			return
+		}
+		if _, e := j.conn.ExecContext(ctx, "ROLLBACK"); e != nil || errors.Is(err, driver.ErrBadConn) {
+			j.disconnect() // whatever state it is in
+		}
+	}()
+	if _, err := j.conn.ExecContext(ctx, j.dialect.begin()); err != nil {
+		return err
+	}
+	if err := work(&tx{j: j, ctx: ctx, now: stamp(j.options.Now())}); err != nil {
+		return err
+	}
+	if _, err := j.conn.ExecContext(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+func (j *Journal) connect(ctx context.Context) error {
+	if j.conn != nil {
+		return nil
+	}
+	conn, err := j.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	j.conn, j.stmts = conn, map[string]*sql.Stmt{}
+	return nil
+}
+
+func (j *Journal) disconnect() {
+	for _, s := range j.stmts {
+		s.Close()
+	}
+	if j.conn != nil {
+		j.conn.Raw(func(any) error { return driver.ErrBadConn }) // not back into the pool: its session holds a lock
+		j.conn.Close()
+	}
+	j.conn, j.stmts, j.held = nil, nil, false
+}
+
+// holdLock takes this process's lock, if it does not have it yet.
+func (t *tx) holdLock() error {
+	if t.j.held {
+		return nil
+	}
+	if err := t.j.dialect.hold(t.ctx, t.j.conn, t.j.sender); err != nil {
+		return err
+	}
+	t.j.held = true
+	return nil
+}
+
+// alive reports whether the process with this lock still lives.
+func (j *Journal) alive(ctx context.Context, q querier, sender int64) (bool, error) {
+	if sender == j.sender {
+		return true, nil
+	}
+	return j.dialect.holds(ctx, q, sender)
+}
+
+// timeLayout writes times so that their order is that of their texts.
+const timeLayout = "2006-01-02T15:04:05.000000Z"
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+func unstamp(text string) time.Time {
+	t, _ := time.Parse(timeLayout, text) // the zero time where there is none
+	return t
+}

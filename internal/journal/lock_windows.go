@@ -1,0 +1,50 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockFile is the file in which each process that sends holds a lock on one byte, that with its own number. The system takes
+// the lock away when the process ends in any way. The file is empty, and stays.
+type lockFile struct{ file *os.File }
+
+func openLockFile(path string) (*lockFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &lockFile{f}, nil
+}
+
+func (l *lockFile) hold(sender int64) error {
+	if err := l.lock(sender); err != nil {
+		return fmt.Errorf("the lock of this process cannot be had: %w", err)
+	}
+	return nil
+}
+
+func (l *lockFile) lock(sender int64) error {
+	return windows.LockFileEx(windows.Handle(l.file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at(sender))
+}
+
+// held tries the lock, since it cannot only be looked at.
+func (l *lockFile) held(sender int64) (bool, error) {
+	err := l.lock(sender)
+	switch {
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("the locks of other processes cannot be looked at: %w", err)
+	}
+	return false, windows.UnlockFileEx(windows.Handle(l.file.Fd()), 0, 1, 0, at(sender))
+}
+
+func at(sender int64) *windows.Overlapped {
+	return &windows.Overlapped{Offset: uint32(sender), OffsetHigh: uint32(sender >> 32)}
+}
+
+func (l *lockFile) close() error { return l.file.Close() }

@@ -1,0 +1,141 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+)
+
+// schema holds the steps that carry a journal from one version to the next; the version is how many of them it has taken. A
+// step that was in a release is never changed: what is new is a step of its own. {id} is a number that the database gives.
+func schema() []string {
+	return []string{`
+CREATE TABLE accounts (
+	id {id},
+	address TEXT NOT NULL,
+	name TEXT NOT NULL,
+	merchant TEXT NOT NULL DEFAULT '',
+	order_ids TEXT NOT NULL DEFAULT '',
+	created TEXT NOT NULL,
+	UNIQUE (address, name)
+);
+CREATE TABLE keys (
+	fingerprint TEXT NOT NULL,
+	account BIGINT NOT NULL REFERENCES accounts (id),
+	noted TEXT NOT NULL,
+	how TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	PRIMARY KEY (fingerprint, account)
+);
+CREATE TABLE orders (
+	id {id},
+	account BIGINT NOT NULL REFERENCES accounts (id),
+	order_id TEXT NOT NULL,
+	run TEXT NOT NULL DEFAULT '',
+	state TEXT NOT NULL,
+	currency TEXT NOT NULL,
+	unit TEXT NOT NULL,
+	minor BIGINT NOT NULL,
+	address TEXT NOT NULL,
+	memo TEXT NOT NULL,
+	callback TEXT NOT NULL,
+	note TEXT NOT NULL DEFAULT '',
+	withdrawal TEXT NOT NULL DEFAULT '',
+	attempt BIGINT NOT NULL DEFAULT 0,
+	sender BIGINT NOT NULL DEFAULT 0,
+	doubt BIGINT NOT NULL DEFAULT 0,
+	sent TEXT NOT NULL DEFAULT '',
+	code BIGINT NOT NULL DEFAULT 0,
+	reason TEXT NOT NULL DEFAULT '',
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	fingerprint TEXT NOT NULL DEFAULT '',
+	decided TEXT NOT NULL DEFAULT '',
+	decided_at TEXT NOT NULL DEFAULT '',
+	decided_user TEXT NOT NULL DEFAULT '',
+	decided_host TEXT NOT NULL DEFAULT '',
+	decided_why TEXT NOT NULL DEFAULT '',
+	created TEXT NOT NULL,
+	changed TEXT NOT NULL,
+	UNIQUE (account, order_id)
+);
+CREATE INDEX orders_withdrawal ON orders (account, withdrawal);
+CREATE INDEX orders_content ON orders (account, address, minor);
+CREATE INDEX orders_state ON orders (account, state, sent);
+CREATE INDEX orders_run ON orders (run);
+CREATE TABLE events (
+	id {id},
+	order_row BIGINT NOT NULL REFERENCES orders (id),
+	at TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	what TEXT NOT NULL,
+	state TEXT NOT NULL,
+	currency TEXT NOT NULL,
+	unit TEXT NOT NULL,
+	minor BIGINT NOT NULL,
+	address TEXT NOT NULL,
+	memo TEXT NOT NULL,
+	callback TEXT NOT NULL,
+	fingerprint TEXT NOT NULL DEFAULT '',
+	withdrawal TEXT NOT NULL DEFAULT '',
+	status BIGINT NOT NULL DEFAULT 0,
+	code BIGINT NOT NULL DEFAULT 0,
+	reason TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX events_order ON events (order_row, id)
+`}
+}
+
+// migrate makes the tables, or carries an old journal forward. The version stands in a table of its own, so that both
+// dialects keep it in the same way; the change of version and the change of the tables are one commit.
+func (j *Journal) migrate(ctx context.Context) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	steps := schema()
+	if version, err := j.version(reading{j, ctx}); err != nil || version == len(steps) {
+		return j.failed(err)
+	}
+	return j.failed(j.transact(ctx, func(t *tx) error {
+		if err := j.dialect.exclude(t); err != nil {
+			return err
+		}
+		version, err := j.version(t) // another process may have been quicker
+		if err != nil {
+			return err
+		}
+		if version == 0 {
+			if _, err := t.exec("CREATE TABLE till_journal (version BIGINT NOT NULL)"); err != nil {
+				return err
+			}
+			if _, err := t.exec("INSERT INTO till_journal (version) VALUES (0)"); err != nil {
+				return err
+			}
+		}
+		for _, step := range steps[version:] {
+			if err := t.script(step); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec("UPDATE till_journal SET version = ?1", len(steps))
+		return err
+	}))
+}
+
+// version is how far the journal is; 0 where there is none yet.
+func (j *Journal) version(q querier) (version int, err error) {
+	found := 0
+	if err := q.row(j.dialect.tables()).Scan(&found); err != nil {
+		return 0, err
+	}
+	if found == 0 {
+		return 0, nil
+	}
+	if err := q.row("SELECT version FROM till_journal").Scan(&version); err != nil {
+		return 0, err
+	}
+	if version > len(schema()) || version < 1 {
+		return 0, &Error{Place: j.dialect.place(), Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, len(schema()))}
+	}
+	return version, nil
+}

@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteDialect keeps the journal in a file of this machine. A commit is on the disk when it returns: the log is synced with
+// every one, in full where the system makes a difference, and so are the directories that were made for it.
+type sqliteDialect struct {
+	name  string // as it was given
+	path  string // with links followed
+	locks *lockFile
+}
+
+func newSQLite(name string) dialect { return &sqliteDialect{name: name} }
+
+func (d *sqliteDialect) place() string { return d.name }
+
+// wait is how long a process waits for others that write, in milliseconds.
+const wait = 10_000
+
+// checkedSize is up to which size a journal is looked through as a whole when it is opened.
+const checkedSize = 32 << 20
+
+func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
+	path, err := prepareFile(d.name)
+	if err != nil {
+		return nil, err
+	}
+	d.path = path
+	if d.locks, err = openLockFile(path + ".lock"); err != nil {
+		return nil, err
+	}
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", wait), "synchronous(full)", "fullfsync(on)", "checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", address.String())
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check(ctx, db); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// check refuses a file that is not a journal's, or is damaged.
+func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
+	var mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("cannot be kept in the mode that survives a power cut (%s)", mode)
+	}
+	var tables, own int
+	if err := db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'till_journal') FROM sqlite_schema").Scan(&tables, &own); err != nil {
+		return err
+	}
+	if tables > 0 && own == 0 {
+		return &Error{Place: d.name, Msg: "is a database of something else: name another file with --journal"}
+	}
+	if info, err := os.Stat(d.path); err != nil || info.Size() > checkedSize {
+		return err
+	}
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("%w: %s", errDamaged, found)
+	}
+	return nil
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+func (d *sqliteDialect) begin() string { return "BEGIN IMMEDIATE" }
+
+func (d *sqliteDialect) rewrite(query string) string {
+	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "").Replace(query)
+}
+
+func (d *sqliteDialect) tables() string {
+	return "SELECT count(*) FROM sqlite_schema WHERE name = 'till_journal'"
+}
+
+func (d *sqliteDialect) exclude(*tx) error { return nil } // BEGIN IMMEDIATE does
+
+func (d *sqliteDialect) hold(_ context.Context, _ *sql.Conn, sender int64) error {
+	return d.locks.hold(sender)
+}
+
+func (d *sqliteDialect) holds(_ context.Context, _ querier, sender int64) (bool, error) {
+	return d.locks.held(sender)
+}
+
+func (d *sqliteDialect) explain(err error) string {
+	var code int
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		code = e.Code()
+	}
+	switch code & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return "cannot be written: the disk is full; free some room and run the command again"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Sprintf("is locked by another program for more than %d seconds; end that program, or wait and run the command again", wait/1000)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return fmt.Sprintf("cannot be written (%v); look at the permissions of the file and of its directory", err)
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Sprintf("cannot be read or written (%v); look at the disk", err)
+	}
+	switch {
+	case errors.Is(err, errDamaged):
+		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("cannot be opened (%v); look at the permissions of the file and of its directory", err)
+	}
+	return fmt.Sprintf("cannot be used: %v", err)
+}
+
+func (d *sqliteDialect) close() error {
+	if d.locks == nil {
+		return nil
+	}
+	return d.locks.close()
+}
+
+// prepareFile makes a journal's file and the directories above it, where they are missing, readable by their owner only, and
+// returns its path with links followed.
+func prepareFile(name string) (string, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if err := makeDirectories(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := checkFileSystem(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return "", err
+		}
+		if err := f.Close(); err != nil {
+			return "", err
+		}
+		return path, syncDirectory(filepath.Dir(path))
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is not a regular file")
+	}
+	return path, checkMode(path, info)
+}
+
+// makeDirectories is os.MkdirAll, but that each new directory's name is on the disk as well.
+func makeDirectories(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := makeDirectories(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDirectory(filepath.Dir(dir))
+}

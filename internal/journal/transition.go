@@ -1,0 +1,426 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// steps are all the ways that there are from one state to another. The empty state is that of an order which is not there.
+// move looks here, so a step that is not in this table cannot be made.
+func steps(from State) []State {
+	switch from {
+	case "":
+		return []State{Planned, Sending, Accepted, Conflict}
+	case Planned, Rejected:
+		return []State{Planned, Sending, Accepted, Conflict}
+	case Sending:
+		return []State{Accepted, Rejected, Planned, Unknown, Conflict}
+	case Unknown:
+		return []State{Accepted, Rejected, Planned, Conflict}
+	case Accepted:
+		return []State{Conflict, Planned} // planned only where it was a person who said accepted
+	case Conflict:
+		return []State{Accepted, Planned}
+	}
+	return nil
+}
+
+// move takes an order from where it stands to where next says, together with the event that tells of it, if it still stands
+// there. It is the only place that changes an order.
+func (t *tx) move(old, next Order, e Event) error {
+	if !slices.Contains(steps(old.State), next.State) && old.State != next.State {
+		return fmt.Errorf("there is no step from %q to %q (order %s)", old.State, next.State, old.OrderID)
+	}
+	e.State = next.State
+	event, err := t.addEvent(old.id, next, e)
+	if err != nil {
+		return err
+	}
+	if next.State == Sending {
+		next.attempt = event
+	}
+	if next.doubt == doubtThis {
+		next.doubt = next.attempt
+	}
+	d := Decided{}
+	if next.Decided != nil {
+		d = *next.Decided
+	}
+	n, err := t.exec(`UPDATE orders SET state = ?1, run = ?2, currency = ?3, unit = ?4, minor = ?5, address = ?6, memo = ?7, callback = ?8, note = ?9,
+		withdrawal = ?10, attempt = ?11, sender = ?12, doubt = ?13, sent = ?14, code = ?15, reason = ?16, user_name = ?17, host = ?18, fingerprint = ?19,
+		decided = ?20, decided_at = ?21, decided_user = ?22, decided_host = ?23, decided_why = ?24, changed = ?25
+		WHERE id = ?26 AND state = ?27 AND attempt = ?28`,
+		string(next.State), next.Run, next.Currency, next.Unit, next.Minor, next.Address, next.Memo, next.Callback, next.Note,
+		next.Withdrawal, next.attempt, next.sender, next.doubt, stamp(next.Sent), next.Code, next.Reason, next.User, next.Host, next.Key,
+		d.As, stamp(d.At), d.User, d.Host, d.Reason, t.now,
+		old.id, string(old.State), old.attempt)
+	if err == nil && n != 1 {
+		err = fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
+	}
+	return err
+}
+
+// doubtThis in next.doubt stands for the attempt that the order then has.
+const doubtThis = -1
+
+// A Claim asks for the right to send a withdrawal.
+type Claim struct {
+	OrderID string
+	Content
+	Callback string
+	Key      string // fingerprint
+	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
+	AllowDuplicate bool
+	// Window is how long an accepted withdrawal, or one under way, stands in the way of another with the same content. It is
+	// for orders whose id nobody has chosen; 0 is for the others.
+	Window time.Duration
+	// NotRejected keeps an order that was rejected from being sent again.
+	NotRejected bool
+}
+
+// A Ticket is the right to send one withdrawal once.
+type Ticket struct {
+	OrderID string
+	Began   time.Time // when it was recorded
+	order   int64
+	attempt int64
+}
+
+// Claim records that a withdrawal is being sent, and returns the right to do so. When it returns a ticket, the record is on
+// the disk. A *StandsError or a *DuplicateError says why there is none.
+func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error) {
+	ticket := Ticket{OrderID: c.OrderID}
+	err := j.write(ctx, func(t *tx) error {
+		account, err := t.account(a)
+		if err != nil {
+			return err
+		}
+		old, err := t.order(account, c.OrderID)
+		if err != nil {
+			return err
+		}
+		if err := t.reap(&old); err != nil {
+			return err
+		}
+		if old.State != "" && old.State != Planned && (old.State != Rejected || c.NotRejected) {
+			return &StandsError{old, old.Content == c.Content, old.State == Sending} // reap has left it alone
+		}
+		if err := t.duplicates(account, c); err != nil {
+			return err
+		}
+		if err := t.holdLock(); err != nil {
+			return err
+		}
+		if old.State == "" {
+			if old, err = t.insert(account, Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}); err != nil {
+				return err
+			}
+		}
+		next := old
+		next.State, next.Content, next.Callback, next.Key = Sending, c.Content, c.Callback, c.Key
+		next.User, next.Host, next.Sent, next.sender = t.j.options.User, t.j.options.Host, unstamp(t.now), t.j.sender
+		next.Code, next.Reason = 0, ""
+		if err := t.move(old, next, Event{What: eventSending, Key: c.Key}); err != nil {
+			return err
+		}
+		now, err := t.order(account, c.OrderID)
+		ticket.order, ticket.attempt, ticket.Began = now.id, now.attempt, t.j.options.Now()
+		return err
+	})
+	if err != nil {
+		return Ticket{}, err
+	}
+	return ticket, nil
+}
+
+// duplicates looks for another order with the same content that stands in the way.
+func (t *tx) duplicates(account int64, c Claim) error {
+	if c.AllowDuplicate {
+		return nil
+	}
+	others, err := t.orders(`account = ?1 AND address = ?2 AND minor = ?3 AND currency = ?4 AND unit = ?5 AND memo = ?6 AND order_id <> ?7 AND state IN ('unknown', 'sending', 'accepted') ORDER BY id`,
+		account, c.Address, c.Minor, c.Currency, c.Unit, c.Memo, c.OrderID)
+	if err != nil {
+		return err
+	}
+	since := t.j.options.Now().Add(-c.Window)
+	for _, o := range others {
+		if err := t.reap(&o); err != nil {
+			return err
+		}
+		when := o.Sent
+		if when.IsZero() {
+			when = o.Changed
+		}
+		switch {
+		case o.State == Unknown:
+			return &DuplicateError{Order: o}
+		case c.Window == 0:
+		case o.State == Sending:
+			return &DuplicateError{Order: o, Alive: true}
+		case o.State == Accepted && when.After(since):
+			return &DuplicateError{Order: o}
+		}
+	}
+	return nil
+}
+
+// reap moves an order whose sender has died while it was sending to unknown.
+func (t *tx) reap(o *Order) error {
+	if o.State != Sending {
+		return nil
+	}
+	alive, err := t.j.alive(t.ctx, t, o.sender)
+	if err != nil || alive {
+		return err
+	}
+	next := *o
+	next.State, next.Reason = Unknown, "the process that was sending it died"
+	if next.doubt == 0 {
+		next.doubt = next.attempt
+	}
+	if err := t.move(*o, next, Event{What: eventDied, Reason: next.Reason}); err != nil {
+		return err
+	}
+	*o = next
+	return nil
+}
+
+// Reap moves every order of the account whose sender has died while it was sending to unknown, and returns how many.
+func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
+	waiting := 0
+	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders WHERE state = 'sending'`).Scan(&waiting); err != nil || waiting == 0 {
+		return 0, j.failed(err)
+	}
+	err = j.write(ctx, func(t *tx) error {
+		account, err := t.knownAccount(a)
+		if err != nil || account == 0 {
+			return err
+		}
+		sending, err := t.orders(`account = ?1 AND state = 'sending' ORDER BY id`, account)
+		if err != nil {
+			return err
+		}
+		for _, o := range sending {
+			if err := t.reap(&o); err != nil {
+				return err
+			}
+			if o.State == Unknown {
+				n++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Finish records how the attempt of a ticket ended, and returns the order as it then stands, which need not be what the
+// outcome says: after a rejection, an order of which an earlier attempt is in doubt is unknown, and so is one that was
+// accepted under an id that another order has. When it returns without an error, the record is on the disk.
+//
+// An outcome that comes after the order was given up for unknown, because this process was taken for dead, is recorded too.
+func (j *Journal) Finish(ctx context.Context, a Account, ticket Ticket, out Outcome) (o Order, err error) {
+	err = j.write(ctx, func(t *tx) error {
+		account, err := t.account(a)
+		if err != nil {
+			return err
+		}
+		old, err := t.orderRow(ticket.order)
+		if err != nil {
+			return err
+		}
+		if out.State == Accepted {
+			other, err := t.holder(account, out.Withdrawal, ticket.order)
+			if err != nil {
+				return err
+			}
+			if other != "" {
+				out = Outcome{Unknown, "", out.Status, 0, fmt.Sprintf("the service answered with the id %s, which order %s has", out.Withdrawal, other)}
+			}
+		}
+		e := Event{What: eventAnswered, Withdrawal: out.Withdrawal, Status: out.Status, Code: out.Code, Reason: out.Reason}
+		next, late := settled(old, ticket.attempt, out)
+		if late {
+			e.What = eventLate
+		}
+		if err := t.move(old, next, e); err != nil {
+			return err
+		}
+		o, err = t.orderRow(ticket.order)
+		return err
+	})
+	return o, err
+}
+
+// settled is where an outcome of one attempt takes an order, and whether it came after that attempt was given up.
+func settled(old Order, attempt int64, out Outcome) (next Order, late bool) {
+	next = old
+	own := old.attempt == attempt && (old.State == Sending || old.State == Unknown)
+	late = !own || old.State != Sending
+	if !own { // a person has decided meanwhile, or another attempt is under way or over
+		switch {
+		case out.State != Accepted:
+		case old.State == Accepted && old.Withdrawal == out.Withdrawal:
+		case old.State == Planned || old.State == Rejected || old.State == Unknown:
+			next.State, next.Withdrawal, next.Decided = Accepted, out.Withdrawal, nil
+		default:
+			next.State, next.Reason = Conflict, fmt.Sprintf("an earlier attempt was accepted late, as %s", out.Withdrawal)
+		}
+		return next, late
+	}
+	next.State, next.Code, next.Reason = out.State, out.Code, out.Reason
+	if out.State != Planned { // where nothing was learnt, a person's decision stands
+		next.Decided = nil
+	}
+	elsewhere := old.doubt != 0 && old.doubt != attempt // an earlier attempt may have been taken
+	switch out.State {
+	case Accepted:
+		next.Withdrawal = out.Withdrawal
+	case Unknown:
+		if old.doubt == 0 {
+			next.doubt = attempt
+		}
+	case Rejected:
+		if elsewhere {
+			next.State = Unknown
+			next.Reason = "this attempt was rejected, and an earlier one is in doubt: " + out.Reason
+		} else {
+			next.doubt = 0
+		}
+	case Planned:
+		if !elsewhere {
+			next.doubt = 0
+		}
+	}
+	return next, late
+}
+
+// A Finding is what the service's list, or a single record of it, says about an order.
+type Finding struct {
+	OrderID    string
+	Withdrawal string
+	Differs    string // how the record differs from the order; empty: it does not
+	// Content is what the record holds, for an order that the journal does not have.
+	Content
+}
+
+// Settle records a finding, and returns the order as it then stands. An order that a living process is sending is left
+// alone, and so is one in conflict: a person decides about that. An order that is accepted under another id than the one
+// found is in conflict.
+func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, err error) {
+	err = j.write(ctx, func(t *tx) error {
+		account, err := t.account(a)
+		if err != nil {
+			return err
+		}
+		old, err := t.order(account, f.OrderID)
+		if err != nil {
+			return err
+		}
+		if err := t.reap(&old); err != nil {
+			return err
+		}
+		if f.Differs == "" {
+			other, err := t.holder(account, f.Withdrawal, old.id)
+			if err != nil {
+				return err
+			}
+			if other != "" {
+				f.Differs = fmt.Sprintf("the service's record %s belongs to order %s in the journal", f.Withdrawal, other)
+			} else if old.State == Accepted && old.Withdrawal != f.Withdrawal {
+				f.Differs = fmt.Sprintf("the service's record is %s, and the journal has %s", f.Withdrawal, old.Withdrawal)
+			}
+		}
+		if old.State == Sending || old.State == Conflict || old.State == Accepted && f.Differs == "" {
+			o = old
+			return nil
+		}
+		if old.State == "" {
+			if old, err = t.insert(account, Order{OrderID: f.OrderID, Content: f.Content}); err != nil {
+				return err
+			}
+		}
+		next := old
+		next.Code, next.Decided = 0, nil
+		e := Event{What: eventFound, Withdrawal: f.Withdrawal}
+		if f.Differs == "" {
+			next.State, next.Withdrawal, next.Reason = Accepted, f.Withdrawal, "found on the service's list"
+		} else {
+			next.State, next.Reason, e.What, e.Reason = Conflict, f.Differs, eventDiffers, f.Differs
+			if next.Withdrawal == "" {
+				next.Withdrawal = f.Withdrawal
+			}
+		}
+		if err := t.move(old, next, e); err != nil {
+			return err
+		}
+		o, err = t.order(account, f.OrderID)
+		return err
+	})
+	return o, err
+}
+
+// A Decision is what a person says about an order.
+type Decision struct {
+	OrderID string
+	PaidAs  string // the service's id of the withdrawal; empty: it was not sent
+	Reason  string
+}
+
+// Decide records a person's decision about an order that is unknown or in conflict, or about which a person has decided
+// before. What the service has accepted is not a person's to undo: that is a *GoneError.
+func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, err error) {
+	err = j.write(ctx, func(t *tx) error {
+		account, err := t.account(a)
+		if err != nil {
+			return err
+		}
+		old, err := t.order(account, d.OrderID)
+		if err != nil {
+			return err
+		}
+		if err := t.reap(&old); err != nil {
+			return err
+		}
+		if old.State != Unknown && old.State != Conflict && (old.Decided == nil || old.State == Sending) {
+			return &GoneError{OrderID: d.OrderID, State: old.State, Alive: old.State == Sending}
+		}
+		next := old
+		next.Code = 0
+		next.Decided = &Decided{At: unstamp(t.now), User: t.j.options.User, Host: t.j.options.Host, As: eventNotSent, Reason: d.Reason}
+		e := Event{What: eventNotSent, Reason: d.Reason}
+		next.State, next.Withdrawal, next.Reason = Planned, "", d.Reason
+		if d.PaidAs != "" {
+			other, err := t.holder(account, d.PaidAs, old.id)
+			if err != nil {
+				return err
+			}
+			if other != "" {
+				return &HolderError{d.PaidAs, other}
+			}
+			e.What, e.Withdrawal, next.Decided.As = eventPaidAs, d.PaidAs, eventPaidAs
+			next.State, next.Withdrawal = Accepted, d.PaidAs
+		}
+		if err := t.move(old, next, e); err != nil {
+			return err
+		}
+		o, err = t.order(account, d.OrderID)
+		return err
+	})
+	return o, err
+}
+
+// holder returns which other order of the account has a withdrawal's id.
+func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string, err error) {
+	if withdrawal == "" {
+		return "", errors.New("a withdrawal without an id cannot be recorded")
+	}
+	others, err := t.orders(`account = ?1 AND withdrawal = ?2 AND id <> ?3 ORDER BY id`, account, withdrawal, but)
+	if err != nil || len(others) == 0 {
+		return "", err
+	}
+	return others[0].OrderID, nil
+}
