@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -24,13 +25,20 @@ var errGateShut = errors.New("the call had already been given up")
 
 type gatedConn struct {
 	net.Conn
-	state atomic.Int32
+	state  atomic.Int32
+	before func() error // of the create that the connection was taken for
 }
 
 func (c *gatedConn) Write(b []byte) (int, error) {
 	first := c.state.CompareAndSwap(gateOpen, gatePassed)
 	if !first && c.state.Load() == gateShut {
 		return 0, errGateShut
+	}
+	if first && c.before != nil {
+		if err := c.before(); err != nil {
+			c.state.Store(gateShut)
+			return 0, err
+		}
 	}
 	n, err := c.Conn.Write(b)
 	if first && n == 0 && err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -51,9 +59,10 @@ func (c *gatedConn) shut() bool {
 
 // sending follows one request through the transport.
 type sending struct {
-	trace httptrace.ClientTrace
-	conn  atomic.Pointer[gatedConn]
-	lost  atomic.Bool // got a connection that is not ours to watch
+	trace  httptrace.ClientTrace
+	before func() error
+	conn   atomic.Pointer[gatedConn]
+	lost   atomic.Bool // got a connection that is not ours to watch
 }
 
 // neverLeft reports whether no byte of the request was or will be written.
@@ -78,7 +87,23 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	conn.next()
+	conn.before = s.before
 	s.conn.Store(conn)
+}
+
+type beforeSending struct{}
+
+// BeforeSending returns a context under which every create asks check right before the first byte of its request is written
+// to the network. If check returns an error, nothing is written, and the call ends in an Error with the outcome NotSent. A
+// record of what is being sent can so be kept from growing old between the moment it was made and the sending. With
+// WithTransport, check is asked before the transport is.
+func BeforeSending(ctx context.Context, check func() error) context.Context {
+	return context.WithValue(ctx, beforeSending{}, check)
+}
+
+func askedBefore(ctx context.Context) func() error {
+	check, _ := ctx.Value(beforeSending{}).(func() error)
+	return check
 }
 
 func underTLS(conn net.Conn) net.Conn {

@@ -701,7 +701,11 @@ func TestNotSentIsTrue(t *testing.T) {
 
 func (c *Client) closeIdle() {
 	for _, client := range []*http.Client{c.reads.GetClient(), c.creates.GetClient()} {
-		client.Transport.(whole).next.(gate).next.(*http.Transport).CloseIdleConnections()
+		next := client.Transport.(whole).next
+		if asks, ok := next.(asking); ok {
+			next = asks.next
+		}
+		next.(gate).next.(*http.Transport).CloseIdleConnections()
 	}
 }
 

@@ -40,7 +40,7 @@ func newTransport(o options) (reads, creates http.RoundTripper) {
 		return rt
 	}
 	if o.transport != nil {
-		return stack(o.transport), stack(o.transport)
+		return stack(o.transport), stack(asking{o.transport})
 	}
 	network := network(o)
 	return stack(network), stack(gate{network})
@@ -77,7 +77,7 @@ func (e notSentError) Unwrap() error { return e.error }
 type gate struct{ next http.RoundTripper }
 
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
-	var s sending
+	s := sending{before: askedBefore(req.Context())}
 	req = s.watch(req)
 	req.GetBody = nil // without it, net/http cannot send the body a second time
 	resp, err := g.next.RoundTrip(req)
@@ -85,6 +85,18 @@ func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, notSentError{err}
 	}
 	return resp, err
+}
+
+// asking is what stands in the place of gate where the network is somebody else's.
+type asking struct{ next http.RoundTripper }
+
+func (a asking) RoundTrip(req *http.Request) (*http.Response, error) {
+	if check := askedBefore(req.Context()); check != nil {
+		if err := check(); err != nil {
+			return nil, notSentError{err}
+		}
+	}
+	return a.next.RoundTrip(req)
 }
 
 // answer is the body of a response that whole has read.

@@ -1,0 +1,126 @@
+package payout
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// A Book is an account of a service and the journal that keeps its record.
+type Book struct {
+	Client  *api.Client
+	Journal *journal.Journal
+	Account journal.Account
+	Key     string // fingerprint of the key that the client uses
+	AnyKey  bool   // the account is known by itself, whatever the key is: a sandbox's
+
+	FirstPage   api.PageBase
+	NoLookup    bool      // the service's list is never asked before sending
+	Since       string    // how far back the list is read, as the service wants it written; empty: to the beginning
+	SinceTime   time.Time // the same as a time
+	SettleAfter time.Duration
+	Now         func() time.Time
+	// Pause waits between two readings of the list; nil is a real pause.
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+// Fingerprint names a key without showing it.
+func Fingerprint(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
+// ContentOf is what makes a withdrawal the same as another, as the journal keeps it.
+func ContentOf(r api.CreateWithdrawal) journal.Content {
+	return journal.Content{
+		Currency: unit(r.Currency.Kind, r.Currency.Code),
+		Unit:     unit(r.Amount.Kind, r.Amount.Code),
+		Minor:    r.Amount.Minor,
+		Address:  r.Address,
+		Memo:     r.Memo,
+	}
+}
+
+func unit(kind api.Kind, code string) string { return strings.ToLower(string(kind)) + ":" + code }
+
+// Currency is the opposite of what ContentOf does with a currency.
+func Currency(text string) api.Currency {
+	kind, code, _ := strings.Cut(text, ":")
+	if kind == "fiat" {
+		return api.Currency{Kind: api.Fiat, Code: code}
+	}
+	return api.Currency{Kind: api.Crypto, Code: code}
+}
+
+// Amount is the amount of an order.
+func Amount(c journal.Content) api.Amount {
+	u := Currency(c.Unit)
+	return api.Amount{Kind: u.Kind, Code: u.Code, Minor: c.Minor}
+}
+
+// Admit holds the key against the keys that the account was used with before. A key that was used with another account or
+// address opens somebody else's; one that is new is let in where there is no history, or where it can read what was
+// accepted last.
+func (b *Book) Admit(ctx context.Context) error {
+	if b.AnyKey {
+		return nil
+	}
+	used, err := b.Journal.KeyUsedBy(ctx, b.Key)
+	if err != nil {
+		return err
+	}
+	for _, a := range used {
+		if a != b.Account {
+			return refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", a, b.Account),
+				fmt.Sprintf("use the other profile's key, or, if both are the same merchant: till journal rename %s %s", a.Name, b.Account.Name))
+		}
+	}
+	if slices.Contains(used, b.Account) {
+		return nil
+	}
+	standing, err := b.Journal.Standing(ctx, b.Account)
+	if err != nil {
+		return err
+	}
+	adopt := "if you know that it is the same merchant's: till journal adopt-key"
+	switch {
+	case standing.Newest == nil && standing.Unknown == 0:
+		return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyFirst)
+	case standing.Newest == nil:
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", b.Account), adopt)
+	}
+	newest := *standing.Newest
+	w, err := b.Client.Withdrawals.Get(ctx, newest.Withdrawal)
+	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Rejected && !keyOrRate(call.Status) {
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", b.Account, newest.Withdrawal, err), adopt)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case w.ID != newest.Withdrawal || orderIDOf(w) != newest.OrderID:
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", b.Account, newest.Withdrawal, newest.OrderID), adopt)
+	case standing.Merchant != "" && w.MerchantID != standing.Merchant:
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it is the merchant %q's, where the others were %q's", b.Account, w.MerchantID, standing.Merchant), adopt)
+	}
+	return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyChecked)
+}
+
+func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }
+
+// orderIDOf is the order id that a record bears, in either of its two fields.
+func orderIDOf(w api.Withdrawal) string {
+	if w.ExternalOrderID == "" && w.ExternalID != 0 {
+		return strconv.FormatInt(w.ExternalID, 10)
+	}
+	return w.ExternalOrderID
+}

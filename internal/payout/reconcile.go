@@ -1,0 +1,207 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// A Result is what reconciling found out about an order.
+type Result struct {
+	Order  journal.Order
+	Listed bool   // the service's list has it
+	Note   string // what could not be compared
+	Status string // the service's own status of it, where it is listed
+}
+
+// Reconcile reads the service's list and settles what it finds: an order that is listed as it was sent is accepted, one that
+// is listed otherwise is in conflict, and one that is not listed stays as it is, because a list can hide a row and a
+// withdrawal can come late. Without order ids, it is about every order of the account that is unknown.
+//
+// An error changes nothing. Results come in the order of the ids.
+func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, error) {
+	orders, err := b.toReconcile(ctx, orderIDs)
+	if err != nil || len(orders) == 0 {
+		return nil, err
+	}
+	if err := b.Admit(ctx); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(orders))
+	for i, o := range orders {
+		ids[i] = o.OrderID
+	}
+	listed, err := b.lookTwice(ctx, ids)
+	if err != nil {
+		return nil, unsettled(orders, err)
+	}
+	results := make([]Result, len(orders))
+	for i, o := range orders {
+		records := listed[o.OrderID]
+		results[i] = Result{Order: o, Listed: len(records) > 0}
+		if len(records) == 0 {
+			continue
+		}
+		results[i].Status, results[i].Note = records[0].Current, uncompared(o.Content, records[0])
+		if results[i].Order, err = b.Journal.Settle(ctx, b.Account, finding(o.OrderID, o.Content, records)); err != nil {
+			return results[:i], unsettled(orders, err)
+		}
+	}
+	return results, nil
+}
+
+func (b *Book) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
+	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
+		return nil, err
+	}
+	if len(orderIDs) == 0 {
+		for o, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{States: []journal.State{journal.Unknown}}) {
+			if err != nil {
+				return nil, err
+			}
+			orders = append(orders, o)
+		}
+		return orders, nil
+	}
+	for _, id := range orderIDs {
+		o, err := b.Journal.Order(ctx, b.Account, id)
+		if err != nil {
+			return nil, err
+		}
+		if o.State == journal.Sending {
+			return nil, b.standing(o, true)
+		}
+		orders = append(orders, o)
+	}
+	return orders, nil
+}
+
+// unsettled is the error of a reading that failed: it leaves what is unknown unknown.
+func unsettled(orders []journal.Order, err error) error {
+	n := 0
+	for _, o := range orders {
+		if o.State == journal.Unknown {
+			n++
+		}
+	}
+	if n == 0 {
+		return err
+	}
+	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d of the orders stay unknown, because %v", n, err), Hint: "do not send them again; run this again when the service can be read"}
+}
+
+// A Decision is a person's, about one order or several.
+type Decision struct {
+	OrderIDs []string
+	PaidAs   string // the service's id of the withdrawal, for one order; empty: none of them was sent
+	Reason   string
+}
+
+// Check refuses a decision that what is known speaks against. Nothing is recorded.
+func (b *Book) Check(ctx context.Context, d Decision) error {
+	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
+		return err
+	}
+	var orders []journal.Order
+	for _, id := range d.OrderIDs {
+		o, err := b.Journal.Order(ctx, b.Account, id)
+		if err != nil {
+			return err
+		}
+		if err := b.decidable(o); err != nil {
+			return err
+		}
+		orders = append(orders, o)
+	}
+	if err := b.Admit(ctx); err != nil {
+		return err
+	}
+	if d.PaidAs != "" {
+		return b.checkPaid(ctx, orders[0], d.PaidAs)
+	}
+	return b.checkNotSent(ctx, orders)
+}
+
+func (b *Book) decidable(o journal.Order) error {
+	switch {
+	case o.State == journal.Sending:
+		return b.standing(o, true)
+	case o.State == journal.Unknown, o.State == journal.Conflict, o.Decided != nil:
+		return nil
+	case o.State == journal.Accepted:
+		return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, o.Withdrawal), "ask the service's provider if you think otherwise")
+	}
+	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, o.State), "")
+}
+
+func (b *Book) checkPaid(ctx context.Context, o journal.Order, id string) error {
+	w, err := b.Client.Withdrawals.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if w.ID != id {
+		return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: "nothing was changed, run it again"}
+	}
+	for _, other := range bears(w) {
+		if other != o.OrderID {
+			return refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), "look for the right one with: till withdraw list --all")
+		}
+	}
+	if why := differs(o.Content, w); why != "" {
+		return refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, why), "look for the right one with: till withdraw list --all")
+	}
+	return nil
+}
+
+func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
+	ids := make([]string, len(orders))
+	for i, o := range orders {
+		ids[i] = o.OrderID
+		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
+				fmt.Sprintf("say it again in %s (settle_after in the profile)", wait.Round(time.Second)+time.Second))
+		}
+	}
+	listed, err := b.lookTwice(ctx, ids)
+	if err != nil {
+		return readFailed(err)
+	}
+	for _, o := range orders {
+		if records := listed[o.OrderID]; len(records) > 0 {
+			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s", o.OrderID, records[0].ID), "settle it with: till withdraw reconcile "+o.OrderID)
+		}
+	}
+	return nil
+}
+
+// readFailed is the error of a list that could not be read, which keeps what the service said.
+func readFailed(err error) error {
+	var own *Error
+	var call *api.Error
+	if errors.As(err, &own) || errors.As(err, &call) {
+		return err
+	}
+	return &Error{Kind: ReadFailed, Err: err, Msg: fmt.Sprintf("the service's list could not be read: %v", err), Hint: "run it again"}
+}
+
+// Resolve records a decision that Check has let pass.
+func (b *Book) Resolve(ctx context.Context, d Decision) (orders []journal.Order, err error) {
+	for _, id := range d.OrderIDs {
+		o, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: id, PaidAs: d.PaidAs, Reason: d.Reason})
+		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
+			return orders, refused(RuleDecision, err.Error(), "see that order with: till journal show "+holder.OrderID)
+		}
+		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s was settled meanwhile: it is %s", id, gone.State), "")
+		}
+		if err != nil {
+			return orders, err
+		}
+		orders = append(orders, o)
+	}
+	return orders, nil
+}

@@ -1,0 +1,276 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// A Withdrawal is what Send is asked to send.
+type Withdrawal struct {
+	Request        api.CreateWithdrawal // with its order id
+	Made           bool                 // the order id was made for it, so nobody has ever used it
+	AllowDuplicate bool
+	Window         time.Duration // in which the same content is not sent again where the order id was made
+}
+
+// Sent is what has become of a withdrawal.
+type Sent struct {
+	Order journal.Order
+	Was   bool   // it stood there before, and nothing was sent
+	Note  string // something that a person should know all the same; empty: nothing
+}
+
+// slowest is how much time may pass between the record and the first byte. A process that was asleep for longer cannot know
+// what others have made of its record meanwhile.
+const slowest = 5 * time.Second
+
+// Standing returns what the journal says about a withdrawal before anything is done: that it is accepted already, or an
+// *Error that says why it cannot be sent. found tells whether there was anything to say.
+func (b *Book) Standing(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
+	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
+		return Sent{}, false, err
+	}
+	o, err := b.Journal.Order(ctx, b.Account, w.Request.ExternalOrderID)
+	if gone := (*journal.GoneError)(nil); errors.As(err, &gone) {
+		return Sent{}, false, nil
+	}
+	if err != nil {
+		return Sent{}, false, err
+	}
+	if o.State == journal.Planned || o.State == journal.Rejected {
+		return Sent{Order: o}, false, nil
+	}
+	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: o.Content == ContentOf(w.Request), Alive: o.State == journal.Sending})
+	return sent, true, err
+}
+
+// stands is what becomes of a withdrawal whose order stands in the way.
+func (b *Book) stands(w Withdrawal, e *journal.StandsError) (Sent, error) {
+	o := e.Order
+	if o.State == journal.Accepted && e.Same {
+		s := Sent{Order: o, Was: true}
+		if o.Callback != w.Request.Callback {
+			s.Note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
+		}
+		return s, nil
+	}
+	if !e.Same {
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, describe(o.Content)),
+			"use another order id, or see what it was: till journal show "+o.OrderID)
+	}
+	return Sent{}, b.standing(o, e.Alive)
+}
+
+// standing is the error about an order that is not settled.
+func (b *Book) standing(o journal.Order, alive bool) error {
+	switch {
+	case o.State == journal.Conflict:
+		return &Error{Kind: Conflict, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
+			Hint: "see what happened with till journal show " + o.OrderID + ", and settle it with: till withdraw resolve " + o.OrderID}
+	case alive:
+		return &Error{Kind: Busy, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: "wait for it, and run this again"}
+	}
+	return &Error{Kind: Unknown, Msg: fmt.Sprintf("nobody knows whether order %s was taken", o.OrderID), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
+}
+
+func describe(c journal.Content) string {
+	text := fmt.Sprintf("%d minor units of %s in %s to %s", c.Minor, Amount(c).Code, Currency(c.Currency).Code, c.Address)
+	if c.Memo != "" {
+		text += ", memo " + c.Memo
+	}
+	return text
+}
+
+// Send sends a withdrawal, unless the journal or the service's list says that it is there already. It is the only place
+// that does.
+//
+// Sent is right where the error is nil, and where the withdrawal was accepted although something is wrong with it: then
+// Sent.Order has its id.
+func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
+	if sent, found, err := b.Standing(ctx, w); found || err != nil {
+		return sent, err
+	}
+	if err := b.Admit(ctx); err != nil {
+		return Sent{}, err
+	}
+	if sent, found, err := b.lookUp(ctx, w); found || err != nil {
+		return sent, err
+	}
+	claim := journal.Claim{
+		OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Callback: w.Request.Callback, Key: b.Key, AllowDuplicate: w.AllowDuplicate,
+	}
+	if w.Made {
+		claim.Window = w.Window
+	}
+	ticket, err := b.Journal.Claim(ctx, b.Account, claim)
+	if err != nil {
+		return b.notClaimed(w, err)
+	}
+	outcome, callErr := b.call(ctx, w.Request, ticket)
+	order, err := b.Journal.Finish(ctx, b.Account, ticket, outcome)
+	if err != nil {
+		return Sent{Order: journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}}, unrecorded(ticket.OrderID, outcome, err)
+	}
+	sent := Sent{Order: order}
+	switch {
+	case order.State == journal.Accepted:
+		return sent, b.readBack(ctx, &sent)
+	case order.State == journal.Unknown:
+		why := order.Reason
+		if callErr != nil {
+			why = callErr.Error()
+		}
+		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, why), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
+	case order.State == journal.Conflict:
+		return sent, b.standing(order, false)
+	}
+	return sent, callErr
+}
+
+// notClaimed turns the journal's refusal into this package's.
+func (b *Book) notClaimed(w Withdrawal, err error) (Sent, error) {
+	var stands *journal.StandsError
+	var duplicate *journal.DuplicateError
+	switch {
+	case errors.As(err, &stands):
+		return b.stands(w, stands)
+	case errors.As(err, &duplicate):
+		return Sent{}, duplicateOf(duplicate)
+	}
+	return Sent{}, err
+}
+
+func duplicateOf(e *journal.DuplicateError) error {
+	o := e.Order
+	switch {
+	case o.State == journal.Unknown:
+		return &Error{Kind: Unknown, Rule: RuleDuplicate, Msg: fmt.Sprintf("order %s has the same content, and nobody knows whether it was taken: this would perhaps pay twice", o.OrderID),
+			Hint: "settle that one first: till withdraw reconcile " + o.OrderID + ", or, if both are meant: --allow-duplicate"}
+	case e.Alive:
+		return &Error{Kind: Busy, Rule: RuleDuplicate, Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: "wait for it, or, if both are meant: --allow-duplicate"}
+	}
+	return refused(RuleDuplicate, fmt.Sprintf("the same was accepted at %s as order %s, withdrawal %s", sentAt(o).UTC().Format(time.RFC3339), o.OrderID, o.Withdrawal),
+		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
+}
+
+// call makes the one call, and says how it ended.
+func (b *Book) call(ctx context.Context, r api.CreateWithdrawal, t journal.Ticket) (journal.Outcome, error) {
+	ctx = api.BeforeSending(ctx, func() error {
+		if late := b.elapsed(t.Began); late > slowest {
+			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
+		}
+		return nil
+	})
+	id, err := b.Client.Withdrawals.Create(ctx, r)
+	if err == nil {
+		return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}, nil
+	}
+	out := journal.Outcome{State: journal.Unknown, Reason: err.Error()}
+	var call *api.Error
+	var invalid *api.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		out.State = journal.Planned // it was never a request
+	case !errors.As(err, &call): // whatever it is
+	default:
+		out.Status, out.Code = int64(call.Status), call.Code
+		switch {
+		case call.Outcome == api.NotSent, call.Outcome == api.Rejected && keyOrRate(call.Status):
+			out.State = journal.Planned
+		case call.Outcome == api.Rejected:
+			out.State = journal.Rejected
+		}
+	}
+	return out, err
+}
+
+// elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
+func (b *Book) elapsed(since time.Time) time.Duration {
+	now := b.Now()
+	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
+}
+
+func unrecorded(orderID string, out journal.Outcome, err error) error {
+	what := "its outcome"
+	if out.Withdrawal != "" {
+		what = "that the service accepted it as " + out.Withdrawal
+	}
+	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
+		Hint: "do not send it again: when the journal can be written, till withdraw reconcile " + orderID}
+}
+
+// lookUp asks the service's list for an order that may be there without the journal knowing: where it was on its way before,
+// or where the journal has nothing accepted for the account, and may be new, lost or restored.
+func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
+	if b.NoLookup {
+		return Sent{}, false, nil
+	}
+	standing, err := b.Journal.Standing(ctx, b.Account)
+	if err != nil {
+		return Sent{}, false, err
+	}
+	if standing.OrderIDs == journal.Dropped {
+		return Sent{}, false, dropsOrderIDs()
+	}
+	if w.Made {
+		return Sent{}, false, nil
+	}
+	orderID := w.Request.ExternalOrderID
+	before, err := b.Journal.Order(ctx, b.Account, orderID)
+	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
+		return Sent{}, false, err
+	}
+	if standing.Newest != nil && !before.Attempts() {
+		return Sent{}, false, nil
+	}
+	listed, err := b.look(ctx, []string{orderID})
+	if err != nil || len(listed[orderID]) == 0 {
+		return Sent{}, false, err
+	}
+	content := ContentOf(w.Request)
+	o, err := b.Journal.Settle(ctx, b.Account, finding(orderID, content, listed[orderID]))
+	if err != nil {
+		return Sent{}, false, err
+	}
+	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: o.Content == content, Alive: o.State == journal.Sending})
+	if err == nil {
+		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID, o.Withdrawal)
+		if more := uncompared(content, listed[orderID][0]); more != "" {
+			sent.Note += "; " + more
+		}
+	}
+	return sent, true, err
+}
+
+// readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with.
+func (b *Book) readBack(ctx context.Context, sent *Sent) error {
+	if b.NoLookup {
+		return nil
+	}
+	w, err := b.Client.Withdrawals.Get(ctx, sent.Order.Withdrawal)
+	if err != nil {
+		sent.Note = fmt.Sprintf("it was accepted, but could not be read back: %v", err)
+		return nil
+	}
+	keeping := journal.Kept
+	if ids := bears(w); len(ids) != 1 || ids[0] != sent.Order.OrderID {
+		keeping = journal.Dropped
+	}
+	if err := b.Journal.NoteService(ctx, b.Account, w.MerchantID, keeping); err != nil {
+		sent.Note = fmt.Sprintf("what its record shows could not be noted: %v", err)
+	}
+	if keeping == journal.Dropped {
+		return dropsOrderIDs()
+	}
+	return nil
+}
+
+func dropsOrderIDs() error {
+	return &Error{Kind: Conflict, Msg: "this service does not keep order ids as they were sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
+		Hint: "ask its provider; to send all the same, relying on this journal alone: --lookup never"}
+}
