@@ -115,7 +115,7 @@ func newDocument(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// spellNulls writes out the values that are missing in braces and brackets: the library would write {a: } as {a: ''}, which
+// spellNulls writes out the values that are missing in braces and brackets: the library would write {a: } as {a: ""}, which
 // is a text.
 func spellNulls(n *yaml.Node, inFlow bool) {
 	if inFlow && isNull(n) {

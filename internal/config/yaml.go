@@ -87,7 +87,7 @@ type pair struct {
 	value     *yaml.Node
 }
 
-// isNull says whether nothing stands there. A quoted or tagged nothing (!!null '') is not taken for it: the library would
+// isNull says whether nothing stands there. A quoted or tagged nothing (!!null "") is not taken for it: the library would
 // write it back as a text.
 func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Style == 0
