@@ -28,13 +28,16 @@ func (s *session) embedded(opts []api.Option) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.box = server
+	s.box, s.key = server, server.Key()
 	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inProcess{server}))
 	return s.newClient(nowhere, opts)
 }
 
 // leave tidies up at the end of the program. Nothing depends on it: a sandbox's state is safe at any moment.
 func (a *app) leave() {
+	if a.journal != nil {
+		a.journal.Close()
+	}
 	if a.box != nil {
 		a.box.Close()
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -19,7 +21,10 @@ const (
 	exitUsage        = 10
 	exitConfig       = 11
 	exitRefused      = 12
+	exitBusy         = 13
+	exitJournal      = 14
 	exitUnknown      = 20
+	exitConflict     = 21
 	exitRejected     = 30
 	exitUnauthorized = 31
 	exitRateLimited  = 32
@@ -47,7 +52,10 @@ func exitCodes() []exitCode {
 		{exitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo."},
 		{exitConfig, "config", "This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
 		{exitRefused, "refused", "A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
+		{exitBusy, "busy", "Another process is sending the same, and what it learns decides."},
+		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent."},
 		{exitUnknown, "unknown", "The outcome is unknown: it may have been paid. Do not send it again; find out first."},
+		{exitConflict, "conflict", "The service's record is not what the journal has."},
 		{exitRejected, "rejected", "The service rejected the call, definitely."},
 		{exitUnauthorized, "unauthorized", "The service refused the key."},
 		{exitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown."},
@@ -107,6 +115,10 @@ func explain(err error) report {
 		usage     *config.UsageError
 		set       *config.Error
 		state     *sandbox.StateError
+		sending   *payout.Error
+		recording *journal.Error
+		gone      *journal.GoneError
+		account   *journal.AccountError
 		amount    *money.Error
 		limit     *money.LimitError
 		output    *render.WriteError
@@ -122,6 +134,15 @@ func explain(err error) report {
 			r.message = own.msg
 		}
 		errors.As(err, &r.call)
+	case errors.As(err, &sending):
+		r.code, r.rule, r.hint = explainSending(sending), sending.Rule, sending.Hint
+		errors.As(err, &r.call)
+	case errors.As(err, &recording):
+		r.code = exitJournal
+	case errors.As(err, &gone):
+		r.code, r.hint = exitUsage, "see what it has with: till journal list"
+	case errors.As(err, &account):
+		r.code, r.hint = exitUsage, "see what it has with: till journal export"
 	case errors.As(err, &output):
 		r.code = exitOutput
 		if errors.As(err, &call) { // a dry run's, which made no call that could say more
@@ -145,6 +166,21 @@ func explain(err error) report {
 		r.code, r.message = exitInterrupted, "interrupted"
 	}
 	return r
+}
+
+// explainSending maps what keeps a withdrawal from being sent or settled.
+func explainSending(e *payout.Error) int {
+	switch e.Kind {
+	case payout.Busy:
+		return exitBusy
+	case payout.Unknown:
+		return exitUnknown
+	case payout.Conflict:
+		return exitConflict
+	case payout.ReadFailed:
+		return exitReadFailed
+	}
+	return exitRefused
 }
 
 // explainCall maps what came back from the service.

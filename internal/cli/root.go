@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
@@ -18,7 +19,8 @@ type app struct {
 	spinner spinner
 	keyFrom string          // where the key of the calls comes from, once it is known
 	box     *sandbox.Server // the embedded sandbox, where one was opened
-	running bool            // whether a command has begun; an error before that is one of usage
+	journal *journal.Journal
+	running bool // whether a command has begun; an error before that is one of usage
 }
 
 // root builds the tree of commands.
@@ -66,7 +68,7 @@ standard output, everything else to standard error.`,
 func (a *app) commands(args []string) map[string]func() *cobra.Command {
 	all := map[string]func() *cobra.Command{
 		"withdraw": a.withdraw, "invoice": a.invoice, "invite": a.invite, "reseller": a.reseller, "api": a.api,
-		"sandbox": a.sandbox, "callback": a.callback,
+		"sandbox": a.sandbox, "callback": a.callback, "journal": a.journalCommand,
 		"profile": a.profile, "auth": a.auth, "currency": a.currency, "config": a.config,
 		"completion": a.completion, "version": a.version,
 	}

@@ -32,6 +32,7 @@ type session struct {
 	money money.Registry
 	out   render.Options
 	keys  config.Keys
+	key   string // of the calls, once it is known
 }
 
 // start works out the settings. It does not need an address or a key: client does.
@@ -119,6 +120,7 @@ func (s *session) connect() (*api.Client, error) {
 	if err != nil && !s.DryRun { // what would be sent can be shown without one
 		return nil, err
 	}
+	s.key = key
 	opts = append(opts, api.WithAPIKey(key))
 	if s.ResellerAuth == "none" {
 		opts = append(opts, api.WithoutResellerAuth())

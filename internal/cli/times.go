@@ -70,6 +70,19 @@ func (p period) parse(flag, text string, end bool) (time.Time, error) {
 		"write a date (2026-05-03), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)")
 }
 
+// instant is parse for times of this program's own, which a full date-time names as well.
+func (p period) instant(flag, text string, end bool) (time.Time, error) {
+	if !isDateTime(text) {
+		return p.parse(flag, text, end)
+	}
+	for _, layout := range []string{time.RFC3339, p.layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if at, err := time.ParseInLocation(layout, text, p.zone); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, usageError(fmt.Sprintf("%s: %q is not a time", flag, text), "write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
+}
+
 // isDateTime recognises a date with a time behind it, in any of the usual spellings, or a count of seconds.
 func isDateTime(text string) bool {
 	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) || regexp.MustCompile(`^\d{9,}$`).MatchString(text)

@@ -10,29 +10,32 @@ import (
 
 func (a *app) withdrawWait() *cobra.Command {
 	var flags waitFlags
+	var orderID string
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
 		Long: `Read a withdrawal again and again until its status is one of those named. The
 interface does not show which statuses there are, so till does not know either:
-see what the service calls them with till withdraw get.`,
+see what the service calls them with till withdraw get. With --order-id instead
+of ID, the journal says which withdrawal is meant.`,
 		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 \
-    --status Completed --fail-on Failed,Cancelled --timeout 15m`,
-		Args: args("ID"),
+    --status Completed --fail-on Failed,Cancelled --timeout 15m
+  till withdraw wait --order-id 4711 --status Completed`,
+		Args: optionalArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, withdrawalView)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, id, err := s.oneWithdrawal(cmd, args, orderID)
 			if err != nil {
 				return err
 			}
-			flags.show = "till withdraw get " + args[0]
-			w, err := wait(s, flags, "withdrawal "+args[0], func(ctx context.Context) (api.Withdrawal, error) {
-				w, err := client.Withdrawals.Get(ctx, args[0])
-				if err == nil && w.ID != args[0] { // somebody else's status says nothing about this one
-					err = &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, args[0]), hint: "nothing was changed, run it again"}
+			flags.show = "till withdraw get " + id
+			w, err := wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
+				w, err := client.Withdrawals.Get(ctx, id)
+				if err == nil && w.ID != id { // somebody else's status says nothing about this one
+					err = &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), hint: "nothing was changed, run it again"}
 				}
 				return w, err
 			}, func(w api.Withdrawal) []condition {
@@ -44,6 +47,7 @@ see what the service calls them with till withdraw get.`,
 			return out.one(w)
 		},
 	}
+	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
 	addWaitFlags(cmd, &flags)
 	require(cmd, "status")
 	return shows(cmd, withdrawalView)

@@ -45,6 +45,10 @@ type dialect interface {
 	// tables is a query that counts the table till_journal, and exclude keeps other processes from making it.
 	tables() string
 	exclude(t *tx) error
+	// snapshot is the statement that begins a transaction which reads one moment, and numbered lets the numbers that the
+	// database gives go on after rows that came with theirs.
+	snapshot() string
+	numbered(t *tx) error
 	// hold takes a sender's lock for as long as this process and this connection live.
 	hold(ctx context.Context, conn *sql.Conn, sender int64) error
 	// holds reports whether any process holds that lock.

@@ -79,6 +79,17 @@ func (d *postgresDialect) exclude(t *tx) error {
 // schemaLock is the number of the lock that is held while tables are made. A sender's number is never negative.
 const schemaLock = -8_432_907_441_052_116
 
+func (d *postgresDialect) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
+
+func (d *postgresDialect) numbered(t *tx) error {
+	for _, table := range []string{"accounts", "orders", "events"} {
+		if _, err := t.exec("SELECT setval(pg_get_serial_sequence('" + table + "', 'id'), (SELECT coalesce(max(id), 0) + 1 FROM " + table + "), false)"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64) error {
 	got := false
 	if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", sender).Scan(&got); err != nil {

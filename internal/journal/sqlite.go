@@ -99,6 +99,10 @@ func (d *sqliteDialect) tables() string {
 
 func (d *sqliteDialect) exclude(*tx) error { return nil } // BEGIN IMMEDIATE does
 
+func (d *sqliteDialect) snapshot() string { return "BEGIN" }
+
+func (d *sqliteDialect) numbered(*tx) error { return nil } // SQLite counts from the largest
+
 func (d *sqliteDialect) hold(_ context.Context, _ *sql.Conn, sender int64) error {
 	return d.locks.hold(sender)
 }

@@ -78,14 +78,11 @@ func (b *Book) Admit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range used {
-		if a != b.Account {
-			return refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", a, b.Account),
-				fmt.Sprintf("use the other profile's key, or, if both are the same merchant: till journal rename %s %s", a.Name, b.Account.Name))
-		}
-	}
 	if slices.Contains(used, b.Account) {
 		return nil
+	}
+	if len(used) > 0 {
+		return refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], b.Account), wayOut(used[0], b.Account))
 	}
 	standing, err := b.Journal.Standing(ctx, b.Account)
 	if err != nil {
@@ -113,6 +110,14 @@ func (b *Book) Admit(ctx context.Context) error {
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it is the merchant %q's, where the others were %q's", b.Account, w.MerchantID, standing.Merchant), adopt)
 	}
 	return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyChecked)
+}
+
+// wayOut is what a person can do who knows that two accounts are one.
+func wayOut(old, now journal.Account) string {
+	if old.Address != now.Address {
+		return fmt.Sprintf("if the service has moved: till journal rename %s %s --to-base-url %s, with the old address in --base-url", old.Name, now.Name, now.Address)
+	}
+	return fmt.Sprintf("use that account, or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
 }
 
 func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }

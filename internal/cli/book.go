@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/user"
+	"strconv"
+	"time"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
+	"example.com/till/internal/payout"
+	"example.com/till/pkg/api"
+)
+
+// openJournal opens the journal that the settings name. It is closed when the program ends.
+func (s *session) openJournal() (*journal.Journal, error) {
+	if s.journal != nil {
+		return s.journal, nil
+	}
+	if s.Journal == "" {
+		return nil, &config.Error{Msg: "the journal has no place: HOME is not set", Advice: "name a file in TILL_JOURNAL"}
+	}
+	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName()})
+	if err != nil {
+		return nil, err
+	}
+	s.app.journal = j
+	return j, nil
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "?"
+	}
+	return name
+}
+
+// ownJournal refuses another journal than the one that the profile names: a history in two places protects nobody.
+func (s *session) ownJournal() error {
+	if s.ProfileJournal == "" || s.Journal == s.ProfileJournal {
+		return nil
+	}
+	return refusal(payout.RuleAccount, fmt.Sprintf("the profile %s keeps its journal at %s, and %s is another", s.Profile, config.RedactJournal(s.ProfileJournal), config.RedactJournal(s.Journal)),
+		"leave --journal and TILL_JOURNAL out")
+}
+
+// book opens the journal for the account that the client's calls are about.
+func (s *session) book(client *api.Client) (*payout.Book, error) {
+	if err := s.ownJournal(); err != nil {
+		return nil, err
+	}
+	j, err := s.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	account, own, err := s.account(client)
+	if err != nil {
+		return nil, err
+	}
+	since, sinceTime, err := s.lookupSince()
+	if err != nil {
+		return nil, err
+	}
+	return &payout.Book{
+		Client: client, Journal: j, Account: account, Key: payout.Fingerprint(s.key), AnyKey: own,
+		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", Since: since, SinceTime: sinceTime,
+		SettleAfter: s.SettleAfter, Now: time.Now,
+	}, nil
+}
+
+// account is whose history it is. A sandbox has an identity of its own, which tells its state from every other's, and which
+// key opens it says nothing.
+func (s *session) account(client *api.Client) (a journal.Account, own bool, err error) {
+	if !s.Sandbox {
+		base, err := s.RequireBaseURL()
+		return journal.Account{Address: base, Name: s.Account}, false, err
+	}
+	if s.box != nil {
+		return journal.Account{Address: "sandbox:" + s.box.Identity()}, true, nil
+	}
+	raw, err := client.Do(s.ctx, http.MethodGet, "/sandbox/state", nil)
+	var state sandboxState
+	if err == nil {
+		err = json.Unmarshal(raw, &state)
+	}
+	if call := (*api.Error)(nil); errors.As(err, &call) && call.Status == http.StatusNotFound {
+		return journal.Account{Address: s.BaseURL, Name: s.Account}, false, nil // something else that listens on this machine
+	}
+	if err != nil {
+		return a, false, err
+	}
+	if state.ID == "" {
+		return a, false, &failure{code: exitReadFailed, msg: "what answers at /sandbox/state is no sandbox of till", hint: "look where TILL_BASE_URL leads"}
+	}
+	return journal.Account{Address: "sandbox:" + state.ID}, true, nil
+}
+
+// lookupSince is how far back the service's list is read, as it is sent and as a time; the zero time where a full date-time
+// was written, which only the service can read.
+func (s *session) lookupSince() (string, time.Time, error) {
+	if s.LookupSince == "" {
+		return "", time.Time{}, nil
+	}
+	times := s.period()
+	text, err := times.write("--lookup-since", s.LookupSince, false)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	if isDateTime(s.LookupSince) {
+		for _, layout := range []string{s.TimeLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+			if at, err := time.ParseInLocation(layout, s.LookupSince, s.TimeZone); err == nil {
+				return text, at, nil
+			}
+		}
+		return text, s.io.Now(), nil // nothing that was accepted before must be on the list then
+	}
+	at, err := times.parse("--lookup-since", s.LookupSince, false)
+	return text, at, err
+}
+
+// journalAccount is the account whose rows the journal's own commands show, which need no service.
+func (s *session) journalAccount() (journal.Account, error) {
+	switch {
+	case s.Sandbox && s.BaseURL == "":
+		client, err := s.connect() // opens the state, which has the identity
+		if err != nil {
+			return journal.Account{}, err
+		}
+		a, _, err := s.account(client)
+		return a, err
+	case s.Sandbox:
+		client, err := s.client()
+		if err != nil {
+			return journal.Account{}, err
+		}
+		a, _, err := s.account(client)
+		return a, err
+	}
+	base, err := s.RequireBaseURL()
+	return journal.Account{Address: base, Name: s.Account}, err
+}

@@ -1,0 +1,505 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) journalCommand() *cobra.Command {
+	cmd := group("journal", "Look at the record of what was sent",
+		a.journalList(), a.journalShow(), a.journalExport(), a.journalPath(), a.journalCopy(), a.journalCheck(), a.journalRename(), a.journalAdoptKey())
+	cmd.Long = `Look at the record of what was sent. It is an SQLite file of this machine, or a
+PostgreSQL database that several machines share; see TILL_JOURNAL in
+till help environment. The rows that are shown are those of one account: the
+profile's account at the profile's address, or the sandbox in use.`
+	return cmd
+}
+
+// orderLine is a row of the journal as JSON.
+type orderLine struct {
+	OrderID  string          `json:"order_id"`
+	State    journal.State   `json:"state"`
+	ID       string          `json:"id"`
+	Currency api.Currency    `json:"currency"`
+	Amount   api.Amount      `json:"amount"`
+	Address  string          `json:"address"`
+	Memo     string          `json:"memo"`
+	Callback string          `json:"callback"`
+	Note     string          `json:"note"`
+	Run      string          `json:"run"`
+	Created  string          `json:"created"`
+	Sent     string          `json:"sent"`
+	Changed  string          `json:"changed"`
+	User     string          `json:"user"`
+	Host     string          `json:"host"`
+	Key      string          `json:"key"`
+	Code     int64           `json:"code"`
+	Reason   string          `json:"reason"`
+	Resolved *resolutionLine `json:"resolved"`
+
+	Listed *bool       `json:"listed,omitempty"` // of a reconciliation
+	Status string      `json:"status,omitempty"`
+	Events []eventLine `json:"events,omitempty"` // of a whole story
+}
+
+type resolutionLine struct {
+	As     string `json:"as"`
+	Reason string `json:"reason"`
+	User   string `json:"user"`
+	Host   string `json:"host"`
+	At     string `json:"at"`
+}
+
+type eventLine struct {
+	At         string        `json:"at"`
+	What       string        `json:"what"`
+	State      journal.State `json:"state"`
+	Currency   api.Currency  `json:"currency"`
+	Amount     api.Amount    `json:"amount"`
+	Address    string        `json:"address"`
+	Memo       string        `json:"memo"`
+	Callback   string        `json:"callback"`
+	Key        string        `json:"key"`
+	ID         string        `json:"id"`
+	HTTPStatus int64         `json:"http_status"`
+	Code       int64         `json:"code"`
+	Reason     string        `json:"reason"`
+	User       string        `json:"user"`
+	Host       string        `json:"host"`
+}
+
+func lineOf(o journal.Order) orderLine {
+	line := orderLine{
+		OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Currency: payout.Currency(o.Currency), Amount: payout.Amount(o.Content), Address: o.Address, Memo: o.Memo,
+		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: moment(o.Created), Sent: moment(o.Sent), Changed: moment(o.Changed),
+		User: o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
+	}
+	if d := o.Decided; d != nil {
+		line.Resolved = &resolutionLine{d.As, d.Reason, d.User, d.Host, moment(d.At)}
+	}
+	return line
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func orderView(m money.Registry) render.View[journal.Order] {
+	type row = journal.Order
+	return render.View[row]{
+		ID:   func(o row) string { return o.OrderID },
+		JSON: func(o row) []byte { return asJSON(lineOf(o)) },
+		Columns: []render.Column[row]{
+			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
+			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
+			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return amountCell(m, payout.Amount(o.Content)) }},
+			{Name: "currency", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(payout.Currency(o.Currency).Code) }},
+			{Name: "id", Whole: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
+			{Name: "sent", Cell: func(o row) render.Cell { return render.Own(moment(o.Sent)) }},
+			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
+			{Name: "memo", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
+			{Name: "run", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Run) }},
+			{Name: "user", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.User) }},
+			{Name: "host", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Host) }},
+			{Name: "key", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Key) }},
+			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
+			{Name: "resolved", Wide: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
+			{Name: "note", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
+			{Name: "callback", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
+			{Name: "created", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(moment(o.Created)) }},
+			{Name: "changed", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(moment(o.Changed)) }},
+		},
+	}
+}
+
+func resolution(o journal.Order) string {
+	if o.Decided == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s by %s on %s: %s", o.Decided.As, o.Decided.User, o.Decided.Host, o.Decided.Reason)
+}
+
+func (a *app) journalList() *cobra.Command {
+	var from, to, currency, address, run string
+	var states []string
+	var status bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List what was sent, and where it stands",
+		Long: `List the orders of the journal, oldest first, with who sent them, when, and who
+decided about them. The period is that of the last attempt. With --exit-status
+it ends with 20 when one of the rows shown is unknown, otherwise with 21 when
+one is in conflict.`,
+		Example: `  till journal list --from 7d
+  till journal list --state unknown,conflict --exit-status -o jsonl`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, orderView)
+			if err != nil {
+				return err
+			}
+			filter, err := s.journalFilter(from, to, currency, address, run, states)
+			if err != nil {
+				return err
+			}
+			orders, err := s.journalOrders(filter)
+			if err != nil {
+				return err
+			}
+			var unknown, conflict []string
+			err = out.list(func(yield func(journal.Order, error) bool) {
+				for o, err := range orders {
+					switch o.State {
+					case journal.Unknown:
+						unknown = append(unknown, o.OrderID)
+					case journal.Conflict:
+						conflict = append(conflict, o.OrderID)
+					}
+					if !yield(o, err) {
+						return
+					}
+				}
+			})
+			if err != nil || !status {
+				return err
+			}
+			switch {
+			case len(unknown) > 0:
+				return &failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: "find out with: till withdraw reconcile"}
+			case len(conflict) > 0:
+				return &failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened with: till journal show " + conflict[0]}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&to, "to", "", "end of the period, likewise")
+	f.StringSliceVar(&states, "state", nil, "only orders that are planned, sending, accepted, rejected, unknown, conflict")
+	f.StringVar(&currency, "currency", "", "only this currency")
+	f.StringVar(&address, "address", "", "only this address")
+	f.StringVar(&run, "run", "", "only this run")
+	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
+	a.completeCurrencies(cmd, "currency")
+	return shows(cmd, orderView)
+}
+
+func (s *session) journalFilter(from, to, currency, address, run string, states []string) (f journal.Filter, err error) {
+	f.Address, f.Run = address, run
+	if f.From, f.To, err = s.span(from, to); err != nil {
+		return f, err
+	}
+	for _, name := range states {
+		if !slices.Contains(journal.States(), journal.State(name)) {
+			return f, usageError(fmt.Sprintf("--state: there is no state %q", name), "they are planned, sending, accepted, rejected, unknown and conflict")
+		}
+		f.States = append(f.States, journal.State(name))
+	}
+	if currency != "" {
+		c, err := s.money.ParseCurrency(currency)
+		if err != nil {
+			return f, fmt.Errorf("--currency: %w", err)
+		}
+		f.Currency = payout.ContentOf(api.CreateWithdrawal{Currency: c}).Currency
+	}
+	return f, nil
+}
+
+// span is a period of the journal's own times; its end is not part of it.
+func (s *session) span(from, to string) (start, end time.Time, err error) {
+	times := s.period()
+	if err := times.check(from, to); err != nil {
+		return start, end, err
+	}
+	if from != "" {
+		if start, err = times.instant("--from", from, false); err != nil {
+			return start, end, err
+		}
+	}
+	if to != "" {
+		if end, err = times.instant("--to", to, true); err == nil {
+			end = end.Add(time.Second)
+		}
+	}
+	return start, end, err
+}
+
+// journalOrders are the orders of the account in use. Those whose sender has died are unknown by then.
+func (s *session) journalOrders(filter journal.Filter) (iter.Seq2[journal.Order, error], error) {
+	if err := s.noDryRun("this command"); err != nil {
+		return nil, err
+	}
+	account, err := s.journalAccount()
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := j.Reap(s.ctx, account); err != nil {
+		return nil, err
+	}
+	return j.Orders(s.ctx, account, filter), nil
+}
+
+func (a *app) journalShow() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "show ORDER",
+		Short: "Tell one order's whole story",
+		Long: `Tell one order's whole story: every attempt with what was sent and what came
+back, what was found on the service's list, and what people have decided.`,
+		Example: `  till journal show 4711
+  till journal show 4711 --jq '.events[].what'`,
+		Args: args("ORDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, storyView)
+			if err != nil {
+				return err
+			}
+			if err := checkOrderIDs(args); err != nil {
+				return err
+			}
+			orders, err := s.journalOrders(journal.Filter{OrderID: args[0]})
+			if err != nil {
+				return err
+			}
+			for o, err := range orders {
+				if err != nil {
+					return err
+				}
+				events, err := s.journal.Story(s.ctx, o)
+				if err != nil {
+					return err
+				}
+				return out.one(story{o, events})
+			}
+			return &journal.GoneError{OrderID: args[0]}
+		},
+	}, storyView)
+}
+
+// story is an order with everything that has happened to it.
+type story struct {
+	order  journal.Order
+	events []journal.Event
+}
+
+func (t story) line() orderLine {
+	line := lineOf(t.order)
+	for _, e := range t.events {
+		line.Events = append(line.Events, eventLine{
+			At: moment(e.At), What: e.What, State: e.State, Currency: payout.Currency(e.Currency), Amount: payout.Amount(e.Content), Address: e.Address, Memo: e.Memo,
+			Callback: e.Callback, Key: e.Key, ID: e.Withdrawal, HTTPStatus: e.Status, Code: e.Code, Reason: e.Reason, User: e.User, Host: e.Host,
+		})
+	}
+	return line
+}
+
+func storyView(m money.Registry) render.View[story] {
+	inner := orderView(m)
+	view := render.View[story]{
+		ID:   func(t story) string { return inner.ID(t.order) },
+		JSON: func(t story) []byte { return asJSON(t.line()) },
+	}
+	for _, c := range inner.Columns {
+		view.Columns = append(view.Columns, render.Column[story]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Detail: true, Extra: c.Extra, Wide: c.Wide, Cell: func(t story) render.Cell { return c.Cell(t.order) }})
+	}
+	view.Columns = append(view.Columns, render.Column[story]{Name: "story", Detail: true, Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
+	return view
+}
+
+// steps are the events as lines of a history.
+func (t story) steps(m money.Registry) []render.Step {
+	steps := make([]render.Step, len(t.events))
+	for i, e := range t.events {
+		parts := []string{e.What}
+		if e.What == "sending" {
+			parts = append(parts, m.Format(payout.Amount(e.Content))+" to "+e.Address)
+		}
+		if e.What != string(e.State) {
+			parts = append(parts, "now "+string(e.State))
+		}
+		for _, more := range []string{e.Withdrawal, e.Reason} {
+			if more != "" {
+				parts = append(parts, more)
+			}
+		}
+		parts = append(parts, "by "+e.User+" on "+e.Host)
+		steps[i] = render.Step{Status: strings.Join(parts, ", "), At: moment(e.At)}
+	}
+	return steps
+}
+
+func (a *app) journalExport() *cobra.Command {
+	return &cobra.Command{
+		Use:   "export",
+		Short: "Print everything that the journal has, of every account",
+		Long: `Print everything that the journal has, one order with its whole story as a line
+of JSON, of every account, oldest first.`,
+		Example: `  till journal export >journal.jsonl`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			options, err := s.lineOptions("journal export")
+			if err != nil {
+				return err
+			}
+			j, err := s.openJournal()
+			if err != nil {
+				return err
+			}
+			return render.View[json.RawMessage]{JSON: func(line json.RawMessage) []byte { return line }}.List(s.io.Out, options, exported(s, j))
+		},
+	}
+}
+
+// exportedLine is an order with the account that it belongs to.
+type exportedLine struct {
+	Account journal.Account `json:"account"`
+	orderLine
+}
+
+func exported(s *session, j *journal.Journal) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		accounts, err := j.Accounts(s.ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, account := range accounts {
+			for o, err := range j.Orders(s.ctx, account, journal.Filter{}) {
+				var events []journal.Event
+				if err == nil {
+					events, err = j.Story(s.ctx, o)
+				}
+				if !yield(asJSON(exportedLine{account, story{o, events}.line()}), err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (a *app) journalPath() *cobra.Command {
+	return &cobra.Command{
+		Use:     "path",
+		Short:   "Print where the journal is kept",
+		Example: `  till journal path`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			if s.Journal == "" {
+				return &config.Error{Msg: "the journal has no place: HOME is not set", Advice: "name a file in TILL_JOURNAL"}
+			}
+			return s.write(config.RedactJournal(s.Journal) + "\n")
+		},
+	}
+}
+
+func (a *app) journalRename() *cobra.Command {
+	var baseURL string
+	cmd := &cobra.Command{
+		Use:   "rename OLD NEW",
+		Short: "Carry a history to a new account name or address",
+		Long: `Carry the history of an account to another name, because the profile's account
+was renamed, or with --to-base-url to another address, because the service has
+moved. OLD is a name at the address in use. Nothing is sent.`,
+		Example: `  till journal rename default acme`,
+		Args:    args("OLD", "NEW"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			base, err := s.RequireBaseURL()
+			if err != nil {
+				return err
+			}
+			if s.Sandbox {
+				return usageError("the history of a sandbox belongs to that sandbox", "use a profile of a service")
+			}
+			to := base
+			if baseURL != "" {
+				if to, err = config.NormalizeBaseURL(baseURL); err != nil {
+					return usageError("--to-base-url: "+err.Error(), "")
+				}
+			}
+			j, err := s.openJournal()
+			if err != nil {
+				return err
+			}
+			if err := j.Rename(s.ctx, journal.Account{Address: base, Name: args[0]}, journal.Account{Address: to, Name: args[1]}); err != nil {
+				return err
+			}
+			return s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+		},
+	}
+	cmd.Flags().StringVar(&baseURL, "to-base-url", "", "the service's new address")
+	return cmd
+}
+
+func (a *app) journalAdoptKey() *cobra.Command {
+	return &cobra.Command{
+		Use:   "adopt-key",
+		Short: "Say that the key in use is this account's",
+		Long: `Note that the key in use belongs to the account in use, although till could not
+see it for itself: what was accepted last is not to be found with it, or nothing
+was accepted yet. Look twice: with another merchant's key, another merchant
+pays. The key itself is not written down, only its fingerprint.`,
+		Example: `  till journal adopt-key --yes`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			if s.Sandbox {
+				return usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
+			}
+			if err := s.noDryRun("journal adopt-key"); err != nil {
+				return err
+			}
+			if _, err := s.connect(); err != nil {
+				return err
+			}
+			account, err := s.journalAccount()
+			if err != nil {
+				return err
+			}
+			j, err := s.openJournal()
+			if err != nil {
+				return err
+			}
+			fingerprint := payout.Fingerprint(s.key)
+			if err := s.confirm([]string{"account   " + account.String(), "key       " + fingerprint}, "Is this key that account's?"); err != nil {
+				return err
+			}
+			if err := j.NoteKey(s.ctx, account, fingerprint, journal.KeyAdopted); err != nil {
+				return err
+			}
+			return s.note("the key %s is now one of %s", fingerprint, account)
+		},
+	}
+}

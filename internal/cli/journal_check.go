@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) journalCheck() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Hold the journal against the service's list",
+		Long: `Read the service's whole list of withdrawals, or that of a period, and show where
+it and the journal do not agree: what is only there, what is only here, and what
+is different. Nothing is changed. It ends with 21 when there is anything to
+show.`,
+		Example: `  till journal check --from 2026-05 --to 2026-05
+  till journal check -o jsonl`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, differenceView)
+			if err != nil {
+				return err
+			}
+			if err := s.noDryRun("journal check"); err != nil {
+				return err
+			}
+			filter, err := (listFlags{from: from, to: to}).filter(s)
+			if err != nil {
+				return err
+			}
+			var own journal.Filter
+			if own.From, own.To, err = s.span(from, to); err != nil {
+				return err
+			}
+			book, err := s.openBook()
+			if err != nil {
+				return err
+			}
+			found, err := book.Hold(s.ctx, filter, own)
+			if err != nil {
+				return err
+			}
+			if err := out.slice(found); err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				return s.note("the journal and the service's list agree")
+			}
+			return &failure{code: exitConflict, msg: fmt.Sprintf("the journal and the service's list do not agree about %d withdrawals", len(found)), hint: "see an order's story with: till journal show ORDER"}
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&to, "to", "", "end of the period, likewise")
+	return shows(cmd, differenceView)
+}
+
+// differenceLine is a difference as JSON.
+type differenceLine struct {
+	What   string          `json:"what"`
+	Why    string          `json:"why"`
+	Order  *orderLine      `json:"order"`
+	Record *api.Withdrawal `json:"withdrawal"`
+}
+
+func differenceView(m money.Registry) render.View[payout.Difference] {
+	type row = payout.Difference
+	id := func(d row) string {
+		if d.Record != nil {
+			return d.Record.ID
+		}
+		return d.Order.Withdrawal
+	}
+	order := func(d row) string {
+		if d.Order != nil {
+			return d.Order.OrderID
+		}
+		return d.Record.ExternalOrderID
+	}
+	amount := func(d row) api.Amount {
+		if d.Record != nil {
+			return d.Record.Amount
+		}
+		return payout.Amount(d.Order.Content)
+	}
+	return render.View[row]{
+		ID: id,
+		JSON: func(d row) []byte {
+			line := differenceLine{What: d.What, Why: d.Why, Record: d.Record}
+			if d.Order != nil {
+				own := lineOf(*d.Order)
+				line.Order = &own
+			}
+			return asJSON(line)
+		},
+		Columns: []render.Column[row]{
+			{Name: "what", Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},
+			{Name: "order_id", Whole: true, Cell: func(d row) render.Cell { return orderID(order(d)) }},
+			{Name: "id", Whole: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
+			{Name: "amount", Amount: true, Cell: func(d row) render.Cell { return amountCell(m, amount(d)) }},
+			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
+		},
+	}
+}

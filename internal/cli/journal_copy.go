@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) journalCopy() *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy DEST",
+		Short: "Write a consistent copy of the journal",
+		Long: `Write a copy of the journal as it is at one moment, also while others send: to a
+file that does not exist yet, or to the address of an empty PostgreSQL database.
+To use the copy in place of the journal, make sure that nobody sends with the
+old one any more: two journals do not protect each other.`,
+		Example: `  till journal copy journal-backup.db`,
+		Args:    args("DEST"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			if err := s.noDryRun("journal copy"); err != nil {
+				return err
+			}
+			if journal.IsPostgres(args[0]) && config.RedactJournal(args[0]) != args[0] {
+				return usageError("DEST has a password, and a command line is public", "put the password into ~/.pgpass")
+			}
+			j, err := s.openJournal()
+			if err != nil {
+				return err
+			}
+			if err := j.Copy(s.ctx, args[0]); err != nil {
+				return err
+			}
+			return s.note("the journal is copied to %s", args[0])
+		},
+	}
+}

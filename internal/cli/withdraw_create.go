@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"fmt"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) withdrawCreate() *cobra.Command {
+	var req api.CreateWithdrawal
+	var currency, amount, minor string
+	var duplicate bool
+	cmd := &cobra.Command{
+		Use:   "create --currency C --amount A --address ADDR",
+		Short: "Ask for one withdrawal, sent at most once",
+		Long: `Ask for one withdrawal. Before it is sent, it is recorded in the journal under
+its order id, and its outcome is recorded when it is known. The same command
+with the same order id never pays twice: it prints the id that is there, or says
+what has to be settled first. Only after a definite no is it sent once more.
+
+When it ends with exit code 20, nobody knows whether it was taken. Run what the
+message says, till withdraw reconcile ORDER, which reads the service's own list.
+
+Every withdrawal has an order id. Give your own with --order-id; otherwise one
+is made and printed on standard error before anything is sent. A script that
+may be run again wants its own.`,
+		Example: `  till withdraw create --currency Btc --amount 0.015 \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
+  till withdraw create --currency Btc --amount "25.00 USD" \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, createdView)
+			if err != nil {
+				return err
+			}
+			if err := s.withdrawalFrom(&req, currency, amount, minor); err != nil {
+				return err
+			}
+			return s.createWithdrawal(req, duplicate, out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&currency, "currency", "", "currency to withdraw, such as Btc or Usd")
+	f.StringVar(&amount, "amount", "", `exact decimal amount, such as 0.015 or "25.00 USD"`)
+	f.StringVar(&minor, "amount-minor", "", `amount in minor units, such as 1500000 or "2500 USD"`)
+	f.StringVar(&req.Address, "address", "", "address that the money goes to")
+	f.StringVar(&req.Memo, "memo", "", "memo of the transfer, required by some currencies")
+	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, from 1 to 9007199254740991")
+	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response about the withdrawal")
+	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although the same is unknown, or was sent a moment ago")
+	addLookupFlags(cmd)
+	require(cmd, "currency", "address")
+	cmd.MarkFlagsOneRequired("amount", "amount-minor")
+	cmd.MarkFlagsMutuallyExclusive("amount", "amount-minor")
+	a.completeCurrencies(cmd, "currency")
+	return shows(cmd, createdView)
+}
+
+// addLookupFlags adds the flags that say how the service's list is asked before anything is sent. The configuration reads
+// them, beneath TILL_LOOKUP and the profile.
+func addLookupFlags(cmd *cobra.Command) {
+	cmd.Flags().String("lookup", "auto", "auto, or never: rely on the journal alone and do not ask the\nservice's list before sending")
+	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
+	complete := cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {
+		panic(err) // the flag is not declared
+	}
+}
+
+// withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
+func (s *session) withdrawalFrom(req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
+	if req.Currency, err = s.money.ParseCurrency(currency); err != nil {
+		return fmt.Errorf("--currency: %w", err)
+	}
+	if minor != "" {
+		if req.Amount, err = s.money.ParseMinor(minor, req.Currency); err != nil {
+			return fmt.Errorf("--amount-minor: %w", err)
+		}
+	} else if req.Amount, err = s.money.ParseAmount(amount, req.Currency); err != nil {
+		return fmt.Errorf("--amount: %w", err)
+	}
+	if s.money.LacksMemo(req.Currency, req.Memo) {
+		return usageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive", "ask the receiver for it and add --memo MEMO")
+	}
+	return req.Validate()
+}
+
+// createWithdrawal is everything between a valid request and its printed id.
+func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out output[created]) error {
+	if err := s.Limits.Check(s.money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	w := payout.Withdrawal{Request: req, Made: req.ExternalOrderID == "", AllowDuplicate: duplicate, Window: s.DuplicateWindow}
+	if w.Made {
+		w.Request.ExternalOrderID = randomOrderID()
+	}
+	if s.DryRun { // the journal is left alone
+		_, err := client.Withdrawals.Create(s.sendCtx, w.Request)
+		return err
+	}
+	book, err := s.book(client)
+	if err != nil {
+		return err
+	}
+	sent, found, err := book.Standing(s.ctx, w)
+	if err != nil {
+		return err
+	}
+	if !found {
+		if err := s.announce(w); err != nil {
+			return err
+		}
+		err = s.send(func() (err error) {
+			sent, err = book.Send(s.sendCtx, w)
+			return err
+		})
+	}
+	return s.printSent(sent, err, out)
+}
+
+// announce asks, and prints the order id: without it nobody could find the withdrawal again.
+func (s *session) announce(w payout.Withdrawal) error {
+	if err := s.confirm(s.describe(w.Request), "Send this withdrawal?"); err != nil {
+		return err
+	}
+	if err := s.note("order id %s", w.Request.ExternalOrderID); err != nil && w.Made {
+		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: "give one with --order-id, or free standard error"}
+	}
+	return nil
+}
+
+// printSent prints the id of what was accepted, also where something is wrong with it.
+func (s *session) printSent(sent payout.Sent, err error, out output[created]) error {
+	o := sent.Order
+	if sent.Note != "" {
+		s.note("%s", sent.Note)
+	}
+	if o.Withdrawal == "" || err != nil && o.State != journal.Accepted {
+		return err
+	}
+	if printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, "id "+o.Withdrawal+", order id "+o.OrderID); err == nil {
+		return printed
+	}
+	return err
+}
+
+// describe is what a person must see before money moves.
+func (s *session) describe(req api.CreateWithdrawal) []string {
+	lines := []string{
+		"profile   " + s.profileName(),
+		"service   " + s.serviceName(),
+		"withdraw  " + req.Currency.Code,
+		"amount    " + s.money.Format(req.Amount) + s.minorUnits(req.Amount),
+		"address   " + req.Address,
+	}
+	if req.Memo != "" {
+		lines = append(lines, "memo      "+req.Memo)
+	}
+	return append(lines, "order id  "+req.ExternalOrderID)
+}
+
+// minorUnits adds the count that is sent to an amount that is shown as a decimal.
+func (s *session) minorUnits(a api.Amount) string {
+	if s.money.Decimals(a.Code) == money.Unknown {
+		return ""
+	}
+	return fmt.Sprintf(" (%d minor units)", a.Minor)
+}
+
+// created is the answer of a create, as it is printed.
+type created struct {
+	ID              string `json:"id"`
+	ExternalOrderID string `json:"external_order_id,omitempty"`
+}
+
+func createdView(money.Registry) render.View[created] {
+	return render.View[created]{
+		ID:   func(c created) string { return c.ID },
+		JSON: func(c created) []byte { return asJSON(c) },
+		Columns: []render.Column[created]{
+			{Name: "id", Cell: func(c created) render.Cell { return render.Text(c.ID) }},
+			{Name: "external_order_id", Cell: func(c created) render.Cell { return render.Own(c.ExternalOrderID) }},
+		},
+	}
+}

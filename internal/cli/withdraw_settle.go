@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) withdrawReconcile() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reconcile [ORDER]",
+		Short: "Find out from the service's list what became of an order",
+		Long: `Read the service's own list of withdrawals and settle what is found there: an
+order that is listed as it was sent is accepted, and one that is listed
+otherwise is in conflict (exit code 21). Without ORDER, it is about every order
+of the account whose outcome is unknown.
+
+An order that is not listed stays unknown (exit code 20): a list can hide a row,
+and a withdrawal can land late. When you know better than the list, say so with
+till withdraw resolve.`,
+		Example: `  till withdraw reconcile 4711
+  till withdraw reconcile`,
+		Args: optionalArg("ORDER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, reconciledView)
+			if err != nil {
+				return err
+			}
+			if err := s.noDryRun("withdraw reconcile"); err != nil {
+				return err
+			}
+			if err := checkOrderIDs(args); err != nil {
+				return err
+			}
+			book, err := s.openBook()
+			if err != nil {
+				return err
+			}
+			results, err := book.Reconcile(s.ctx, args...)
+			if err != nil {
+				return err
+			}
+			if len(results) == 0 {
+				s.note("nothing is unknown")
+			}
+			if err := out.slice(results); err != nil {
+				return err
+			}
+			for _, r := range results {
+				if r.Note != "" {
+					s.note("order %s: %s", r.Order.OrderID, r.Note)
+				}
+			}
+			return reconciled(results)
+		},
+	}
+	return shows(cmd, reconciledView)
+}
+
+// openBook is book for commands that do not send.
+func (s *session) openBook() (*payout.Book, error) {
+	client, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	return s.book(client)
+}
+
+func checkOrderIDs(ids []string) error {
+	for _, id := range ids {
+		if err := api.CheckOrderID(id); err != nil {
+			return usageError(fmt.Sprintf("the order id %q: %v", id, err), "see those of the journal with: till journal list")
+		}
+	}
+	return nil
+}
+
+// reconciled is how reconciling ends: what is unknown matters most.
+func reconciled(results []payout.Result) error {
+	var unknown, conflict []string
+	why := ""
+	for _, r := range results {
+		switch r.Order.State {
+		case journal.Unknown:
+			unknown = append(unknown, r.Order.OrderID)
+		case journal.Conflict:
+			conflict, why = append(conflict, r.Order.OrderID), r.Order.Reason
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
+			hint: "run this again later; when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
+	case len(conflict) > 0:
+		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
+			hint: "see what happened with: till journal show " + conflict[0]}
+	}
+	return nil
+}
+
+func isAre(noun string, ids []string) string {
+	if len(ids) == 1 {
+		return noun + " " + ids[0] + " is"
+	}
+	return fmt.Sprintf("%d %ss (%s) are", len(ids), noun, strings.Join(few(ids), ", "))
+}
+
+func few(ids []string) []string {
+	if len(ids) > 5 {
+		return append(ids[:5:5], "...")
+	}
+	return ids
+}
+
+func reconciledView(m money.Registry) render.View[payout.Result] {
+	type row = payout.Result
+	inner := orderView(m)
+	view := render.View[row]{
+		ID: func(r row) string { return inner.ID(r.Order) },
+		JSON: func(r row) []byte {
+			line := lineOf(r.Order)
+			line.Listed, line.Status = &r.Listed, r.Status
+			return asJSON(line)
+		},
+	}
+	for _, c := range inner.Columns {
+		view.Columns = append(view.Columns, render.Column[row]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
+			Cell: func(r row) render.Cell { return c.Cell(r.Order) }})
+	}
+	view.Columns = append(view.Columns,
+		render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
+		render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
+	return view
+}
+
+func (a *app) withdrawResolve() *cobra.Command {
+	var d payout.Decision
+	var notSent bool
+	cmd := &cobra.Command{
+		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
+		Short: "Record what a person knows about an order",
+		Long: `Record a person's decision about orders that are unknown or in conflict, with
+the person's name, the host and the time. A later decision corrects an earlier
+one, and both stay in the record.
+
+With --paid-as ID, that withdrawal is read first and held against the order.
+With --not-sent, the service's list is read first, and the decision is refused
+when the order is on it, when the list cannot be read, and for some time after
+the attempt (settle_after of the profile), because it may still land. After it,
+the order can be sent again.
+
+An order that the service has accepted is not a person's to undo.`,
+		Example: `  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
+  till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return usageError(commandName(cmd)+" needs ORDER", helpHint(cmd))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, orderView)
+			if err != nil {
+				return err
+			}
+			d.OrderIDs = args
+			if err := checkDecision(d, notSent); err != nil {
+				return err
+			}
+			if err := s.noDryRun("withdraw resolve"); err != nil {
+				return err
+			}
+			book, err := s.openBook()
+			if err != nil {
+				return err
+			}
+			if err := book.Check(s.ctx, d); err != nil {
+				return err
+			}
+			if err := s.confirmDecision(d); err != nil {
+				return err
+			}
+			orders, err := book.Resolve(s.ctx, d)
+			if printed := out.slice(orders); err == nil {
+				err = printed
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
+	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
+	f.StringVar(&d.Reason, "reason", "", "how you know, for whoever reads the journal later")
+	cmd.MarkFlagsOneRequired("paid-as", "not-sent")
+	cmd.MarkFlagsMutuallyExclusive("paid-as", "not-sent")
+	return shows(cmd, orderView)
+}
+
+func checkDecision(d payout.Decision, notSent bool) error {
+	if err := checkOrderIDs(d.OrderIDs); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, id := range d.OrderIDs {
+		if seen[id] {
+			return usageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
+		}
+		seen[id] = true
+	}
+	switch {
+	case notSent && strings.TrimSpace(d.Reason) == "":
+		return usageError("--not-sent needs a reason: it lets the order be sent again", "add --reason TEXT, saying how you know")
+	case !notSent && d.PaidAs == "":
+		return usageError("one of --paid-as ID and --not-sent is needed", "see: till withdraw resolve --help")
+	case d.PaidAs != "" && len(d.OrderIDs) > 1:
+		return usageError("--paid-as names one withdrawal, and one withdrawal is one order's", "resolve them one by one")
+	}
+	return nil
+}
+
+// confirmDecision wants the number of several orders typed, so that nobody resolves a list with one careless key.
+func (s *session) confirmDecision(d payout.Decision) error {
+	if len(d.OrderIDs) == 1 || s.Yes {
+		return nil
+	}
+	if !s.canAsk() {
+		return refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", len(d.OrderIDs)), "add --yes, or resolve them one by one")
+	}
+	s.spinner.stop()
+	fmt.Fprintf(s.io.Err, "%d orders would be recorded as not sent. Type their number: ", len(d.OrderIDs))
+	discardTyped(terminal(s.io.In))
+	answer, err := s.readLine()
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(answer) != fmt.Sprint(len(d.OrderIDs)) {
+		return refusal("confirmation", "it was not confirmed, nothing was recorded", fmt.Sprintf("type %d to record it", len(d.OrderIDs)))
+	}
+	return nil
+}

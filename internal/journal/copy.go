@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Copy writes a consistent copy of the journal to another place: a file that does not exist yet, or a PostgreSQL database
+// without a journal in it. The copy is of one moment, also while others send. If it fails, there is no file.
+func (j *Journal) Copy(ctx context.Context, place string) error {
+	if IsPostgres(place) {
+		return j.copyTo(ctx, place)
+	}
+	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fs.ErrExist
+		}
+		return &Error{place, "is not made: a copy never takes the place of a file; name one that is not there", err}
+	}
+	part := place + ".part"
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+			os.Remove(part + suffix)
+		}
+	}()
+	if err := j.copyTo(ctx, part); err != nil {
+		return err
+	}
+	err := os.Link(part, place) // unlike a rename, it fails where somebody was quicker
+	if err == nil {
+		err = syncDirectory(filepath.Dir(place))
+	}
+	if err != nil {
+		return &Error{place, fmt.Sprintf("cannot be made: %v", err), err}
+	}
+	return nil
+}
+
+func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
+	to, err := Open(ctx, place, j.options)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := to.Close(); err == nil && e != nil {
+			err = to.failed(e)
+		}
+	}()
+	from, err := j.db.Conn(ctx)
+	if err != nil {
+		return j.failed(err)
+	}
+	defer from.Close()
+	if _, err := from.ExecContext(ctx, j.dialect.snapshot()); err != nil {
+		return j.failed(err)
+	}
+	defer from.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	to.writing.Lock()
+	defer to.writing.Unlock()
+	return to.failed(to.transact(ctx, func(t *tx) error {
+		for _, table := range []string{"accounts", "keys", "orders", "events"} {
+			n := 0
+			if err := t.row("SELECT count(*) FROM " + table).Scan(&n); err != nil {
+				return err
+			}
+			if n > 0 {
+				return &Error{Place: to.Place(), Msg: "has a history of its own: name an empty database"}
+			}
+			if err := j.copyTable(ctx, from, t, table); err != nil {
+				return err
+			}
+		}
+		return to.dialect.numbered(t)
+	}))
+}
+
+func (j *Journal) copyTable(ctx context.Context, from *sql.Conn, t *tx, table string) error {
+	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table)
+	if err != nil {
+		return j.failed(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	marks := make([]string, len(columns))
+	values, places := make([]any, len(columns)), make([]any, len(columns))
+	for i := range columns {
+		marks[i], places[i] = fmt.Sprintf("?%d", i+1), &values[i]
+	}
+	insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "), strings.Join(marks, ", "))
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			return j.failed(err)
+		}
+		if _, err := t.exec(insert, values...); err != nil {
+			return err
+		}
+	}
+	return j.failed(rows.Err())
+}

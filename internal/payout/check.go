@@ -1,0 +1,93 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// A Difference is something about which the journal and the service's list do not agree.
+type Difference struct {
+	What   string          // only there, only here, or different
+	Order  *journal.Order  // nil: the journal does not have it
+	Record *api.Withdrawal // nil: the list does not have it
+	Why    string
+}
+
+// What differences are called.
+const (
+	OnlyThere = "only there"
+	OnlyHere  = "only here"
+	Different = "different"
+)
+
+// Hold holds the journal against the service's list, both restricted to a period: the filter is the list's, and f the
+// journal's. An order counts as being here once the service has accepted it. A reading that does not count is an *Error.
+func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.Filter) ([]Difference, error) {
+	if err := b.Admit(ctx); err != nil {
+		return nil, err
+	}
+	here := map[string]journal.Order{} // by withdrawal
+	byOrder := map[string]journal.Order{}
+	for o, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{}) {
+		if err != nil {
+			return nil, err
+		}
+		byOrder[o.OrderID] = o
+		if o.State == journal.Accepted || o.State == journal.Conflict && o.Withdrawal != "" {
+			here[o.Withdrawal] = o
+		}
+	}
+	var all []Difference
+	total, seen := int64(-1), int64(0)
+	options := api.ListOptions{FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
+		if total < 0 {
+			total = p.Total
+		}
+	}}
+	listed := map[string]bool{}
+	for w, err := range b.Client.Withdrawals.All(ctx, filter, options) {
+		if err != nil {
+			return nil, err
+		}
+		seen++
+		listed[w.ID] = true
+		if d, found := compare(w, here, byOrder); found {
+			all = append(all, d)
+		}
+	}
+	if seen < total {
+		return nil, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", total, seen), Hint: "run it again when fewer withdrawals are being made"}
+	}
+	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
+		if err != nil {
+			return nil, err
+		}
+		if o.State == journal.Accepted && !listed[o.Withdrawal] {
+			all = append(all, Difference{What: OnlyHere, Order: &o, Why: "the service's list does not have withdrawal " + o.Withdrawal})
+		}
+	}
+	return all, nil
+}
+
+func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Difference, bool) {
+	o, found := here[w.ID]
+	if found {
+		why := differs(o.Content, w)
+		if why == "" && orderIDOf(w) != o.OrderID {
+			why = fmt.Sprintf("its order id is %q, and %s was sent", orderIDOf(w), o.OrderID)
+		}
+		if why == "" && o.State == journal.Conflict {
+			why = o.Reason
+		}
+		return Difference{Different, &o, &w, why}, why != ""
+	}
+	for _, id := range bears(w) {
+		if o, found := byOrder[id]; found {
+			return Difference{Different, &o, &w, fmt.Sprintf("the service has it as %s, and in the journal order %s is %s", w.ID, id, o.State)}, true
+		}
+	}
+	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true
+}
