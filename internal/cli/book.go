@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/till/internal/config"
@@ -65,7 +67,7 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	account, own, err := s.account(client)
+	account, own, err := s.accountToSendTo(client)
 	if err != nil {
 		return nil, err
 	}
@@ -83,28 +85,29 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 // account is whose history it is. A sandbox has an identity of its own, which tells its state from every other's, and which
 // key opens it says nothing.
 func (s *session) account(client *api.Client) (a journal.Account, own bool, err error) {
-	if !s.Sandbox {
-		base, err := s.RequireBaseURL()
-		return journal.Account{Address: base, Name: s.Account}, false, err
-	}
-	if s.box != nil {
-		return journal.Account{Address: "sandbox:" + s.box.Identity()}, true, nil
+	base := journal.Account{Address: s.BaseURL, Name: s.Account}
+	own = strings.HasPrefix(s.key, config.SandboxKeyPrefix)
+	if !own {
+		return base, false, nil
 	}
 	raw, err := client.Do(s.ctx, http.MethodGet, "/sandbox/state", nil)
 	var state sandboxState
-	if err == nil {
-		err = json.Unmarshal(raw, &state)
+	if err == nil && json.Unmarshal(raw, &state) == nil && state.ID != "" {
+		return journal.Account{Address: "sandbox:" + state.ID, Name: state.Merchant}, true, nil
 	}
-	if call := (*api.Error)(nil); errors.As(err, &call) && call.Status == http.StatusNotFound {
-		return journal.Account{Address: s.BaseURL, Name: s.Account}, false, nil // something else that listens on this machine
+	if call := (*api.Error)(nil); err == nil || errors.As(err, &call) && call.Status != 0 {
+		return base, true, nil // something else that listens on this machine, and takes a sandbox's key
 	}
-	if err != nil {
-		return a, false, err
+	return a, true, err
+}
+
+// accountToSendTo is account for a command that sends: a sandbox that cannot be asked who it is was not sent anything.
+func (s *session) accountToSendTo(client *api.Client) (journal.Account, bool, error) {
+	a, own, err := s.account(client)
+	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
+		err = &failure{code: exitUnreachable, err: err, msg: fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err), hint: "it is safe to run the same command again"}
 	}
-	if state.ID == "" {
-		return a, false, &failure{code: exitReadFailed, msg: "what answers at /sandbox/state is no sandbox of till", hint: "look where TILL_BASE_URL leads"}
-	}
-	return journal.Account{Address: "sandbox:" + state.ID}, true, nil
+	return a, own, err
 }
 
 // lookupSince is how far back the service's list is read, as it is sent and as a time; the zero time where a full date-time
@@ -130,24 +133,17 @@ func (s *session) lookupSince() (string, time.Time, error) {
 	return text, at, err
 }
 
-// journalAccount is the account whose rows the journal's own commands show, which need no service.
+// journalAccount is the account whose rows the journal's own commands show. They need no service, but for a sandbox, which
+// has to be asked who it is.
 func (s *session) journalAccount() (journal.Account, error) {
-	switch {
-	case s.Sandbox && s.BaseURL == "":
-		client, err := s.connect() // opens the state, which has the identity
-		if err != nil {
-			return journal.Account{}, err
-		}
-		a, _, err := s.account(client)
-		return a, err
-	case s.Sandbox:
-		client, err := s.client()
-		if err != nil {
-			return journal.Account{}, err
-		}
-		a, _, err := s.account(client)
-		return a, err
+	if !s.Sandbox {
+		base, err := s.RequireBaseURL()
+		return journal.Account{Address: base, Name: s.Account}, err
 	}
-	base, err := s.RequireBaseURL()
-	return journal.Account{Address: base, Name: s.Account}, err
+	client, err := s.client()
+	if err != nil {
+		return journal.Account{}, err
+	}
+	a, _, err := s.account(client)
+	return a, err
 }

@@ -465,9 +465,9 @@ func (a *app) journalAdoptKey() *cobra.Command {
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
 		Long: `Note that the key in use belongs to the account in use, although till could not
-see it for itself: what was accepted last is not to be found with it, or nothing
-was accepted yet. Look twice: with another merchant's key, another merchant
-pays. The key itself is not written down, only its fingerprint.`,
+see it for itself: what was accepted last is not found with it, or nothing was
+accepted yet. Look twice: with another merchant's key, another merchant pays.
+The key itself is not written down, only its fingerprint.`,
 		Example: `  till journal adopt-key --yes`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

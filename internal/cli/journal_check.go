@@ -16,10 +16,10 @@ func (a *app) journalCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Hold the journal against the service's list",
-		Long: `Read the service's whole list of withdrawals, or that of a period, and show where
-it and the journal do not agree: what is only there, what is only here, and what
-is different. Nothing is changed. It ends with 21 when there is anything to
-show.`,
+		Long: `Read the service's whole list of withdrawals, or that of a period, and show
+where it and the journal do not agree: what is only there, what is only here,
+and what is different. Nothing is changed. It ends with 21 when there is
+anything to show.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: noArgs,

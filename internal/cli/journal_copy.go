@@ -10,10 +10,10 @@ func (a *app) journalCopy() *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy DEST",
 		Short: "Write a consistent copy of the journal",
-		Long: `Write a copy of the journal as it is at one moment, also while others send: to a
-file that does not exist yet, or to the address of an empty PostgreSQL database.
-To use the copy in place of the journal, make sure that nobody sends with the
-old one any more: two journals do not protect each other.`,
+		Long: `Write a copy of the journal as it is at one moment, also while others send: to
+a file that does not exist yet, or to an empty PostgreSQL database. To use the
+copy in place of the journal, make sure that nobody sends with the old one any
+more: two journals do not protect each other.`,
 		Example: `  till journal copy journal-backup.db`,
 		Args:    args("DEST"),
 		RunE: func(cmd *cobra.Command, args []string) error {

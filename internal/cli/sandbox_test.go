@@ -27,8 +27,8 @@ func TestCheckLoopback(t *testing.T) {
 }
 
 func TestEnvFile(t *testing.T) {
-	got := string(sandboxAddress{"http://[::1]:80", "till_sandbox_a'b$c"}.envFile())
-	want := "TILL_BASE_URL=http://[::1]:80\nTILL_API_KEY='till_sandbox_a'\\''b$c'\nTILL_PROFILE=sandbox\n"
+	got := string(sandboxAddress{"http://[::1]:80", "till_sandbox_a'b$c", "/tmp/j.db"}.envFile())
+	want := "TILL_BASE_URL=http://[::1]:80\nTILL_API_KEY='till_sandbox_a'\\''b$c'\nTILL_PROFILE=sandbox\nTILL_JOURNAL=/tmp/j.db\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,6 +92,9 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Setenv("TILL_API_KEY", fakeKey)
 	ts.Setenv("TILL_PROFILE", "")
+	// It has one answer for everything, a list too, and each one is a service that nobody has ever sent anything to.
+	ts.Setenv("TILL_LOOKUP", "never")
+	ts.Setenv("TILL_JOURNAL", ts.MkAbs("journal-"+filepath.Base(ts.Getenv("TILL_BASE_URL"))+".db"))
 }
 
 func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc {

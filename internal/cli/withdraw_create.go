@@ -20,11 +20,12 @@ func (a *app) withdrawCreate() *cobra.Command {
 		Short: "Ask for one withdrawal, sent at most once",
 		Long: `Ask for one withdrawal. Before it is sent, it is recorded in the journal under
 its order id, and its outcome is recorded when it is known. The same command
-with the same order id never pays twice: it prints the id that is there, or says
-what has to be settled first. Only after a definite no is it sent once more.
+with the same order id never pays twice: it prints the id that is there, or
+says what has to be settled first. Only after a definite no is it sent once
+more.
 
 When it ends with exit code 20, nobody knows whether it was taken. Run what the
-message says, till withdraw reconcile ORDER, which reads the service's own list.
+message says, till withdraw reconcile ORDER: it reads the service's own list.
 
 Every withdrawal has an order id. Give your own with --order-id; otherwise one
 is made and printed on standard error before anything is sent. A script that

@@ -21,9 +21,9 @@ order that is listed as it was sent is accepted, and one that is listed
 otherwise is in conflict (exit code 21). Without ORDER, it is about every order
 of the account whose outcome is unknown.
 
-An order that is not listed stays unknown (exit code 20): a list can hide a row,
-and a withdrawal can land late. When you know better than the list, say so with
-till withdraw resolve.`,
+An order that is not listed stays unknown (exit code 20): a list can hide a
+row, and a withdrawal can land late. When you know better than the list, say so
+with till withdraw resolve.`,
 		Example: `  till withdraw reconcile 4711
   till withdraw reconcile`,
 		Args: optionalArg("ORDER"),

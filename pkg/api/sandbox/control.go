@@ -11,7 +11,7 @@ import (
 // RFC 3339.
 func (s *Server) controls() []route {
 	return []route{
-		{"GET", "/sandbox/state", control, reads, s.controlState},
+		{"GET", "/sandbox/state", anyAccount, reads, s.controlState},
 		{"POST", "/sandbox/fund", control, writes, s.controlFund},
 		{"POST", "/sandbox/pay", control, writes, s.controlPay},
 		{"POST", "/sandbox/expire", control, writes, s.controlExpire},
@@ -37,7 +37,7 @@ func (r *request) ordered() (*object, error) {
 	return r.object(), nil
 }
 
-// stateView names the state.
+// stateView names the state, and the account that asks.
 type stateView struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant_id"`
@@ -52,7 +52,9 @@ func (s *Server) controlState(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
 	}
-	return s.viewState(), nil
+	view := s.viewState()
+	view.Merchant = r.account
+	return view, nil
 }
 
 // controlFund takes {"amount": Amount} and answers with the balance in that
