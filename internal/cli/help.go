@@ -21,6 +21,7 @@ func helpTopics() []*cobra.Command {
 		topic("exit-codes", "What the exit codes mean, and what to do next", exitCodesTopic),
 		topic("output", "Formats, filters, and where what is printed", outputTopic),
 		topic("money", "How amounts and currencies are written", moneyTopic),
+		topic("payouts", "How a payment is kept from being made twice", payoutsTopic),
 		topic("environment", "Variables, files, and what goes before what", environmentTopic),
 	}
 }
@@ -249,6 +250,51 @@ Limits
 `
 }
 
+func payoutsTopic() string {
+	return `The service does not say that it refuses an order id that it has seen before.
+So nothing on its side keeps a payment from being made twice, and till keeps a
+journal: what is sent under which order id is on the disk before the first byte
+leaves, and what came of it is on the disk before you are told.
+
+The same order id again
+  accepted              sends nothing, prints the id that is there
+  unknown               sends nothing, 20: till withdraw reconcile ORDER
+  being sent            sends nothing, 13: another process is at it
+  conflict              sends nothing, 21: somebody has to look
+  rejected, never left  is sent once more
+With another amount, currency, address or memo it is refused, 12, unless every
+attempt was rejected or never left.
+
+When a journal is new, lost or restored, the service's own list is asked before
+anything is sent. --lookup never does without that.
+
+When the outcome is unknown
+  till withdraw reconcile          reads the list, and settles what it finds
+  till withdraw resolve ORDER ...  records what you know better than the list
+  till journal show ORDER          tells what has happened
+
+What till cannot promise
+  - A service, or a proxy before it, may act twice on one request.
+  - A withdrawal may land long after everybody has given it up. That an order
+    is not on the list proves nothing, so till never takes it for unsent.
+  - Two machines with a journal each do not know of each other. Let them share
+    one in PostgreSQL.
+  - A backup that is put back lacks what was sent since. The list helps, as far
+    as it is complete.
+  - A database that loses commits in a failover loses the record with them.
+  - A list that hides rows hides payments.
+  - A person who says that a payment was not sent is believed.
+  - What is paid past till is not in its journal.
+  - Accepted means that the service has taken the order. Whether the money has
+    arrived, only the service and the receiver can say.
+
+What to ask the service's provider
+  - Is a second withdrawal with the same external_order_id refused?
+  - Does the list show a withdrawal at once, and every one of them?
+  - How late can a request that got no answer still be carried out?
+`
+}
+
 // variable is one of the environment's that till looks at. One that stands for a flag has the flag's text.
 type variable struct{ name, flag, meaning string }
 
@@ -293,7 +339,8 @@ Variables
 	b.WriteString(`
 Files
   ~/.config/till/config.yaml   profiles, and which of them is the current one
-  ~/.local/state/till          what till remembers
+  ~/.local/state/till          what till remembers: the journal of what was
+                               sent, and the sandbox
 
 The configuration must not be writable by others. It is never looked for in
 the directory you are in. Write it with till profile set and till currency set,
