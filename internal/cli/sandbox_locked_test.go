@@ -160,12 +160,13 @@ type sandboxRun struct {
 	group int
 }
 
-// startRun starts one. The script ends up in a shell that has told its address and process.
-func startRun(t *testing.T, dir, script string) *sandboxRun {
+// startRun starts one whose command is a shell. When this returns, the shell has done what comes first and told where it
+// is; the script is what it does then.
+func startRun(t *testing.T, dir, first, script string) *sandboxRun {
 	t.Helper()
 	r := &sandboxRun{dir: dir, errs: new(bytes.Buffer)}
 	r.cmd = command(t, docsEnv(t, "TMPDIR="+dir), "till", "sandbox", "run", "--ready-file", filepath.Join(dir, "ready.json"), "--env-file", filepath.Join(dir, "env"),
-		"--", "sh", "-c", `echo "$TILL_BASE_URL $$"; `+script)
+		"--", "sh", "-c", first+`; echo "$TILL_BASE_URL $$"; `+script)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	r.cmd.Stderr = r.errs
 	out, w, err := os.Pipe()
@@ -229,25 +230,25 @@ const (
 func TestSandboxRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		script string
-		signal syscall.Signal // to till
-		code   int
+		first, script string
+		signal        syscall.Signal // to till
+		code          int
 	}{
-		"its command ends":               {`exit 0`, 0, 0},
-		"its command fails":              {`exit 3`, 0, 3},
-		"its command is terminated":      {`kill -TERM $$`, 0, 143},
-		"its command is killed":          {`kill -KILL $$`, 0, 137},
-		"its command left another":       {`sleep 1000 >/dev/null 2>&1 & exit 0`, 0, 0},
-		"its command left a deaf one":    {deaf + `exit 0`, 0, 0},
-		"its command crashes beside one": {deaf + `kill -KILL $$`, 0, 137},
-		"till is interrupted":            {onAndOn, syscall.SIGINT, 130},
-		"till is terminated":             {onAndOn, syscall.SIGTERM, 143},
-		"till is hung up on":             {onAndOn, syscall.SIGHUP, 129},
-		"its command tidies up first":    {`trap 'exit 9' TERM; ` + onAndOn, syscall.SIGTERM, 9},
+		"its command ends":               {`:`, `exit 0`, 0, 0},
+		"its command fails":              {`:`, `exit 3`, 0, 3},
+		"its command is terminated":      {`:`, `kill -TERM $$`, 0, 143},
+		"its command is killed":          {`:`, `kill -KILL $$`, 0, 137},
+		"its command left another":       {`:`, `sleep 1000 >/dev/null 2>&1 & exit 0`, 0, 0},
+		"its command left a deaf one":    {`:`, deaf + `exit 0`, 0, 0},
+		"its command crashes beside one": {`:`, deaf + `kill -KILL $$`, 0, 137},
+		"till is interrupted":            {`:`, onAndOn, syscall.SIGINT, 130},
+		"till is terminated":             {`:`, onAndOn, syscall.SIGTERM, 143},
+		"till is hung up on":             {`:`, onAndOn, syscall.SIGHUP, 129},
+		"its command tidies up first":    {`trap 'exit 9' TERM`, onAndOn, syscall.SIGTERM, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := startRun(t, t.TempDir(), c.script)
+			r := startRun(t, t.TempDir(), c.first, c.script)
 			if c.signal != 0 {
 				if err := r.cmd.Process.Signal(c.signal); err != nil {
 					t.Fatal(err)
@@ -265,7 +266,7 @@ func TestSandboxRunLeavesNothing(t *testing.T) {
 // command; two files stay, which the next run that is given their names takes for what they are.
 func TestSandboxRunKilled(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, t.TempDir(), `exec sleep 1000`)
+	r := startRun(t, t.TempDir(), `:`, `exec sleep 1000`)
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestSandboxRunKilled(t *testing.T) {
 	if got := fmt.Sprint(left); err != nil || got != "[- env - ready.json]" {
 		t.Errorf("%s are left behind, %v", got, err)
 	}
-	next := startRun(t, r.dir, `exit 0`)
+	next := startRun(t, r.dir, `:`, `exit 0`)
 	if code := next.end(); code != 0 {
 		t.Errorf("the next run ended with %d: %s", code, next.errs)
 	}
