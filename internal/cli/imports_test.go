@@ -22,7 +22,7 @@ func TestImports(t *testing.T) {
 		"internal/config": {"github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/money", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
-		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json"},
+		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)

@@ -127,10 +127,8 @@
 // Package [example.com/till/pkg/api/sandbox] is the whole service as an http.Handler, with balances, rates, statuses
 // and errors, for tests without a network or a secret:
 //
-//	box, err := sandbox.New()
-//	...
-//	server := httptest.NewServer(box)
-//	client, err := api.New(server.URL, api.WithAPIKey(box.Key()))
+//	box := sandbox.Start(t)
+//	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
 //
 // It can be told to count pages from 0, to refuse repeated order ids, to be out of funds. Test the Unknown outcome as
 // well, with a handler that panics with http.ErrAbortHandler: it is the one that costs money.

@@ -2,13 +2,32 @@
 // that serves all 22 operations of the interface, with state, so that a program
 // can be tried out and tested without a network, a secret or anybody's money.
 //
-//	box, err := sandbox.New()
-//	if err != nil {
-//		return err
+//	func TestCheckout(t *testing.T) {
+//		box := sandbox.Start(t)
+//		client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{
+//			Title:    "Order 1001",
+//			Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
+//			Items:    []api.Item{{Name: "Coffee beans", Amount: 2500}},
+//		})
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		if err := box.PayInvoice(id); err != nil { // as the customer does
+//			t.Fatal(err)
+//		}
+//		invoice, err := client.Invoices.Get(t.Context(), id)
+//		if err != nil || invoice.Status != "Paid" {
+//			t.Errorf("the invoice is %q, %v", invoice.Status, err)
+//		}
 //	}
-//	server := httptest.NewServer(box)
-//	defer server.Close()
-//	// call server.URL with the header Authorization: Bearer + box.Key()
+//
+// Start listens on a port of its own until the test has ended. A program serves one
+// with New and Serve, or hands New's Server, an http.Handler, to a server it has.
+// The same is in the binary, for other languages: till sandbox run -- COMMAND.
 //
 // A fresh sandbox holds a million whole units of every currency in Currencies.
 // Methods of Server do what lies outside the interface: Fund a balance,
