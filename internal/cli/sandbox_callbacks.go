@@ -128,12 +128,12 @@ first: which status, and what the last attempt was answered. JSON has every
 attempt and the body that was posted.
 
 A delivery is pending until an answer of 2xx has delivered it, or until it is
-given up: failed. It is refused when its URL leads to another machine. How often
-and how long the sandbox tries are its settings callback_attempts,
-callback_backoff and callback_timeout. It goes on trying for as long as it runs;
-what till --sandbox leaves pending is tried again by the next change of that
-withdrawal's status, by till sandbox callbacks resend, or by a till sandbox
-serve on the same state.
+given up: failed. It is refused when its URL leads to another machine. How
+often and how long the sandbox tries are its settings callback_attempts,
+callback_backoff and callback_timeout. It goes on trying for as long as it
+runs, which for till --sandbox is one attempt within the command: what that
+leaves pending is tried again by the next change of the withdrawal's status, by
+till sandbox callbacks resend, or by a till sandbox serve on the same state.
 
 ` + whichSandbox,
 		Example: `  till sandbox callbacks

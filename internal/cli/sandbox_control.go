@@ -212,10 +212,10 @@ may follow which is the setting withdrawal_flow: New, Processing and Completed,
 with Failed after Processing and Cancelled after New, unless it was changed.
 Failed and Cancelled give the money back.
 
-If the withdrawal has a callback, it is posted before this returns, and delivery
-says what was answered. A receiver that fails is no failure of this command: it
-is tried again for as long as the sandbox runs, which till --sandbox does until
-the command ends. See till sandbox callbacks.
+A withdrawal's callback is posted before this returns, and delivery says what
+was answered. A receiver that fails is no failure of this command: it is tried
+again for as long as the sandbox runs, and that of till --sandbox runs for this
+command only. See till sandbox callbacks.
 
 ` + whichSandbox,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
