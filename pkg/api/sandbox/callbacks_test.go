@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -244,7 +245,8 @@ func TestCallbackGivenUp(t *testing.T) {
 
 // What does not answer at all: nobody there, nothing said in time, no HTTP.
 func TestCallbackUnanswered(t *testing.T) {
-	b := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "50ms"))
+	patient := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "1m"))
+	hasty := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "50ms"))
 	silent := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	closed := newReceiver(t, nil)
 	closed.Close()
@@ -259,18 +261,24 @@ func TestCallbackUnanswered(t *testing.T) {
 			if err != nil {
 				return
 			}
+			if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				io.Copy(io.Discard, r.Body)
+			}
 			io.WriteString(conn, "\x1b[2Jhello\r\n\r\n")
 			conn.Close()
 		}
 	}()
-	for url, reason := range map[string]string{
-		silent.URL:                       "no answer came within 50ms",
-		closed.URL:                       "refused",
-		"http://" + rude.Addr().String(): "hello",
+	for _, test := range []struct {
+		b           box
+		url, reason string
+	}{
+		{hasty, silent.URL, "no answer came within 50ms"},
+		{patient, closed.URL, "refused"},
+		{patient, "http://" + rude.Addr().String(), "hello"},
 	} {
-		d := b.advanceOver(b.withCallback(url), "Processing")
-		if d.State != "failed" || len(d.Attempts) != 1 || d.Attempts[0].Status != 0 || !strings.Contains(d.Attempts[0].Error, reason) {
-			t.Errorf("%s: %+v, want %s", url, d, reason)
+		d := test.b.advanceOver(test.b.withCallback(test.url), "Processing")
+		if d.State != "failed" || len(d.Attempts) != 1 || d.Attempts[0].Status != 0 || !strings.Contains(d.Attempts[0].Error, test.reason) {
+			t.Errorf("%s: %+v, want %s", test.url, d, test.reason)
 		}
 	}
 }
