@@ -20,6 +20,8 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/pay", `{"invoice":"x"}`},
 	{"POST", "/sandbox/expire", `{"invoice":"x"}`},
 	{"POST", "/sandbox/advance", `{"withdrawal":"x","status":"Completed"}`},
+	{"GET", "/sandbox/callbacks", ""},
+	{"POST", "/sandbox/callbacks/resend", `{"id":"x"}`},
 	{"POST", "/sandbox/redeem", `{"invite":"x"}`},
 	{"POST", "/sandbox/reset", `{}`},
 	{"GET", "/sandbox/dump", ""},

@@ -46,7 +46,9 @@
 //	POST /sandbox/fund     {"amount": Amount}                  {"currency", "balance"}
 //	POST /sandbox/pay      {"invoice": id}                     the invoice
 //	POST /sandbox/expire   {"invoice": id}                     the invoice
-//	POST /sandbox/advance  {"withdrawal": id, "status": name}  the withdrawal
+//	POST /sandbox/advance  {"withdrawal": id, "status": name}  the withdrawal, and its "delivery"
+//	GET  /sandbox/callbacks                                    every Delivery, the oldest first
+//	POST /sandbox/callbacks/resend  {"id": id}                 the Delivery
 //	POST /sandbox/redeem   {"invite": id, "label": text}       {"id", "label", "invite", "api_key"}
 //	GET  /sandbox/clock                                        {"now", "offset"}
 //	POST /sandbox/clock    {"set": time or "now"} or           {"now", "offset"}
@@ -54,6 +56,26 @@
 //	GET  /sandbox/dump                                         the whole state
 //	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
 //	POST /sandbox/reset    {"seed": "demo" or "none"}          {"id", "merchant_id"}
+//
+// # Callbacks
+//
+// Each change of a withdrawal's status is posted to its callback: the withdrawal,
+// as its GET shows it at that moment, as JSON. What is to be posted is a Delivery,
+// stored together with the status. An answer of 2xx delivers it. After any other,
+// or none, it is posted again, each time after twice as long, until it is given up.
+// Redirects are not followed, and no proxy is used. A target is refused when the
+// address that is dialled is not a loopback one, whatever name led there.
+//
+// A withdrawal's deliveries keep their order: a later one waits until the one
+// before it is delivered, refused or given up. What moves a withdrawal on returns
+// after the first attempt; where an earlier delivery is still under way, it returns
+// at once. A create never waits for what is posted on its account. A receiver may
+// get a delivery more than once, as from any service that repeats what was not
+// answered.
+//
+// With a state in a file, the server that made a delivery posts it. When that one is
+// closed, or has been gone for some seconds, another one that serves goes on with
+// what is pending. Resend posts a delivery by hand.
 //
 // # State
 //
@@ -128,6 +150,15 @@
 //	  is_testnet                            true                                      is_testnet
 //	  address in a list, fiat withdrawal    under Crypto, like any other              -
 //	  whose withdrawals a key sees          its own account's only                    -
+//
+//	Callbacks
+//	  told of                               each change of status, creation not       callback_on_create
+//	  method, body                          POST, the withdrawal as JSON              -
+//	  delivered by                          an answer of 2xx                          -
+//	  attempts in all                       5                                         callback_attempts
+//	  time until the second one             1s, then twice as long each               callback_backoff
+//	  time for an answer                    5s                                        callback_timeout
+//	  targets                               loopback addresses                        callback_targets
 //
 //	Invoices
 //	  statuses                              Awaiting,Paid,Expired                     invoice_statuses

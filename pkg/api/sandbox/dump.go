@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type dump struct {
 	Resellers   []*reseller   `json:"resellers"`
 	Invoices    []*invoice    `json:"invoices"`
 	Withdrawals []*withdrawal `json:"withdrawals"`
+	Deliveries  []*delivery   `json:"deliveries"`
 	Swaps       []Swap        `json:"swaps"`
 }
 
@@ -34,7 +36,7 @@ func (s *Server) Dump() ([]byte, error) {
 }
 
 func (s *Server) dump() (d dump) {
-	d = dump{Format: dumpFormat, Balances: []move{}, Invites: []*invite{}, Resellers: []*reseller{}, Invoices: []*invoice{}, Withdrawals: []*withdrawal{}, Swaps: []Swap{}}
+	d = dump{Format: dumpFormat, Balances: []move{}, Invites: []*invite{}, Resellers: []*reseller{}, Invoices: []*invoice{}, Withdrawals: []*withdrawal{}, Deliveries: []*delivery{}, Swaps: []Swap{}}
 	s.store.read(func(st *state) {
 		d.Merchant, d.ClockAhead = st.merchant, int64(st.offset/time.Second)
 		for _, v := range st.inviteOrder {
@@ -58,6 +60,11 @@ func (s *Server) dump() (d dump) {
 			for _, w := range a.withdrawals {
 				d.Withdrawals = append(d.Withdrawals, copied(w))
 			}
+		}
+		for _, v := range st.deliveryOrder {
+			free := copied(v)
+			free.Holder, free.Until = "", time.Time{}
+			d.Deliveries = append(d.Deliveries, free)
 		}
 		d.Swaps = append(d.Swaps, st.swaps...)
 	})
@@ -109,6 +116,9 @@ func beginFrom(text []byte) (change, error) {
 	}
 	for _, w := range d.Withdrawals {
 		c.Then = append(c.Then, change{Withdrawal: w})
+	}
+	for _, v := range d.Deliveries {
+		c.Then = append(c.Then, change{Delivery: v})
 	}
 	c.Then = append(c.Then, change{Moves: d.Balances})
 	return c, nil
@@ -176,12 +186,14 @@ func (d *dump) check() error {
 		}
 		c.want(left == 0 && v.Total > 0, "%s has items that do not add up to its total", at)
 	}
+	withdrawals := map[string]bool{}
 	for i, w := range d.Withdrawals {
 		at := fmt.Sprintf("withdrawals[%d]", i)
 		if !c.want(w != nil, "%s is null", at) || !c.want(len(w.Statuses) > 0, "%s has no status", at) {
 			break
 		}
 		c.id(at, w.ID)
+		withdrawals[w.ID] = true
 		c.account(at, w.Account)
 		c.code(at, w.Currency)
 		c.code(at, w.Amount.Code)
@@ -192,6 +204,22 @@ func (d *dump) check() error {
 		for _, r := range w.Statuses {
 			c.want(isName(r.Status), "%s has a status without a name", at)
 			c.times(at, r.At)
+		}
+	}
+	for i, v := range d.Deliveries {
+		at := fmt.Sprintf("deliveries[%d]", i)
+		if !c.want(v != nil, "%s is null", at) {
+			break
+		}
+		c.id(at, v.ID)
+		c.want(withdrawals[v.Withdrawal], "%s names a withdrawal that is not there", at)
+		c.want(isName(v.Status), "%s has a status without a name", at)
+		c.want(v.URL != "", "%s has no url", at)
+		c.want(json.Valid([]byte(v.Body)), "%s has a body that is not JSON", at)
+		c.want(slices.Contains(deliveryStates, v.State), "%s is in the state %q, which there is not", at, shorten(v.State))
+		c.want(v.Holder == "" && v.Until.IsZero(), "%s has a holder", at)
+		for _, a := range v.Attempts {
+			c.times(at, a.At)
 		}
 	}
 	for i, s := range d.Swaps {

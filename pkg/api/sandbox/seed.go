@@ -14,7 +14,7 @@ const seedUnits = 1_000_000
 func (s *Server) begin(name string) (change, error) {
 	b := beginning{ID: newUUID(), Merchant: newUUID()}
 	c := change{Begin: &b}
-	draft := &Server{settings: s.settings, clock: s.clock}
+	draft := &Server{settings: s.settings, clock: s.clock, courier: &courier{}} // which posts nothing
 	draft.store.seen = func(next change) { c.Then = append(c.Then, next) }
 	draft.store.state = newState(b)
 	err := draft.seed(name)

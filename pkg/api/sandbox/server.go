@@ -22,6 +22,7 @@ type Server struct {
 	keyHash  keyHash
 	store    store
 	routes   map[string]map[string]route // by path, then method
+	courier  *courier
 }
 
 // An Option changes what New makes.
@@ -64,7 +65,8 @@ func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
 // are settings, and servers that share a file should share them too.
 func WithState(path string) Option { return func(o *options) { o.state = path } }
 
-// New makes a sandbox. With WithState, it is to be closed.
+// New makes a sandbox. With WithState, or where withdrawals have callbacks, it is
+// to be closed.
 func New(opts ...Option) (*Server, error) {
 	o := options{key: newKey(), settings: map[string]string{}, clock: time.Now}
 	for _, opt := range opts {
@@ -79,6 +81,7 @@ func New(opts ...Option) (*Server, error) {
 	}
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
+	s.courier, s.store.made = newCourier(settings), s.began
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -128,8 +131,10 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return e.Err }
 
-// Close lets go of the state's file. Without one it does nothing.
+// Close ends the posting of callbacks, a request that is out included, and lets go
+// of the state's file. What is pending stays so in the file.
 func (s *Server) Close() error {
+	s.closeCourier()
 	if s.store.file == nil {
 		return nil
 	}
@@ -318,7 +323,8 @@ func (s *Server) write(w http.ResponseWriter, status int, body any) {
 
 // Serve answers requests on a loopback listener until ctx is done, then lets
 // those under way finish. It closes the listener, and returns nil after such a
-// stop.
+// stop. Meanwhile it takes up callbacks that another server has left pending in the
+// state's file.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -331,7 +337,18 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return ctx }, // its end ends the waiting for callbacks
 	}
+	attention, enough := context.WithCancel(ctx)
+	attended := make(chan struct{})
+	go func() {
+		defer close(attended)
+		s.attend(attention)
+	}()
+	defer func() {
+		enough()
+		<-attended
+	}()
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

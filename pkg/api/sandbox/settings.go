@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"time"
 )
 
 // A Setting is one choice that the sandbox makes where the interface is silent.
@@ -45,6 +46,9 @@ type settings struct {
 	includeFiat, fiatCurrency               string
 	statsCodes, invoiceList                 string
 	rebatePercent                           int64 // in steps of 1/percentScale percent
+	callbackOnCreate, callbackTargets       string
+	callbackAttempts                        int64
+	callbackBackoff, callbackTimeout        time.Duration
 	maxBody                                 int64
 	errors                                  [len(errorRules)]errorRule
 	unitValue                               map[string]*big.Int // what one minor unit is worth, all on one scale
@@ -111,6 +115,13 @@ func definitions() []definition {
 		choice("is_testnet", "true|false", "The is_testnet of every withdrawal.", func(s *settings) *string { return &s.isTestnet }),
 		choice("absent_fields", "omit|null", "How a field that was not given (external_id, external_order_id, external_number, callback) is shown.", func(s *settings) *string { return &s.absentFields }),
 		choice("duplicate_order_ids", "accept|reject", "What becomes of a withdrawal whose external_order_id the account has used before.", func(s *settings) *string { return &s.duplicateOrderIDs }),
+
+		// Callbacks
+		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is told of its creation, too.", func(s *settings) *string { return &s.callbackOnCreate }),
+		number("callback_attempts", "5", 1, 50, "How often a callback is posted until it is given up.", func(s *settings) *int64 { return &s.callbackAttempts }),
+		duration("callback_backoff", "1s", "1h", "The time from the first attempt to the second. It doubles with each one more, up to an hour.", func(s *settings) *time.Duration { return &s.callbackBackoff }),
+		duration("callback_timeout", "5s", "1m", "How long a receiver may take to answer a callback.", func(s *settings) *time.Duration { return &s.callbackTimeout }),
+		choice("callback_targets", "loopback|any", "Where callbacks are posted to: addresses of this machine alone, or any.", func(s *settings) *string { return &s.callbackTargets }),
 
 		// Invoices
 		{Setting{"invoice_statuses", "Awaiting,Paid,Expired", "three different names", "The status of an invoice that waits for payment, is paid, has expired."}, setInvoiceStatuses},

@@ -60,6 +60,8 @@ func TestSettingsRefused(t *testing.T) {
 		{"withdrawal_flow", ""}, {"withdrawal_flow", "A>"}, {"withdrawal_flow", "A>B*>C"}, {"withdrawal_flow", "A*"}, {"withdrawal_flow", "A b>C"},
 		{"invoice_statuses", "A,B"}, {"invoice_statuses", "A,A,B"}, {"invoice_states", "A,,B"},
 		{"rebate_percent", "-1"}, {"rebate_percent", "100.0001"}, {"rebate_percent", "1.00001"}, {"rebate_percent", "1,5"}, {"rebate_percent", "1e1"}, {"rebate_percent", "1."}, {"rebate_percent", ".5"},
+		{"callback_on_create", "maybe"}, {"callback_attempts", "0"}, {"callback_attempts", "51"}, {"callback_targets", "all"},
+		{"callback_backoff", "0s"}, {"callback_backoff", "61m"}, {"callback_backoff", "2"}, {"callback_timeout", "-1s"}, {"callback_timeout", "2m"},
 		{"rate_Btc", "0"}, {"rate_Btc", "-1"}, {"rate_Btc", "1000000000"}, {"rate_Btc", "0.0000000001"}, {"rate_Doge", "1"},
 		{"fiat_currency", "Btc"}, {"error_not_found", "404"}, {"error_not_found", "200:1"}, {"error_not_found", "404:x"},
 	} {

@@ -19,6 +19,7 @@ type store struct {
 	state state
 	file  *file        // nil: the state is in memory only
 	seen  func(change) // where the changes themselves are wanted
+	made  func(change) // told of what each write has changed, with no lock held
 
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
@@ -48,6 +49,19 @@ func (s *store) read(look func(*state)) {
 // all when decide returns an error. Where there is a file, the change is in it
 // when write returns.
 func (s *store) write(decide func(*state) (change, error)) error {
+	var made change
+	err := s.put(func(st *state) (c change, err error) {
+		made, err = decide(st)
+		return made, err
+	})
+	if err == nil && s.made != nil {
+		s.made(made)
+	}
+	return err
+}
+
+// put is a write that nothing follows from.
+func (s *store) put(decide func(*state) (change, error)) error {
 	if s.file == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -160,6 +174,10 @@ type state struct {
 	resellers   map[string]*reseller
 	resellerIDs []string
 	swaps       []Swap
+
+	deliveries    map[string]*delivery
+	deliveryOrder []*delivery
+	pending       map[string][]*delivery // of each withdrawal, the oldest first; no empty ones
 }
 
 // A change is everything that one operation alters, and nothing else.
@@ -167,6 +185,7 @@ type change struct {
 	Begin      *beginning  `json:"begin,omitempty"`
 	Offset     *int64      `json:"offset,omitempty"` // nanoseconds
 	Withdrawal *withdrawal `json:"withdrawal,omitempty"`
+	Delivery   *delivery   `json:"delivery,omitempty"`
 	Invoice    *invoice    `json:"invoice,omitempty"`
 	Invite     *invite     `json:"invite,omitempty"`
 	Reseller   *reseller   `json:"reseller,omitempty"`
@@ -200,6 +219,8 @@ func newState(b beginning) state {
 		invoices:    map[string]*invoice{},
 		invites:     map[string]*invite{},
 		resellers:   map[string]*reseller{},
+		deliveries:  map[string]*delivery{},
+		pending:     map[string][]*delivery{},
 	}
 	st.open(b.Merchant)
 	return st
@@ -237,6 +258,9 @@ func (st *state) apply(c change) {
 	}
 	if c.Withdrawal != nil {
 		st.putWithdrawal(c.Withdrawal)
+	}
+	if c.Delivery != nil {
+		st.putDelivery(c.Delivery)
 	}
 	if c.Invoice != nil {
 		st.putInvoice(c.Invoice)

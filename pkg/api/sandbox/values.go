@@ -35,6 +35,20 @@ func number(name, def string, low, high int64, meaning string, field func(*setti
 	}}
 }
 
+// duration takes a time from a millisecond to a limit, which is given as a person
+// would write it.
+func duration(name, def, limit, meaning string, field func(*settings) *time.Duration) definition {
+	high, _ := time.ParseDuration(limit)
+	return definition{Setting{name, def, "1ms to " + limit, meaning}, func(s *settings, value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < time.Millisecond || d > high {
+			return fmt.Errorf("use a time from 1ms to %s, such as 500ms or 2s", limit)
+		}
+		*field(s) = d
+		return nil
+	}}
+}
+
 func text(name, def, meaning string, field func(*settings) *string) definition {
 	return definition{Setting{name, def, "any text", meaning}, func(s *settings, value string) error {
 		*field(s) = value

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -97,7 +98,11 @@ func (s *Server) addWithdrawal(w *withdrawal) error {
 		for i := range swaps {
 			swaps[i].Withdrawal, swaps[i].At = w.ID, w.created()
 		}
-		return change{Withdrawal: w, Moves: moves, Swaps: swaps}, err
+		c := change{Withdrawal: w, Moves: moves, Swaps: swaps}
+		if s.settings.callbackOnCreate == "yes" {
+			c.Delivery = s.announce(w)
+		}
+		return c, err
 	})
 }
 
@@ -112,7 +117,7 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 
 // withdrawalOf is the single view of a withdrawal. Another account's is not
 // found, the same as one that never was.
-func (s *Server) withdrawalOf(account, id string) (any, error) {
+func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
 	if uuid, ok := parseUUID(id); ok {
 		id = uuid
 	}
@@ -123,7 +128,7 @@ func (s *Server) withdrawalOf(account, id string) (any, error) {
 		}
 	})
 	if w.ID == "" {
-		return nil, fail(notFound, "There is no withdrawal %q in this account; check the id.", shorten(id))
+		return withdrawalView{}, fail(notFound, "There is no withdrawal %q in this account; check the id.", shorten(id))
 	}
 	view := s.viewWithdrawal(&w)
 	view.Address = w.Address
@@ -170,28 +175,32 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 }
 
 // AdvanceWithdrawal moves a withdrawal to its next status, if the setting
-// withdrawal_flow knows that step, and gives the money back where it says so.
+// withdrawal_flow knows that step, and gives the money back where it says so. A
+// callback has been posted once when it returns, unless an earlier one of the same
+// withdrawal is still under way; Deliveries has what came of it, and a receiver that
+// failed is no error.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
-	return s.store.write(func(st *state) (change, error) {
+	_, err := s.advance(context.Background(), id, status)
+	return err
+}
+
+// advance returns the delivery, or nil where the withdrawal has no callback.
+func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, error) {
+	var made *delivery
+	err := s.store.write(func(st *state) (change, error) {
 		w := st.withdrawals[id]
 		if w == nil {
 			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
 		}
-		if err := s.settings.flow.check(w.current(), status); err != nil {
-			return change{}, err
-		}
-		next := *w
-		next.Statuses = append(slices.Clone(w.Statuses), reached{status, s.now()})
-		c := change{Withdrawal: &next}
-		if s.settings.flow.refunds[status] {
-			back, err := st.accounts[w.Account].credit(balance, w.Currency, w.Debit)
-			if err != nil {
-				return change{}, err
-			}
-			c.Moves = []move{back}
-		}
-		return c, nil
+		c, err := s.proceed(st, w, status, s.now())
+		made = c.Delivery
+		return c, err
 	})
+	if err != nil || made == nil {
+		return nil, err
+	}
+	first := s.awaitFirst(ctx, made)
+	return &first, nil
 }
 
 // withdrawalView is section 2.2. The fields of type any are a value, a JSON null
