@@ -186,18 +186,30 @@ func (b *browser) call(method string, p params, result any) {
 }
 
 // await returns the first event of its kind that has not been taken yet, and takes
-// all up to it.
+// all up to it. A browser that complains instead has most likely stopped.
 func (b *browser) await(method string, event any) {
 	b.t.Helper()
 	is := func(m message) bool { return m.Method == method }
 	for !slices.ContainsFunc(b.seen, is) {
 		b.next("event " + method)
+		if b.quiet(); b.t.Failed() {
+			b.t.FailNow()
+		}
 	}
 	at := slices.IndexFunc(b.seen, is)
 	if err := json.Unmarshal(b.seen[at].Params, event); err != nil {
 		b.t.Fatalf("%s: %v", method, err)
 	}
 	b.seen = b.seen[at+1:]
+}
+
+// quiet fails when the browser has complained, and forgets the complaints.
+func (b *browser) quiet() {
+	b.t.Helper()
+	for _, complaint := range b.grumble {
+		b.t.Errorf("the browser complains: %s", complaint)
+	}
+	b.grumble = nil
 }
 
 // openTab opens the tab, in which no script runs.

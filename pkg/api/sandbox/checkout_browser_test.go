@@ -126,15 +126,6 @@ func TestForeignFormInBrowser(t *testing.T) {
 	}
 }
 
-// quiet fails when the browser has complained, and forgets the complaints.
-func (b *browser) quiet() {
-	b.t.Helper()
-	for _, complaint := range b.grumble {
-		b.t.Errorf("the browser complains: %s", complaint)
-	}
-	b.grumble = nil
-}
-
 // Every page fits every screen, and is drawn as it is meant to be.
 func TestPagesInBrowser(t *testing.T) {
 	b := startBrowser(t)
