@@ -29,7 +29,9 @@ trying things out and for tests. It needs no network and no secret, and it
 listens on loopback addresses only.
 
 For single commands, till --sandbox is enough: it remembers what they do in
-~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.`
+~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.
+A browser needs a sandbox that is served: inside till sandbox run, and beside
+till sandbox serve, an invoice is paid at $TILL_BASE_URL/invoice/ID.`
 	return cmd
 }
 

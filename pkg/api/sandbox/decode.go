@@ -174,11 +174,15 @@ func (o *object) url(key string) string {
 	if *o.err != nil {
 		return ""
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	if !isWebURL(text) {
 		o.failAt(key, "must be a URL that begins with http:// or https:// and names a host")
 	}
 	return text
+}
+
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 func (o *object) integer(key string) int64 {

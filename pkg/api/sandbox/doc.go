@@ -77,6 +77,23 @@
 // closed, or has been gone for some seconds, another one that serves goes on with
 // what is pending. Resend posts a delivery by hand.
 //
+// # Pages
+//
+// A browser can walk a checkout to its end. GET /invoice/{id} is a page with the
+// invoice and, while it waits, a button. The button is a form, POST
+// /invoice/{id}/pay, which does what PayInvoice does and leads to the invoice's
+// callback_url, or back to the page where there is none. Pushed again, it leads
+// there once more and pays nothing. GET /invite/{id}, where the url of an invite
+// leads, says how the invite is redeemed. The pages want no key: who has the
+// address may look and pay, as with any hosted checkout. They work without script
+// and load nothing. Following a link from another site is fine; a form of another
+// site is refused.
+//
+// Their policy lets the form lead to the sandbox and to the origin of the
+// callback_url. Chromium holds the policy against every redirect that follows, so
+// a callback_url that redirects to yet another origin gets stuck there, with the
+// invoice paid: name the last address.
+//
 // # State
 //
 // The state is in memory and gone with the server. WithState keeps it in a file
@@ -172,6 +189,17 @@
 //	  items                                 at least one, each amount above 0         -
 //	  paid in                               the invoice's currency, in full           -
 //
+//	Pages
+//	  addresses                             /invoice/{id}, /invite/{id}               -
+//	  who may see and pay an invoice        whoever has its id, without a key         -
+//	  where a payment leads                 303 to callback_url as it was given, or   -
+//	                                        to the page; a second one, too
+//	  paying what has expired               error_wrong_status, and the invoice       -
+//	  times on a page                       UTC                                       -
+//	  control, bidi and zero-width          shown as \u202e, except joiners           -
+//	    characters in a title or name
+//	  query and form fields                 not looked at                             -
+//
 //	Invites and resellers
 //	  the UUID that makes an invite         the invite's own id                       invite_uuid
 //	  an invite's label                     Invite 1, Invite 2, ... until redeemed    -
@@ -209,8 +237,10 @@
 //	  Content-Type of a request             not looked at                             -
 //	  Host                                  loopback addresses, localhost,            -
 //	                                        *.localhost
-//	  requests from web pages               of the sandbox's own origin only          -
-//	  errors                                the envelope on every path                -
+//	  requests from web pages               of the sandbox's own origin only, but a   -
+//	                                        link to a page may stand anywhere
+//	  errors                                the envelope on every path, except that   -
+//	                                        pages say them in HTML
 //
 //	Errors, as HTTP status:code
 //	  no key, or a wrong one                401:1001                                  error_unauthorized

@@ -175,6 +175,7 @@ func (d *dump) check() error {
 		c.account(at, v.Account)
 		c.code(at, v.Currency)
 		c.times(at, v.Created)
+		c.want(v.Callback == "" || isWebURL(v.Callback), "%s has a callback that is no http or https URL", at)
 		c.want(v.Phase >= awaiting && v.Phase <= expired, "%s has no phase from 0 to 2", at)
 		c.want(v.PaidAt.IsZero() == (v.Phase != paid), "%s is paid without a time, or the other way round", at)
 		c.want(v.Rebate >= 0 && v.Rebate <= v.Total, "%s has a rebate that is not a part of it", at)

@@ -245,6 +245,10 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if isPage(r.URL.Path) {
+		s.servePage(w, r)
+		return
+	}
 	answer, err := s.answer(w, r)
 	if err != nil {
 		s.refuse(w, err)
@@ -289,10 +293,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Server) refuse(w http.ResponseWriter, err error) {
-	f, known := errors.AsType[*failure](err)
-	if !known {
-		f = &failure{internalError, err.Error()}
-	}
+	f := asFailure(err)
 	rule := s.settings.errors[f.kind]
 	if rule.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
