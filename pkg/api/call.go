@@ -85,16 +85,15 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
-	req := client.R().SetContext(ctx).SetDoNotParseResponse(true)
-	if c.key != "" && (!r.reseller || c.resellerKey) {
-		req.SetAuthToken(c.key)
-	}
+	req := client.request()
+	defer client.done(req)
+	req.SetContext(ctx)
+	req.Header = c.headers.of(r.body != nil, !r.reseller || c.resellerKey) // resty sends a copy of it
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
 			return nil, 0, invalid("request", "it cannot be written as JSON: %v", err)
 		}
-		req.SetHeader("Content-Type", "application/json")
 		if r.create {
 			req.SetBody(bytes.NewReader(text)) // once, so resty need not keep copies
 		} else {
