@@ -136,6 +136,10 @@ type headers struct{ plain, body, keyed, keyedBody http.Header }
 
 func newHeaders(o options) headers {
 	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+	if o.transport == nil {
+		// net/http would ask for this by itself, in a header made anew for every request.
+		plain["Accept-Encoding"] = []string{"gzip"}
+	}
 	keyed := plain.Clone()
 	if o.key != "" {
 		keyed["Authorization"] = []string{"Bearer " + o.key}

@@ -1,6 +1,10 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,5 +89,80 @@ func TestCallsShareNothingThatChanges(t *testing.T) {
 		if b := c.blank; len(b.Header)+len(b.QueryParam)+len(b.FormData)+len(b.PathParams)+len(b.RawPathParams) > 0 || b.RawRequest != nil || b.Body != nil {
 			t.Errorf("the blank request is not blank any more: %+v", b)
 		}
+	}
+}
+
+// The network's own transport is asked for compressed answers; what another one can take is its own affair.
+func TestCompressionIsAskedFor(t *testing.T) {
+	seen := make(chan []string, 1)
+	w := newWire(t, func(c *wireConn, r *http.Request) bool {
+		seen <- r.Header["Accept-Encoding"]
+		c.say(reply(200, `"w-1"`, "Connection: close"))
+		return false
+	})
+	client, err := New(w.url, WithAPIKey("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-seen; len(got) != 1 || got[0] != "gzip" {
+		t.Errorf("asked for %q", got)
+	}
+}
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, text)
+	z.Close()
+	return b.String()
+}
+
+// A compressed answer is as whole as a plain one, or an error, whether net/http decompresses it, as with the clients of
+// the other tests, or this package. Readers that have seen the worst read the next one as well.
+func TestZippedAnswers(t *testing.T) {
+	good, chunked := zipped(`"w-1"`), func(text string) string {
+		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: GZIP\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n", text)
+	}
+	chunk := func(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+	answer := func(text string) string { return reply(200, text, "Content-Encoding: gzip", "Connection: close") }
+	for name, test := range map[string]struct{ answer, id, why string }{
+		"whole":                {answer(good), "w-1", ""},
+		"whole, in chunks":     {chunked(chunk(good[:7]) + chunk(good[7:])), "w-1", ""},
+		"in two members":       {answer(zipped(`"w`) + zipped(`-1"`)), "w-1", ""},
+		"no body":              {answer(""), "", "its body is empty"},
+		"no chunks":            {chunked(""), "", "its body is empty"},
+		"cut in its header":    {answer(good[:5]), "", "broke off after 0 bytes"},
+		"cut in its text":      {answer(good[:len(good)-9]), "", "broke off"},
+		"cut in its checksum":  {answer(good[:len(good)-2]), "", "broke off after 5 bytes"},
+		"a wrong checksum":     {answer(good[:len(good)-8] + "\x00\x00\x00\x00" + good[len(good)-4:]), "", "broke off after 5 bytes"},
+		"something after it":   {answer(good + "x"), "", "broke off after 5 bytes"},
+		"not compressed":       {answer(`"w-1"`), "", "broke off after 0 bytes"},
+		"too large":            {answer(zipped(`"` + strings.Repeat("a", maxAnswer) + `"`)), "", "too large"},
+		"two values":           {answer(zipped(`"w-1" "w-2"`)), "", "not what it should be"},
+		"compressed two times": {answer(zipped(good)), "", "not what it should be"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(test.answer); return false })
+			own, err := New(w.url, WithAPIKey("key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, client := range []*Client{own, newClient(t, w.url), own} {
+				id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
+				if test.why == "" {
+					if err != nil || id != test.id {
+						t.Errorf("got %q, %v", id, err)
+					}
+					continue
+				}
+				failed := new(Error)
+				if !errors.As(err, &failed) || failed.Outcome != Unknown || !strings.Contains(err.Error(), test.why) {
+					t.Errorf("got %q, %v, want an unknown outcome because of %q", id, err, test.why)
+				}
+			}
+		})
 	}
 }
