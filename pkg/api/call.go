@@ -85,6 +85,9 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
+	if r.create {
+		ctx = follow(ctx) // for the gate, which would have to copy the request to do this itself
+	}
 	req := client.request()
 	defer client.done(req)
 	req.SetContext(ctx)
@@ -237,6 +240,15 @@ func retryReads(client *resty.Client, n int) {
 
 // neverResend is what the client for creates has instead of retryReads. Nothing else in this package retries.
 func neverResend(client *resty.Client) { client.SetRetryCount(0) }
+
+// onlyBody takes the second body away from the requests of a client as soon as resty has made them, so that nobody below
+// can send them again. The gate does the same to a request that comes to it with one, which takes a copy of the request.
+func onlyBody(client *resty.Client) {
+	client.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
+		req.GetBody = nil
+		return nil
+	})
+}
 
 // maxRetryAfter is the longest pause that a read waits out by itself.
 const maxRetryAfter = 30 * time.Second

@@ -123,6 +123,9 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	}
 	retryReads(c.reads.Client, o.retries)
 	neverResend(c.creates.Client)
+	if o.trace == nil { // a trace shows the body, and needs one of its own
+		onlyBody(c.creates.Client)
+	}
 	c.Withdrawals = &Withdrawals{c}
 	c.Invoices = &Invoices{c}
 	c.Invites = &Invites{c}

@@ -46,6 +46,9 @@ func TestCallsShareNothingThatChanges(t *testing.T) {
 		if r.Body != nil {
 			body, _ = io.ReadAll(r.Body)
 		}
+		if name == "POST /post" && r.GetBody != nil {
+			t.Error("the body of a create can be had twice")
+		}
 		for name, values := range r.Header {
 			values[0] = "spoiled"
 			r.Header[name] = append(values, "more")

@@ -80,9 +80,14 @@ func (e notSentError) Unwrap() error { return e.error }
 type gate struct{ next http.RoundTripper }
 
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
-	var s sending
-	req = s.watch(req)
-	req.GetBody = nil // without it, net/http cannot send the body a second time
+	s, ok := req.Context().Value(sendingKey{}).(*sending)
+	if !ok {
+		s = follow(req.Context())
+	}
+	if !ok || req.GetBody != nil {
+		req = req.WithContext(s)
+		req.GetBody = nil // without it, net/http cannot send the body a second time
+	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil && s.neverLeft() {
 		return nil, notSentError{err}
