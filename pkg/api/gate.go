@@ -55,6 +55,7 @@ type sending struct {
 	trace httptrace.ClientTrace
 	conn  atomic.Pointer[gatedConn]
 	lost  atomic.Bool // got a connection that is not ours to watch
+	taken atomic.Bool // by its one request
 }
 
 // neverLeft reports whether no byte of the request was or will be written.

@@ -81,8 +81,8 @@ type gate struct{ next http.RoundTripper }
 
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	s, ok := req.Context().Value(sendingKey{}).(*sending)
-	if !ok {
-		s = follow(req.Context())
+	if !ok || s.taken.Swap(true) {
+		s, ok = follow(req.Context()), false
 	}
 	if !ok || req.GetBody != nil {
 		req = req.WithContext(s)
