@@ -152,11 +152,13 @@ func (r CreateWithdrawal) Validate() error {
 	if r.Amount.Kind == Crypto && (r.Currency.Kind != Crypto || r.Currency.Code != r.Amount.Code) {
 		return invalid("amount", "it is in %s, and %s is withdrawn: write it in %s, or in a fiat currency", r.Amount.Code, r.Currency.Code, r.Currency.Code)
 	}
-	if err := checkText("address", r.Address); err != nil {
-		return err
-	}
-	if strings.ContainsFunc(r.Address, unicode.IsSpace) {
-		return invalid("address", "%q has a space in it: write the address without", r.Address)
+	if !visibleASCII(r.Address) {
+		if err := checkText("address", r.Address); err != nil {
+			return err
+		}
+		if strings.ContainsFunc(r.Address, unicode.IsSpace) {
+			return invalid("address", "%q has a space in it: write the address without", r.Address)
+		}
 	}
 	if err := checkCallback("callback", r.Callback); err != nil {
 		return err
@@ -170,7 +172,10 @@ func (r CreateWithdrawal) Validate() error {
 		return err
 	}
 	// A person compares these two, letter by letter, with what was asked for.
-	for _, field := range []struct{ name, text string }{{"address", r.Address}, {"memo", r.Memo}} {
+	for _, field := range [...]struct{ name, text string }{{"address", r.Address}, {"memo", r.Memo}} {
+		if visibleASCII(field.text) {
+			continue
+		}
 		if i := strings.IndexFunc(field.text, func(c rune) bool { return !unicode.IsGraphic(c) }); i >= 0 {
 			return invalid(field.name, "%q has a character at byte %d that cannot be seen: type it anew", field.text, i)
 		}
