@@ -113,7 +113,7 @@ func definitions() []definition {
 		number("first_page", "1", 0, 1, "The number of the first page of a list.", func(s *settings) *int64 { return &s.firstPage }),
 		number("default_page_size", "20", 1, math.MaxInt32, "The page size when a request names none.", func(s *settings) *int64 { return &s.defaultPageSize }),
 		number("max_page_size", "1000", 1, math.MaxInt32, "The largest page size.", func(s *settings) *int64 { return &s.maxPageSize }),
-		choice("page_size_too_large", "reject|clamp", "What becomes of a larger one.", func(s *settings) *string { return &s.pageSizeTooLarge }),
+		choice("page_size_too_large", "reject|clamp", "What becomes of a larger page size.", func(s *settings) *string { return &s.pageSizeTooLarge }),
 		choice("page_out_of_range", "empty|reject|clamp", "The answer to a page that does not exist: no items, an error, or the nearest page.", func(s *settings) *string { return &s.pageOutOfRange }),
 		number("empty_page_count", "0", 0, 1, "The page_count of a list without items.", func(s *settings) *int64 { return &s.emptyPageCount }),
 		choice("list_order", "newest|oldest", "Which item of a list comes first, by time of creation.", func(s *settings) *string { return &s.listOrder }),
@@ -140,7 +140,7 @@ func definitions() []definition {
 		choice("reseller_withdraws", "allowed|forbidden", "Whether a reseller's key may create withdrawals.", func(s *settings) *string { return &s.resellerWithdraws }),
 		choice("order_id_format", "digits|text", "What an external_order_id may be: digits without leading zeros within int64, or any text, and external_id is then there where it is a number.", func(s *settings) *string { return &s.orderIDFormat }),
 		number("min_amount", "1", 1, math.MaxInt64, "The smallest amount of a withdrawal or an invoice's item, in minor units.", func(s *settings) *int64 { return &s.minAmount }),
-		limit("max_amount", "The largest.", func(s *settings) *int64 { return &s.maxAmount }),
+		limit("max_amount", "The largest amount, likewise.", func(s *settings) *int64 { return &s.maxAmount }),
 		choice("needless_memo", "accept|reject", "What becomes of a memo where none is required.", func(s *settings) *string { return &s.needlessMemo }),
 		choice("fiat_address", "crypto|fiat", "The key over the address of a fiat withdrawal in a list: Crypto, as the interface shows it, or Fiat.", func(s *settings) *string { return &s.fiatAddress }),
 		choice("amount_shown", "sent|converted", "The amount in a withdrawal: as it was sent, or in the withdrawn currency.", func(s *settings) *string { return &s.amountShown }),
@@ -157,7 +157,7 @@ func definitions() []definition {
 		choice("choosen_paid", "record|currency|null|omit", "The choosen of a paid invoice: {currency, amount, at}, a Currency, null, or not there.", func(s *settings) *string { return &s.choosenPaid }),
 		choice("due_date_in", "text|date_time", "What due_date may be in a request: any text, or a time in created_layout.", func(s *settings) *string { return &s.dueDateIn }),
 		number("min_items", "1", 0, 1, "The fewest items of an invoice.", func(s *settings) *int64 { return &s.minItems }),
-		limit("max_items", "The most.", func(s *settings) *int64 { return &s.maxItems }),
+		limit("max_items", "The most items.", func(s *settings) *int64 { return &s.maxItems }),
 		{Setting{"paid_in", "invoice", "invoice or a code of the registry", "The currency that customers pay in: the invoice's, or another, by the rate table and rounded up."}, setPaidIn},
 		text("due_date_text", "deprecated", "The placeholder in due_date.", func(s *settings) *string { return &s.dueDate }),
 		choice("duplicate_invoice_order_ids", "accept|reject", "What becomes of an invoice whose order_id the account has used before.", func(s *settings) *string { return &s.duplicateInvoiceIDs }),
@@ -175,7 +175,7 @@ func definitions() []definition {
 		choice("zero_amounts", "omit|show", "Whether balances, rebates and totals name currencies in which there is nothing.", func(s *settings) *string { return &s.zeroAmounts }),
 		choice("include_fiat_is", "flag|currency", "What include_fiat is: true, false or empty (true), and adds the equivalent in fiat_currency, rounded down; or the code of the fiat currency to add it in.", func(s *settings) *string { return &s.includeFiatIs }),
 		choice("include_fiat", "optional|required", "Whether include_fiat must be given.", func(s *settings) *string { return &s.includeFiat }),
-		{Setting{"fiat_currency", "Usd", "a fiat code of the registry", "The currency of that equivalent."}, setFiatCurrency},
+		{Setting{"fiat_currency", "Usd", "a fiat code of the registry", "The currency of the fiat equivalent."}, setFiatCurrency},
 		choice("stats_codes", "amount|currency", "Fiat codes as keys in reseller statistics: as in an Amount (USD) or as in a Currency (Usd).", func(s *settings) *string { return &s.statsCodes }),
 		choice("rebate_codes", "currency|amount", "Fiat codes as keys of rebates: as in a Currency (Usd) or as in an Amount (USD).", func(s *settings) *string { return &s.rebateCodes }),
 		choice("stats_zeros", "show|omit", "Whether invoice_stats names statuses that no invoice has.", func(s *settings) *string { return &s.statsZeros }),
@@ -188,7 +188,7 @@ func definitions() []definition {
 
 		// Requests
 		choice("unknown_keys", "reject|ignore", "What becomes of a key in a body that the interface does not have.", func(s *settings) *string { return &s.unknownKeys }),
-		choice("unknown_parameters", "reject|ignore", "What becomes of such a parameter in a query.", func(s *settings) *string { return &s.unknownParameters }),
+		choice("unknown_parameters", "reject|ignore", "What becomes of a parameter in a query that the interface does not have.", func(s *settings) *string { return &s.unknownParameters }),
 		choice("empty_text", "reject|absent", "What an empty text in an optional field is: an error, or as if it were not there.", func(s *settings) *string { return &s.emptyText }),
 		limit("max_text", "The longest text in a field, in characters.", func(s *settings) *int64 { return &s.maxText }),
 		choice("content_type", "ignored|required", "Whether a request with a body must say Content-Type: application/json.", func(s *settings) *string { return &s.contentType }),
@@ -204,7 +204,7 @@ func definitions() []definition {
 	}
 	for _, c := range registry { // after the decimals
 		defs = append(defs, definition{
-			Setting{"rate_" + c.Code, c.rate, "a decimal above 0, nine digits and nine decimals at most", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
+			Setting{"rate_" + c.Code, c.rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
 			func(s *settings, value string) error { return setRate(s, c.Currency, value) },
 		})
 	}

@@ -25,7 +25,11 @@ func choice(name, values, meaning string, field func(*settings) *string) definit
 }
 
 func number(name, def string, low, high int64, meaning string, field func(*settings) *int64) definition {
-	return definition{Setting{name, def, fmt.Sprintf("%d to %d", low, high), meaning}, func(s *settings, value string) error {
+	values := fmt.Sprintf("%d to %d", low, high)
+	if high == math.MaxInt64 {
+		values = fmt.Sprintf("from %d", low)
+	}
+	return definition{Setting{name, def, values, meaning}, func(s *settings, value string) error {
 		n, ok := parseInteger(value)
 		if !ok || n < low || n > high {
 			return fmt.Errorf("use a whole number from %d to %d", low, high)
@@ -40,7 +44,7 @@ const unlimited = math.MaxInt64
 
 // limit is a number that may also be none, which is the default.
 func limit(name string, meaning string, field func(*settings) *int64) definition {
-	return definition{Setting{name, "none", "none or 1 to 9223372036854775807", meaning}, func(s *settings, value string) error {
+	return definition{Setting{name, "none", "none, or from 1", meaning}, func(s *settings, value string) error {
 		n, ok := parseInteger(value)
 		if value == "none" {
 			n, ok = unlimited, true
