@@ -124,6 +124,8 @@ func (w *Withdrawal) complete(text json.RawMessage) error {
 		return errors.New("a withdrawal without an amount")
 	case w.Address.Text == "":
 		return errors.New("a withdrawal without an address")
+	case w.Address.Kind == Fiat && w.Currency.Kind != Fiat:
+		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
 	}
 	return nil
 }
