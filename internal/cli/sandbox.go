@@ -269,24 +269,53 @@ func checkLoopback(address string) error {
 
 func (a *app) sandboxSettings() *cobra.Command {
 	return &cobra.Command{
-		Use:   "settings",
+		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",
 		Long: `List every choice that the sandbox makes where the service's interface is
 silent: its name for --set, its default, the values that it may have, and what
-it means. The names of the statuses are among them.`,
+it means, for which a terminal has to be wide. The names of the statuses are
+among them. With SETTING, show that one in full.`,
 		Example: `  till sandbox settings
-  till sandbox settings \
-    --jq '.[] | select(.name == "withdrawal_flow") | .default'`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, out, err := begin(a, cmd, sandboxSettingView)
+  till sandbox settings include_fiat_is
+  till sandbox settings withdrawal_flow --jq .default`,
+		Args: optionalArg("SETTING"),
+		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, s := range sandbox.Settings() {
+				if len(given) == 0 {
+					names = append(names, cobra.CompletionWithDesc(s.Name, s.Meaning))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
 			if err != nil {
 				return err
 			}
-			return out.slice(sandbox.Settings())
+			view := sandboxSettingView(s.money)
+			meaning := &view.Columns[len(view.Columns)-1]
+			meaning.Extra = len(args) == 0 && s.out.Width > 0 && s.out.Width < roomForMeaning
+			out, err := show(s, view)
+			if err != nil {
+				return err
+			}
+			all := sandbox.Settings()
+			if len(args) == 0 {
+				return out.slice(all)
+			}
+			for _, setting := range all {
+				if setting.Name == args[0] {
+					return out.one(setting)
+				}
+			}
+			return usageError(fmt.Sprintf("there is no setting %q", args[0]), "see: till sandbox settings")
 		},
 	}
 }
+
+// roomForMeaning is how wide a terminal is, in columns, that shows enough of what a setting means beside its values.
+const roomForMeaning = 140
 
 func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 	type row = sandbox.Setting

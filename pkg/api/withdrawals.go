@@ -40,10 +40,12 @@ type Status struct {
 }
 
 // Address is where a withdrawal goes. A single withdrawal shows it as a string, a list as an object that also names the
-// currency: {"Crypto":{"currency":"Btc","address":"..."}}.
+// currency: {"Crypto":{"currency":"Btc","address":"..."}}. The interface shows no list with a withdrawal of fiat money,
+// where the key may be Fiat.
 type Address struct {
 	Text     string
 	Currency string // the code, in a list; empty otherwise
+	Kind     Kind   // the key, in a list; empty otherwise
 }
 
 // String returns the address itself.
@@ -56,7 +58,11 @@ func (a Address) MarshalJSON() ([]byte, error) {
 		return text, err
 	}
 	code, err := jsontext.AppendQuote(nil, a.Currency)
-	return fmt.Appendf(nil, `{"Crypto":{"currency":%s,"address":%s}}`, code, text), err
+	kind := Crypto
+	if a.Kind == Fiat {
+		kind = Fiat
+	}
+	return fmt.Appendf(nil, `{%q:{"currency":%s,"address":%s}}`, kind, code, text), err
 }
 
 // UnmarshalJSON reads either shape and refuses anything else.
@@ -76,8 +82,9 @@ func (a *Address) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	err = oneKey(dec, "address", func(kind string) error {
-		if Kind(kind) != Crypto {
-			return fmt.Errorf("address: the key is %.40q: it must be Crypto", kind)
+		var err error
+		if got.Kind, err = parseKind(kind); err != nil {
+			return fmt.Errorf("address: %w", err)
 		}
 		return eachKey(dec, "address", func(key string) error {
 			var err error
@@ -117,6 +124,8 @@ func (w *Withdrawal) complete(text json.RawMessage) error {
 		return errors.New("a withdrawal without an amount")
 	case w.Address.Text == "":
 		return errors.New("a withdrawal without an address")
+	case w.Address.Kind == Fiat && w.Currency.Kind != Fiat:
+		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
 	}
 	return nil
 }

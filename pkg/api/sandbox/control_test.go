@@ -198,10 +198,10 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"", "format", `"till-sandbox/2"`}, {"", "merchant_id", `"m"`}, {"", "more", "1"}, {"", "clock_ahead_seconds", "9223372036854775807"}, {"", "invites", "[null]"},
 		{"balances", "account", `"` + uuid("x") + `"`}, {"balances", "code", `"btc"`}, {"balances", "code", `"USD"`}, {"balances", "book", `"other"`}, {"balances", "delta", "-1"}, {"balances", "delta", "1.5"},
-		{"invites", "id", `"x"`}, {"invites", "label", `""`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
+		{"invites", "id", `"x"`}, {"invites", "label", `" "`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
 		{"resellers", "invite", `"` + uuid("x") + `"`}, {"resellers", "key", `"00"`}, {"resellers", "key", `"` + strings.Repeat("0", 64) + `"`},
-		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"},
-		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `"x"`}, {"withdrawals", "created", `"x"`},
+		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`}, {"invoices", "paid", `{"code":"Usd","minor":0}`},
+		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`}, {"withdrawals", "id", `"ABCDEF00-0000-4000-8000-000000000001"`}, {"withdrawals", "created", `"x"`},
 		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
 	} {
 		d := decode(t, string(text)).(map[string]any)

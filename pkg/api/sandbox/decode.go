@@ -38,6 +38,7 @@ func decodeBody(body []byte) (json.RawMessage, error) {
 type object struct {
 	path   string // where this object stands, for messages; empty for the body
 	fields map[string]json.RawMessage
+	rules  *settings // as of a request
 	asked  []string
 	err    *error
 }
@@ -71,6 +72,9 @@ func newObject(raw json.RawMessage, path string, err *error) *object {
 // done returns what was wrong: a field that nobody asked for first, because a
 // misspelt name is the usual reason why another one is missing.
 func (o *object) done() error {
+	if o.rules != nil && o.rules.unknownKeys == "ignore" {
+		return *o.err
+	}
 	for _, key := range sortedKeys(o.fields) {
 		if !slices.Contains(o.asked, key) {
 			return fail(invalidBody, "%s is not a field here; the fields are %s.", o.at(key), strings.Join(o.asked, ", "))
@@ -126,6 +130,9 @@ func (o *object) ask(key string) {
 func (o *object) has(key string) bool {
 	o.ask(key)
 	raw, given := o.fields[key]
+	if o.rules != nil && o.rules.emptyText == "absent" && string(raw) == `""` {
+		return false
+	}
 	return *o.err == nil && given && raw[0] != 'n'
 }
 
@@ -156,6 +163,8 @@ func (o *object) text(key string) string {
 		o.failAt(key, "must be a string, not %s", jsonType(raw))
 	case !isPlain(text):
 		o.failAt(key, "is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
+	case o.rules != nil && int64(utf8.RuneCountInString(text)) > o.rules.maxText:
+		o.failAt(key, "is longer than %d characters; send less", o.rules.maxText)
 	}
 	return text
 }
@@ -213,7 +222,14 @@ func (o *object) array(key string) []json.RawMessage {
 
 // element is one object of the array under key.
 func (o *object) element(key string, i int, raw json.RawMessage) *object {
-	return newObject(raw, fmt.Sprintf("%s[%d]", o.at(key), i), o.err)
+	return o.inner(raw, fmt.Sprintf("%s[%d]", o.at(key), i))
+}
+
+// inner is an object inside this one.
+func (o *object) inner(raw json.RawMessage, path string) *object {
+	inner := newObject(raw, path, o.err)
+	inner.rules = o.rules
+	return inner
 }
 
 func asString(raw json.RawMessage) (string, bool) {

@@ -87,7 +87,9 @@
 // leads, says how the invite is redeemed. The pages want no key: who has the
 // address may look and pay, as with any hosted checkout. They work without script
 // and load nothing. Following a link from another site is fine; a form of another
-// site is refused.
+// site is refused. Times are in UTC, characters that cannot be seen are written
+// out, and errors are said in HTML, with the statuses of the settings: that of
+// wrong_status for paying what has expired.
 //
 // Their policy lets the form lead to the sandbox and to the origin of the
 // callback_url. Chromium holds the policy against every redirect that follows, so
@@ -106,13 +108,14 @@
 // # Money
 //
 // Amounts are int64 minor units and every sum is checked: what does not fit is
-// refused, never wrapped. A withdrawal takes its money when it is created. A fiat
-// equivalent is converted by the rate table and rounded up to one minor unit of
-// the withdrawn currency. When the balance in that currency is short, the rest is
-// swapped from the others, in the order of Currencies; a swap takes the smallest
-// number of minor units that is worth what it gives, so rounding costs less than
-// one minor unit of the currency that was drawn on, and Swaps shows each one. If
-// everything together is short, nothing is taken. There are no fees.
+// refused, never wrapped. What is asked for is above 0, and so is each item of an
+// invoice, which is paid in full. A withdrawal takes its money when it is created.
+// A fiat equivalent is converted by the rate table and rounded up to one minor unit
+// of the withdrawn currency. When the balance in that currency is short, the rest
+// is swapped from the others, in the order of the setting currencies; a swap takes
+// the smallest number of minor units that is worth what it gives, so rounding costs
+// less than one minor unit of the currency that was drawn on, and Swaps shows each
+// one. If everything together is short, nothing is taken. There are no fees.
 //
 // # Strictness
 //
@@ -120,7 +123,15 @@
 // value of the wrong type, a fraction, text after the JSON, a parameter that the
 // path does not have: each is refused with one sentence that says where and what
 // to do. A null counts as absent in an optional field and is refused in a required
-// one. The order of the checks is Host, origin, path, method, key, query, body.
+// one. The order of the checks is Host, origin, path, method, key, rate, query,
+// body. Settings make some of it more lenient, but never for the controls.
+//
+// # Security
+//
+// Serve listens on loopback addresses only. A request is answered where its Host is
+// a loopback address, localhost or *.localhost, and where no web page but the
+// sandbox's own sent it: whatever names point to this machine, a browser's other
+// tabs get nowhere. Every key begins with KeyPrefix.
 //
 // # Choices
 //
@@ -140,38 +151,39 @@
 //	  order, by time of creation            newest first                              list_order
 //	  tags of a filter are held against     the current status                        tags_match
 //	  from and to speak of                  the time of creation, to inclusive        period_end
-//	  an unknown currency or tag, or        an error                                  -
-//	    a from after to, in a filter
-//	  a reseller's invoice filter           the withdrawal filter, all optional       -
+//	  a filter by unknown codes or tags     reject                                    unknown_in_filter
+//	  a filter with from after to           reject                                    reversed_period
+//	  a reseller's invoice filter           the withdrawal filter, all optional       invoice_filter
 //	  a reseller's invoice list             a page of Invoices                        invoice_list
 //
 //	Times
 //	  statuses[].at                         2006-01-02T15:04:05, UTC                  time_layout
 //	  from and to                           either that layout or RFC 3339            filter_times
 //	  created_date, created                 2006-01-02T15:04:05, UTC                  created_layout
-//	  the clock                             the machine's, until a control moves it   -
 //
 //	Withdrawals
 //	  statuses and transitions              New>Processing>Completed,                 withdrawal_flow
 //	                                        Processing>Failed*,New>Cancelled*
 //	                                        (* gives the money back)
-//	  id                                    a random UUID                             -
-//	  merchant_id                           a UUID, new with each sandbox; a          -
-//	                                        reseller's own id where it is its
-//	  external_order_id                     digits, no leading zero, within int64     -
+//	  order of a history                    oldest first                              history_order
+//	  id                                    a random UUID                             id_format
+//	  merchant_id, a reseller's withdrawal  the reseller's own id                     merchant_id_of
+//	  merchant_id looks like                a UUID                                    merchant_id_format
+//	  external_order_id                     digits, no leading zero, within int64     order_id_format
 //	  the same one a second time            accept                                    duplicate_order_ids
 //	  optional fields that were not given   omit                                      absent_fields
 //	  amount of a fiat equivalent           as sent                                   amount_shown
-//	  memo where none is required           accepted                                  -
+//	  the smallest amount, in minor units   1                                         min_amount
+//	  the largest                           none, but int64                           max_amount
+//	  memo where none is required           accept                                    needless_memo
 //	  memo in the answer                    no                                        memo_shown
 //	  is_testnet                            true                                      is_testnet
-//	  address in a list, fiat withdrawal    under Crypto, like any other              -
-//	  whose withdrawals a key sees          its own account's only                    -
+//	  address in a list, fiat withdrawal    under Crypto, like any other              fiat_address
+//	  what the merchant's key finds         its own only                              merchant_sees
+//	  withdrawals with a reseller's key     allowed                                   reseller_withdraws
 //
 //	Callbacks
 //	  told of                               each change of status, creation not       callback_on_create
-//	  method, body                          POST, the withdrawal as JSON              -
-//	  delivered by                          an answer of 2xx                          -
 //	  attempts in all                       5                                         callback_attempts
 //	  time until the second one             1s, then twice as long each               callback_backoff
 //	  time for an answer                    5s                                        callback_timeout
@@ -182,65 +194,58 @@
 //	  states                                Open,Closed,Closed                        invoice_states
 //	  finished means                        paid                                      invoice_finished
 //	  choosen before payment                null                                      choosen_unpaid
-//	  choosen after payment                 {currency, amount, at}                    -
+//	  choosen after payment                 {currency, amount, at}                    choosen_paid
 //	  the placeholder in due_date           deprecated                                due_date_text
-//	  due_date of a request                 any text, not looked at                   -
+//	  due_date of a request                 any text, not looked at                   due_date_in
 //	  the same order_id a second time       accept                                    duplicate_invoice_order_ids
-//	  items                                 at least one, each amount above 0         -
-//	  paid in                               the invoice's currency, in full           -
-//
-//	Pages
-//	  addresses                             /invoice/{id}, /invite/{id}               -
-//	  who may see and pay an invoice        whoever has its id, without a key         -
-//	  where a payment leads                 303 to callback_url as it was given, or   -
-//	                                        to the page; a second one, too
-//	  paying what has expired               error_wrong_status, and the invoice       -
-//	  times on a page                       UTC                                       -
-//	  control, bidi and zero-width          shown as \u202e, except joiners           -
-//	    characters in a title or name
-//	  query and form fields                 not looked at                             -
+//	  fewest items                          1                                         min_items
+//	  most items                            none                                      max_items
+//	  paid in                               the invoice's currency                    paid_in
 //
 //	Invites and resellers
 //	  the UUID that makes an invite         the invite's own id                       invite_uuid
-//	  an invite's label                     Invite 1, Invite 2, ... until redeemed    -
+//	  an invite's label until redeemed      Invite {n}: Invite 1, Invite 2, ...       invite_label
 //	  an invite's url                       http://{host}/invite/{invite}             invite_url
 //	  redeeming an invite twice             reject                                    invite_reuse
-//	  invites listed                        all, redeemed or not                      -
+//	  invites listed                        all, redeemed or not                      invites_listed
 //	  keys for invite and reseller routes   bearer, the merchant's only               reseller_auth
 //	  rebate, rounded down, beside the      1 percent                                 rebate_percent
 //	    balance and in the paid currency
 //	  all balances                          by kind: {Crypto: {code: minor},          balance_record
 //	                                        Fiat: {code: minor}}
-//	  the balance in one currency           {currency, balance}, and fiat with        -
+//	  the balance in one currency           {currency, balance}, and fiat with        currency_balance
 //	                                        include_fiat
-//	  include_fiat                          optional; true, false, or bare (true)     include_fiat
+//	  include_fiat                          true, false, or bare (true)               include_fiat_is
+//	  include_fiat left out                 optional: no equivalent                   include_fiat
 //	  the fiat equivalent, rounded down     in Usd                                    fiat_currency
 //	  currencies with nothing in them       omit                                      zero_amounts
-//	  codes as keys of rebates              as in a Currency (Usd)                    -
+//	  codes as keys of rebates              as in a Currency (Usd)                    rebate_codes
 //	  codes as keys in statistics           as in an amount (USD), both levels        stats_codes
-//	  invoice_stats keys                    all invoice statuses, zeros too           -
-//	  created in invoice_rebates            the invoice's creation                    -
+//	  invoice_stats keys                    all invoice statuses, zeros too           stats_zeros
+//	  created in invoice_rebates            the invoice's creation                    rebate_created
 //
 //	Money
-//	  codes and decimals                    Currencies                                -
-//	  fiat codes in requests                Usd and USD are both taken                -
-//	  codes in other cases (btc)            an error                                  -
+//	  currencies, in the order of swaps     Btc,Eth,Ltc,UsdtErc20,UsdtTrc20,Xlr,      currencies
+//	                                        UsdcXlr,Usd,Eur,Gbp,Jpy,Kwd
+//	  decimals of each                      Btc 8, Eth 9, Ltc 8, UsdtErc20 6,         decimals_Btc ...
+//	                                        UsdtTrc20 6, Xlr 7, UsdcXlr 7, Usd 2,
+//	                                        Eur 2, Gbp 2, Jpy 0, Kwd 3
+//	  fiat codes in requests                Usd and USD are both taken                fiat_codes_in
+//	  codes in other cases (btc)            an error                                  code_case
 //	  what one unit is worth                Btc 60000, Eth 3000, Ltc 80,              rate_Btc ...
 //	                                        UsdtErc20 1, UsdtTrc20 1, Xlr 0.1,
 //	                                        UsdcXlr 1, Usd 1, Eur 1.08, Gbp 1.27,
 //	                                        Jpy 0.0067, Kwd 3.25
-//	  bounds on amounts                     above 0, within int64                     -
 //
 //	Requests
 //	  largest body                          1048576 bytes                             max_body
-//	  other limits, rate limits             none                                      -
-//	  Content-Type of a request             not looked at                             -
-//	  Host                                  loopback addresses, localhost,            -
-//	                                        *.localhost
-//	  requests from web pages               of the sandbox's own origin only, but a   -
-//	                                        link to a page may stand anywhere
-//	  errors                                the envelope on every path, except that   -
-//	                                        pages say them in HTML
+//	  longest text                          none                                      max_text
+//	  rate limit                            none                                      requests_per_second
+//	  unknown keys in a body                reject                                    unknown_keys
+//	  unknown parameters of a query         reject                                    unknown_parameters
+//	  empty text where it is optional       reject                                    empty_text
+//	  Content-Type of a request             not looked at                             content_type
+//	  errors have the envelope              on every path                             envelope
 //
 //	Errors, as HTTP status:code
 //	  no key, or a wrong one                401:1001                                  error_unauthorized
@@ -253,10 +258,13 @@
 //	  the body                              400:1202                                  error_invalid_body
 //	  a body over the limit                 413:1203                                  error_body_too_large
 //	  a page that does not exist            400:1204                                  error_page_out_of_range
+//	  another Content-Type, where it is     415:1205                                  error_wrong_content_type
+//	    required
+//	  too many requests (and Retry-After)   429:1206                                  error_rate_limited
 //	  no such thing, or another account's   404:1301                                  error_not_found
 //	  a code the registry does not know     400:2001                                  error_unknown_currency
 //	  an amount not above 0, or in the      400:2002                                  error_invalid_amount
-//	    wrong unit
+//	    wrong unit, or out of its bounds
 //	  no memo where one is required         400:2003                                  error_memo_required
 //	  all balances together are short       422:2004                                  error_insufficient_funds
 //	  an order id used before               422:2005                                  error_duplicate_order_id

@@ -139,7 +139,7 @@ func (d *dump) check() error {
 		}
 		c.id(at, v.ID)
 		c.times(at, v.Created)
-		c.want(isPlain(v.Label), "%s has no label", at)
+		c.want(v.Label == "" || isPlain(v.Label), "%s has no readable label", at)
 		invites[v.ID] = true
 	}
 	keys := map[keyHash]bool{{}: true}
@@ -150,7 +150,7 @@ func (d *dump) check() error {
 		}
 		c.id(at, r.ID)
 		c.times(at, r.Created)
-		c.want(isPlain(r.Label), "%s has no label", at)
+		c.want(r.Label == "" || isPlain(r.Label), "%s has no readable label", at)
 		c.want(invites[r.Invite], "%s names an invite that is not there", at)
 		c.want(!keys[r.Key], "%s has no key of its own", at)
 		keys[r.Key], c.accounts[r.ID] = true, true
@@ -178,14 +178,18 @@ func (d *dump) check() error {
 		c.want(v.Callback == "" || isWebURL(v.Callback), "%s has a callback that is no http or https URL", at)
 		c.want(v.Phase >= awaiting && v.Phase <= expired, "%s has no phase from 0 to 2", at)
 		c.want(v.PaidAt.IsZero() == (v.Phase != paid), "%s is paid without a time, or the other way round", at)
-		c.want(v.Rebate >= 0 && v.Rebate <= v.Total, "%s has a rebate that is not a part of it", at)
+		if v.Paid.Code != "" {
+			c.code(at, v.Paid.Code)
+			c.want(v.Phase == paid && v.Paid.Minor > 0, "%s has a payment that is not one", at)
+		}
+		c.want(v.Rebate >= 0 && v.Rebate <= v.payment().Minor, "%s has a rebate that is not a part of it", at)
 		left := v.Total
 		for _, item := range v.Items {
 			minor, ok := parseInteger(item.Amount)
 			c.want(ok && minor > 0 && minor <= left, "%s has items that do not add up to its total", at)
 			left -= minor
 		}
-		c.want(left == 0 && v.Total > 0, "%s has items that do not add up to its total", at)
+		c.want(left == 0 && (v.Total > 0 || len(v.Items) == 0), "%s has items that do not add up to its total", at)
 	}
 	withdrawals := map[string]bool{}
 	for i, w := range d.Withdrawals {
@@ -193,15 +197,13 @@ func (d *dump) check() error {
 		if !c.want(w != nil, "%s is null", at) || !c.want(len(w.Statuses) > 0, "%s has no status", at) {
 			break
 		}
-		c.id(at, w.ID)
+		c.unique(at, w.ID)
 		withdrawals[w.ID] = true
 		c.account(at, w.Account)
 		c.code(at, w.Currency)
 		c.code(at, w.Amount.Code)
 		c.want(w.Amount.Minor > 0 && w.Debit > 0, "%s has an amount that is not above 0", at)
-		if n, ok := parseInteger(w.OrderID); w.OrderID != "" {
-			c.want(ok && n >= 0, "%s has an order_id that is not of digits", at)
-		}
+		c.want(w.OrderID == "" || isPlain(w.OrderID), "%s has an order_id that cannot be read", at)
 		for _, r := range w.Statuses {
 			c.want(isName(r.Status), "%s has a status without a name", at)
 			c.times(at, r.At)
@@ -249,6 +251,12 @@ func (c *checker) want(ok bool, format string, args ...any) bool {
 func (c *checker) id(at, id string) {
 	uuid, ok := parseUUID(id)
 	c.want(ok && uuid == id, "%s has no UUID in lower case", at)
+	c.unique(at, id)
+}
+
+// unique checks an id that may be any text, as the setting id_format has it.
+func (c *checker) unique(at, id string) {
+	c.want(isPlain(id) && lower(id) == id, "%s has no id", at)
 	c.want(!c.ids[id], "%s has the id of another", at)
 	c.ids[id] = true
 }

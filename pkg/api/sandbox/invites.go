@@ -1,7 +1,7 @@
 package sandbox
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,7 +28,9 @@ func (s *Server) listInvites(r *request) (any, error) {
 	all := []inviteView{}
 	s.store.read(func(st *state) {
 		for _, v := range st.inviteOrder {
-			all = append(all, inviteView{Invite: v.ID, Label: v.Label})
+			if !v.Redeemed || s.settings.invitesListed == "all" {
+				all = append(all, inviteView{Invite: v.ID, Label: v.Label})
+			}
 		}
 	})
 	return all, nil
@@ -87,7 +89,7 @@ func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
 			v.Created = s.now()
 		}
 		if v.Label == "" {
-			v.Label = fmt.Sprintf("Invite %d", len(st.inviteOrder)+1)
+			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.inviteOrder)+1), "{invite}", v.ID).Replace(s.settings.inviteLabel)
 		}
 		return change{Invite: v}, nil
 	})

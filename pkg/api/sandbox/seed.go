@@ -37,8 +37,8 @@ func (s *Server) seed(name string) error {
 }
 
 func (s *Server) seedFunds() error {
-	for _, c := range registry {
-		minor, _ := parseDecimal(strconv.Itoa(seedUnits), c.Decimals)
+	for _, c := range s.settings.currencies {
+		minor, _ := parseDecimal(strconv.Itoa(seedUnits), s.settings.decimals[c.Code])
 		if err := s.Fund(c.Code, minor); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s *Server) seedInvoice(account, currency string, cents int64, n int, creat
 func (s *Server) seedWithdrawals(now time.Time) error {
 	for i, m := range []money{{"Btc", 150_000}, {"UsdtTrc20", 25_000_000}, {"Eth", 900_000_000}, {"Ltc", 70_000_000}} {
 		w := &withdrawal{
-			ID:       newUUID(),
+			ID:       s.settings.newWithdrawalID(),
 			Account:  s.store.state.merchant,
 			Currency: m.Code,
 			Amount:   m,

@@ -23,6 +23,7 @@ type Server struct {
 	store    store
 	routes   map[string]map[string]route // by path, then method
 	courier  *courier
+	rate     rate
 }
 
 // An Option changes what New makes.
@@ -251,7 +252,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := s.answer(w, r)
 	if err != nil {
-		s.refuse(w, err)
+		s.refuse(w, r, err)
 		return
 	}
 	s.write(w, http.StatusOK, answer)
@@ -280,23 +281,32 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if route.access != control {
+		if err := s.checkRate(w); err != nil {
+			return nil, err
+		}
+	}
 	if route.effect == reads {
 		if err := s.store.refresh(); err != nil {
 			return nil, err
 		}
 	}
-	maxBody := s.settings.maxBody
+	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: s.settings}
 	if route.access == control {
-		maxBody = maxDump
+		req.maxBody, req.rules = maxDump, nil
 	}
-	return route.handle(&request{http: r, writer: w, account: account, maxBody: maxBody})
+	return route.handle(req)
 }
 
-func (s *Server) refuse(w http.ResponseWriter, err error) {
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := asFailure(err)
 	rule := s.settings.errors[f.kind]
 	if rule.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if s.settings.envelope == "as_shown" && !envelopeShown(r) {
+		http.Error(w, f.description, rule.status)
+		return
 	}
 	s.write(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
 }
