@@ -26,6 +26,9 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/restore", `{}`},
 	{"GET", "/sandbox/clock", ""},
 	{"POST", "/sandbox/clock", `{"set":"now"}`},
+	{"GET", "/sandbox/faults", ""},
+	{"POST", "/sandbox/faults", `{"do":"html"}`},
+	{"POST", "/sandbox/faults/clear", `{}`},
 }
 
 // Nothing but the merchant's key opens a control, even where reseller routes are
@@ -190,6 +193,12 @@ func TestRestoreRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.fault(sandbox.Fault{Do: "html", Times: 2})
+	b.send("GET", "/api/invites", "")
+	b.send("GET", "/api/invites", "")
+	if text, err = b.Dump(); err != nil {
+		t.Fatal(err)
+	}
 	old := b.Identity()
 	for _, c := range []struct {
 		list, key, value string
@@ -201,6 +210,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"},
 		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `"x"`}, {"withdrawals", "created", `"x"`},
 		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
+		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`}, {"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"}, {"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},
 	} {
 		d := decode(t, string(text)).(map[string]any)
 		if unbroken, err := json.Marshal(d); err != nil {

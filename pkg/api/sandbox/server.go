@@ -34,6 +34,7 @@ type options struct {
 	seed     string
 	dump     []byte
 	state    string
+	faults   []Fault
 }
 
 // WithKey gives the merchant's API key, which must begin with KeyPrefix.
@@ -81,6 +82,11 @@ func New(opts ...Option) (*Server, error) {
 	s.routes = s.routeTable()
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	for _, f := range o.faults {
+		if _, err := s.AddFault(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("sandbox: %w", err), s.Close())
+		}
 	}
 	return s, nil
 }
@@ -241,11 +247,17 @@ func (s *Server) routeTable() map[string]map[string]route {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.answer(w, r)
-	if err != nil {
+	s.reply(w, answer, err)
+}
+
+func (s *Server) reply(w http.ResponseWriter, answer any, err error) {
+	switch {
+	case err == errAnswered:
+	case err != nil:
 		s.refuse(w, err)
-		return
+	default:
+		s.write(w, http.StatusOK, answer)
 	}
-	s.write(w, http.StatusOK, answer)
 }
 
 // answer holds the order of the checks: what needs no key first, and the key
@@ -271,7 +283,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if route.effect == reads {
+	if route.effect == reads || route.takesFaults() { // which another process may have added
 		if err := s.store.refresh(); err != nil {
 			return nil, err
 		}
@@ -280,7 +292,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if route.access == control {
 		maxBody = maxDump
 	}
-	return route.handle(&request{http: r, writer: w, account: account, maxBody: maxBody})
+	return s.carryOut(route, &request{http: r, writer: w, account: account, maxBody: maxBody})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, err error) {
@@ -331,6 +343,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return withEnd(ctx.Done()) },
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

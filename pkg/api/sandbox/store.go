@@ -23,6 +23,7 @@ type store struct {
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
 	offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
+	faults   atomic.Pointer[[]Fault]
 
 	queueing sync.Mutex
 	queue    []*pending
@@ -118,6 +119,7 @@ func (s *store) apply(c change) {
 		s.merchant.Store(&c.Begin.Merchant)
 	}
 	s.offset.Store(int64(s.state.offset))
+	s.faults.Store(s.state.faults)
 	if s.seen != nil {
 		s.seen(c)
 	}
@@ -160,6 +162,8 @@ type state struct {
 	resellers   map[string]*reseller
 	resellerIDs []string
 	swaps       []Swap
+	faults      *[]Fault // nil: none; replaced as a whole
+	lastFault   int64    // the number of the newest
 }
 
 // A change is everything that one operation alters, and nothing else.
@@ -172,7 +176,9 @@ type change struct {
 	Reseller   *reseller   `json:"reseller,omitempty"`
 	Moves      []move      `json:"moves,omitempty"`
 	Swaps      []Swap      `json:"swaps,omitempty"`
-	Then       []change    `json:"then,omitempty"` // more of the same operation
+	Fault      *Fault      `json:"fault,omitempty"`  // a new one, or its counters
+	Mended     []string    `json:"mended,omitempty"` // faults that are gone
+	Then       []change    `json:"then,omitempty"`   // more of the same operation
 }
 
 // A beginning ends whatever was before it: it is the first change of every
@@ -251,6 +257,12 @@ func (st *state) apply(c change) {
 		st.accounts[m.Account].books[line{m.Book, m.Code}] += m.Delta
 	}
 	st.swaps = append(st.swaps, c.Swaps...)
+	if c.Fault != nil {
+		st.putFault(c.Fault)
+	}
+	if c.Mended != nil {
+		st.mend(c.Mended)
+	}
 	for _, next := range c.Then {
 		st.apply(next)
 	}
