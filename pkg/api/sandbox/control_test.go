@@ -189,14 +189,11 @@ func TestDump(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.fault(sandbox.Fault{Do: "html", Times: 2})
 	b.send("GET", "/api/invites", "")
 	b.send("GET", "/api/invites", "")
-	if text, err = b.Dump(); err != nil {
+	text, err := b.Dump()
+	if err != nil {
 		t.Fatal(err)
 	}
 	old := b.Identity()
