@@ -23,7 +23,7 @@ func (a *app) sandbox() *cobra.Command {
 	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
 		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings(),
 		a.sandboxFund(), a.sandboxPay(), a.sandboxExpire(), a.sandboxAdvance(), a.sandboxCallbacks(), a.sandboxInvite(),
-		a.sandboxClock(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
+		a.sandboxClock(), a.sandboxFault(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
 listens on loopback addresses only.

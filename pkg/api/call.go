@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -145,10 +146,13 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
 	}
-	var notSent notSentError
-	unsent := r.create && errors.As(err, &notSent)
-	if unsent {
-		err = notSent.error
+	var notSent interface {
+		error
+		NotSent() bool
+	}
+	unsent := r.create && errors.As(err, &notSent) && notSent.NotSent()
+	if gated, ok := notSent.(notSentError); ok {
+		err = gated.error
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -157,6 +161,8 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 		err = reworded{"there was no answer in time", ctx.Err()}
 	case errors.Is(ctx.Err(), context.Canceled):
 		err = reworded{"the call was given up", ctx.Err()}
+	case err == io.EOF:
+		err = reworded{"the connection was closed without an answer", err}
 	}
 	if unsent {
 		return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: NotSent, Err: err}

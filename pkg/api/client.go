@@ -88,8 +88,9 @@ func WithRootCAs(pool *x509.CertPool) Option { return func(o *options) { o.roots
 func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
 
 // WithTransport sends requests through rt instead of the network: to a handler in the same process, or to a recorder.
-// Only this package's own transport can tell that nothing was written, so with another one no failed create is NotSent:
-// it is Unknown.
+// Only this package's own transport can tell by itself that nothing was written, so with another one a failed create is
+// Unknown, and not NotSent; unless the error that rt returns, or one in its chain, has a method NotSent() bool that returns
+// true. That is the transport's word that no byte of the request was or will be written.
 func WithTransport(rt http.RoundTripper) Option { return func(o *options) { o.transport = rt } }
 
 // New makes a Client for the service at baseURL, an absolute http or https address that may have a path. Plain http is

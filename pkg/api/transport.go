@@ -77,6 +77,9 @@ type notSentError struct{ error }
 
 func (e notSentError) Unwrap() error { return e.error }
 
+// NotSent is how a transport's error says that no byte of the request was or will be written.
+func (e notSentError) NotSent() bool { return true }
+
 type gate struct{ next http.RoundTripper }
 
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -24,6 +24,9 @@ func (s *Server) controls() []route {
 		{"POST", "/sandbox/restore", control, writes, s.controlRestore},
 		{"GET", "/sandbox/clock", control, reads, s.controlClock},
 		{"POST", "/sandbox/clock", control, writes, s.controlSetClock},
+		{"GET", "/sandbox/faults", control, reads, s.controlFaults},
+		{"POST", "/sandbox/faults", control, writes, s.controlAddFault},
+		{"POST", "/sandbox/faults/clear", control, writes, s.controlClearFaults},
 	}
 }
 

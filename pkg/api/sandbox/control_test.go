@@ -28,6 +28,9 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/restore", `{}`},
 	{"GET", "/sandbox/clock", ""},
 	{"POST", "/sandbox/clock", `{"set":"now"}`},
+	{"GET", "/sandbox/faults", ""},
+	{"POST", "/sandbox/faults", `{"do":"html"}`},
+	{"POST", "/sandbox/faults/clear", `{}`},
 }
 
 // Nothing but the merchant's key opens a control, even where reseller routes are
@@ -188,6 +191,9 @@ func TestDump(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	b.fault(sandbox.Fault{Do: "html", Times: 2})
+	b.send("GET", "/api/invites", "")
+	b.send("GET", "/api/invites", "")
 	text, err := b.Dump()
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +209,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`}, {"invoices", "paid", `{"code":"Usd","minor":0}`},
 		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`}, {"withdrawals", "id", `"ABCDEF00-0000-4000-8000-000000000001"`}, {"withdrawals", "created", `"x"`},
 		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
+		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`}, {"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"}, {"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},
 	} {
 		d := decode(t, string(text)).(map[string]any)
 		if unbroken, err := json.Marshal(d); err != nil {

@@ -56,6 +56,50 @@
 //	GET  /sandbox/dump                                         the whole state
 //	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
 //	POST /sandbox/reset    {"seed": "demo" or "none"}          {"id", "merchant_id"}
+//	GET  /sandbox/faults                                       all faults
+//	POST /sandbox/faults   {"do", "on", "rate", "times",       the fault
+//	                       "match": {field: text}, "seed"}
+//	POST /sandbox/faults/clear  {} or {"id": id}               the faults that are gone
+//
+// # Faults
+//
+// A Fault lets requests of one operation, or of all, go wrong: those whose fields
+// Match names hold what it says, at its Rate, until it has struck Times times.
+// What goes wrong is one of these:
+//
+//	DO               WHAT HAPPENS TO A REQUEST THAT IT STRIKES
+//
+//	refuse           nothing is done, and the connection is reset as soon as the
+//	                 headers are in
+//	drop-before      the request is read, nothing is done, and the connection is
+//	                 closed without an answer
+//	drop-after       it is carried out, and the connection is closed without an
+//	                 answer: whoever tries again has paid twice
+//	truncate         it is carried out, and half of the answer comes, whose
+//	                 Content-Length tells of all of it
+//	delay=2s         it waits, 10m at most, and goes on; if the client or the server
+//	                 goes away meanwhile, nothing is done
+//	status=503       nothing is done, and the answer has this status, from 200 to 599,
+//	                 and an error envelope with the code 1901 and the reason fault
+//	status=503,bare  the same with a line of plain text in place of the envelope
+//	html             nothing is done, and the answer is 200 and a web page, as a
+//	                 proxy's would be; html=502 has another status
+//
+// Faults come after the checks of Host, origin, path, method and key, and before
+// anything else of a request is looked at; drop-after and truncate lose the answer
+// of a request that is refused, too. The controls are never hit. Faults are asked in
+// the order in which they were added, and the first that strikes ends it, but for a
+// delay, after which the next ones are asked as well. A fault that was not asked has
+// not Seen the request, and one that is spent does not count any further.
+//
+// Which requests a Rate strikes is drawn, but its Seed and the number of the request
+// among those that it has seen decide it, and nothing else: a test with a seed of
+// its own goes the same way each time. Faults and what they have counted are a part
+// of the state and of a dump; Reset takes them away. In Match, a point leads into an
+// object, as in currency.Crypto; a number is compared as it is written.
+//
+// Where ServeHTTP is called without a server, a connection that breaks is a panic
+// with http.ErrAbortHandler, and refuse asks the ResponseWriter to Hijack first.
 //
 // # Callbacks
 //

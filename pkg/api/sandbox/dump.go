@@ -23,6 +23,7 @@ type dump struct {
 	Withdrawals []*withdrawal `json:"withdrawals"`
 	Deliveries  []*delivery   `json:"deliveries"`
 	Swaps       []Swap        `json:"swaps"`
+	Faults      []Fault       `json:"faults"`
 }
 
 const dumpFormat = "till-sandbox/1"
@@ -67,6 +68,7 @@ func (s *Server) dump() (d dump) {
 			d.Deliveries = append(d.Deliveries, free)
 		}
 		d.Swaps = append(d.Swaps, st.swaps...)
+		d.Faults = s.faults()
 	})
 	return d
 }
@@ -121,6 +123,9 @@ func beginFrom(text []byte) (change, error) {
 		c.Then = append(c.Then, change{Delivery: v})
 	}
 	c.Then = append(c.Then, change{Moves: d.Balances})
+	for _, f := range d.Faults {
+		c.Then = append(c.Then, change{Fault: &f})
+	}
 	return c, nil
 }
 
@@ -231,6 +236,17 @@ func (d *dump) check() error {
 		c.code(at, s.From)
 		c.code(at, s.To)
 		c.want(s.Taken > 0 && s.Given > 0, "%s has an amount that is not above 0", at)
+	}
+	numbers := map[string]bool{}
+	for i, f := range d.Faults {
+		at := fmt.Sprintf("faults[%d]", i)
+		n, ok := parseInteger(f.ID)
+		c.want(ok && n > 0 && !numbers[f.ID], "%s has no number of its own as its id", at)
+		numbers[f.ID] = true
+		whole, err := CheckFault(f)
+		c.want(err == nil, "%s is wrong: %v", at, err)
+		c.want(whole.On == f.On && whole.Rate == f.Rate && f.Seed > 0, "%s lacks what it is on, its rate or its seed", at)
+		c.want(f.Fired >= 0 && f.Seen >= f.Fired && (f.Times == 0 || f.Fired <= f.Times), "%s has struck more often than it can have", at)
 	}
 	return c.err
 }

@@ -36,6 +36,7 @@ type options struct {
 	seed     string
 	dump     []byte
 	state    string
+	faults   []Fault
 }
 
 // WithKey gives the merchant's API key, which must begin with KeyPrefix.
@@ -85,6 +86,11 @@ func New(opts ...Option) (*Server, error) {
 	s.courier, s.store.made = newCourier(settings), s.began
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	for _, f := range o.faults {
+		if _, err := s.AddFault(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("sandbox: %w", err), s.Close())
+		}
 	}
 	return s, nil
 }
@@ -251,11 +257,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := s.answer(w, r)
-	if err != nil {
+	s.reply(w, r, answer, err)
+}
+
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
+	switch {
+	case err == errAnswered:
+	case err != nil:
 		s.refuse(w, r, err)
-		return
+	default:
+		s.write(w, http.StatusOK, answer)
 	}
-	s.write(w, http.StatusOK, answer)
 }
 
 // answer holds the order of the checks: what needs no key first, and the key
@@ -286,7 +298,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	if route.effect == reads {
+	if route.effect == reads || route.takesFaults() { // which another process may have added
 		if err := s.store.refresh(); err != nil {
 			return nil, err
 		}
@@ -295,7 +307,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if route.access == control {
 		req.maxBody, req.rules = maxDump, nil
 	}
-	return route.handle(req)
+	return s.carryOut(route, req)
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -348,7 +360,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return ctx }, // its end ends the waiting for callbacks
+		BaseContext:       func(net.Listener) context.Context { return ctx }, // its end ends the waiting for callbacks and faults
 	}
 	attention, enough := context.WithCancel(ctx)
 	attended := make(chan struct{})

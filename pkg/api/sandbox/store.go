@@ -24,6 +24,7 @@ type store struct {
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
 	offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
+	faults   atomic.Pointer[[]Fault]
 
 	queueing sync.Mutex
 	queue    []*pending
@@ -132,6 +133,7 @@ func (s *store) apply(c change) {
 		s.merchant.Store(&c.Begin.Merchant)
 	}
 	s.offset.Store(int64(s.state.offset))
+	s.faults.Store(s.state.faults)
 	if s.seen != nil {
 		s.seen(c)
 	}
@@ -178,6 +180,9 @@ type state struct {
 	deliveries    map[string]*delivery
 	deliveryOrder []*delivery
 	pending       map[string][]*delivery // of each withdrawal, the oldest first; no empty ones
+
+	faults    *[]Fault // nil: none; replaced as a whole
+	lastFault int64    // the number of the newest
 }
 
 // A change is everything that one operation alters, and nothing else.
@@ -191,7 +196,9 @@ type change struct {
 	Reseller   *reseller   `json:"reseller,omitempty"`
 	Moves      []move      `json:"moves,omitempty"`
 	Swaps      []Swap      `json:"swaps,omitempty"`
-	Then       []change    `json:"then,omitempty"` // more of the same operation
+	Fault      *Fault      `json:"fault,omitempty"`  // a new one, or its counters
+	Mended     []string    `json:"mended,omitempty"` // faults that are gone
+	Then       []change    `json:"then,omitempty"`   // more of the same operation
 }
 
 // A beginning ends whatever was before it: it is the first change of every
@@ -275,6 +282,12 @@ func (st *state) apply(c change) {
 		st.accounts[m.Account].books[line{m.Book, m.Code}] += m.Delta
 	}
 	st.swaps = append(st.swaps, c.Swaps...)
+	if c.Fault != nil {
+		st.putFault(c.Fault)
+	}
+	if c.Mended != nil {
+		st.mend(c.Mended)
+	}
 	for _, next := range c.Then {
 		st.apply(next)
 	}
