@@ -36,6 +36,16 @@
 //	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
 //	POST /sandbox/reset    {"seed": "demo" or "none"}          {"id", "merchant_id"}
 //
+// # Life
+//
+// Controls move withdrawals and invoices. The clock does so as well, where the
+// settings withdrawal_pace and invoice_expiry ask for it: a withdrawal that has
+// been New for 30 seconds goes on to Processing, say. Such a move is the same as
+// by a control, and bears the time when it was due. It is made before anything
+// looks at the state, and by Serve when its time has come; moving the clock on
+// makes all that are due then, in order of time. A clock that is set back undoes
+// nothing. A refund that would not fit into the balance waits until it does.
+//
 // # State
 //
 // The state is in memory and gone with the server. WithState keeps it in a file
@@ -98,6 +108,7 @@
 //	                                        Processing>Failed*,New>Cancelled*
 //	                                        (* gives the money back)
 //	  id                                    a random UUID                             -
+//	  steps that the clock makes            none                                      withdrawal_pace
 //	  merchant_id                           a UUID, new with each sandbox; a          -
 //	                                        reseller's own id where it is its
 //	  external_order_id                     digits, no leading zero, within int64     -
@@ -113,6 +124,7 @@
 //	Invoices
 //	  statuses                              Awaiting,Paid,Expired                     invoice_statuses
 //	  states                                Open,Closed,Closed                        invoice_states
+//	  a waiting invoice expires             never                                     invoice_expiry
 //	  finished means                        paid                                      invoice_finished
 //	  choosen before payment                null                                      choosen_unpaid
 //	  choosen after payment                 {currency, amount, at}                    -

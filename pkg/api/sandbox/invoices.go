@@ -9,19 +9,20 @@ import (
 
 // An invoice as the store keeps it.
 type invoice struct {
-	ID       string       `json:"id"`
-	Account  string       `json:"account"`
-	OrderID  *string      `json:"order_id,omitempty"`
-	Number   *int64       `json:"number,omitempty"`
-	Title    string       `json:"title"`
-	Currency string       `json:"currency"`
-	Items    []item       `json:"items"`
-	Total    int64        `json:"total"`
-	Callback string       `json:"callback,omitempty"`
-	Created  time.Time    `json:"created"`
-	Phase    invoicePhase `json:"phase"`
-	PaidAt   time.Time    `json:"paid_at,omitzero"`
-	Rebate   int64        `json:"rebate,omitempty"` // fixed at payment
+	ID        string       `json:"id"`
+	Account   string       `json:"account"`
+	OrderID   *string      `json:"order_id,omitempty"`
+	Number    *int64       `json:"number,omitempty"`
+	Title     string       `json:"title"`
+	Currency  string       `json:"currency"`
+	Items     []item       `json:"items"`
+	Total     int64        `json:"total"`
+	Callback  string       `json:"callback,omitempty"`
+	Created   time.Time    `json:"created"`
+	Phase     invoicePhase `json:"phase"`
+	PaidAt    time.Time    `json:"paid_at,omitzero"`
+	ExpiredAt time.Time    `json:"expired_at,omitzero"`
+	Rebate    int64        `json:"rebate,omitempty"` // fixed at payment
 }
 
 // An item is kept as it is shown: its amount is a string.
@@ -184,9 +185,13 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 func (s *Server) ExpireInvoice(id string) error {
 	return s.store.write(func(st *state) (change, error) {
 		v, err := st.waiting(id)
-		v.Phase = expired
-		return change{Invoice: &v}, err
+		return expireInvoice(v, s.now()), err
 	})
+}
+
+func expireInvoice(v invoice, at time.Time) change {
+	v.Phase, v.ExpiredAt = expired, at
+	return change{Invoice: &v}
 }
 
 // waiting is a copy of an invoice that can still be paid.

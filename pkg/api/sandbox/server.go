@@ -79,6 +79,9 @@ func New(opts ...Option) (*Server, error) {
 	}
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
+	s.store.now, s.store.move = s.now, s.move
+	s.store.timetable.pace, s.store.timetable.expiry = settings.pace, settings.invoiceExpiry
+	s.store.timetable.wake = make(chan struct{}, 1)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -317,8 +320,9 @@ func (s *Server) write(w http.ResponseWriter, status int, body any) {
 }
 
 // Serve answers requests on a loopback listener until ctx is done, then lets
-// those under way finish. It closes the listener, and returns nil after such a
-// stop.
+// those under way finish. Where settings let the clock move withdrawals and
+// invoices, it does so when the time has come, without being asked. It closes the
+// listener, and returns nil after such a stop.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -332,6 +336,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
+	defer s.keepTimeBeside(ctx)()
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"time"
 )
 
 // A Setting is one choice that the sandbox makes where the interface is silent.
@@ -35,6 +36,8 @@ type settings struct {
 	timeLayout, filterTimes, createdLayout  string
 	absentFields                            string
 	flow                                    flow
+	pace                                    pace
+	invoiceExpiry                           time.Duration // 0: never
 	amountShown, memoShown, isTestnet       string
 	duplicateOrderIDs, duplicateInvoiceIDs  string
 	invoiceStatuses, invoiceStates          [3]string
@@ -106,6 +109,8 @@ func definitions() []definition {
 		// Withdrawals
 		{Setting{"withdrawal_flow", "New>Processing>Completed,Processing>Failed*,New>Cancelled*", "FROM>TO[>TO]..., comma-separated",
 			"Withdrawal statuses and the steps between them. The first one named is where a withdrawal begins; a star marks a last status that gives the money back."}, setFlow},
+		{Setting{"withdrawal_pace", "none", "none, or FROM>TO=DURATION,... of steps in withdrawal_flow",
+			"Steps that a withdrawal takes by itself when it has been in a status for so long by the sandbox's clock, such as New>Processing=30s,Processing>Completed=2m."}, setPace},
 		choice("amount_shown", "sent|converted", "The amount in a withdrawal: as it was sent, or in the withdrawn currency.", func(s *settings) *string { return &s.amountShown }),
 		choice("memo_shown", "no|yes", "Whether a withdrawal shows its memo.", func(s *settings) *string { return &s.memoShown }),
 		choice("is_testnet", "true|false", "The is_testnet of every withdrawal.", func(s *settings) *string { return &s.isTestnet }),
@@ -115,6 +120,7 @@ func definitions() []definition {
 		// Invoices
 		{Setting{"invoice_statuses", "Awaiting,Paid,Expired", "three different names", "The status of an invoice that waits for payment, is paid, has expired."}, setInvoiceStatuses},
 		{Setting{"invoice_states", "Open,Closed,Closed", "three names", "The state that goes with each of those statuses."}, names(func(s *settings) *[3]string { return &s.invoiceStates })},
+		{Setting{"invoice_expiry", "never", "never, or a duration such as 15m, 36h or 7d", "When a waiting invoice expires by itself, counted from its creation by the sandbox's clock."}, setExpiry},
 		choice("invoice_finished", "paid|closed", "When an invoice counts as finished: once it is paid, or also once it has expired.", func(s *settings) *string { return &s.invoiceFinished }),
 		choice("choosen_unpaid", "null|empty|omit", "The choosen of an unpaid invoice: null, an empty object, or not there. A paid one has {currency, amount, at}.", func(s *settings) *string { return &s.choosenUnpaid }),
 		text("due_date_text", "deprecated", "The placeholder in due_date.", func(s *settings) *string { return &s.dueDate }),

@@ -177,21 +177,27 @@ func (s *Server) AdvanceWithdrawal(id, status string) error {
 		if w == nil {
 			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
 		}
-		if err := s.settings.flow.check(w.current(), status); err != nil {
+		return s.moveWithdrawal(st, w, status, s.now())
+	})
+}
+
+// moveWithdrawal is the change that brings a withdrawal to its next status, with
+// the money that goes back. Whoever moves one, a control or the clock, moves it so.
+func (s *Server) moveWithdrawal(st *state, w *withdrawal, status string, at time.Time) (change, error) {
+	if err := s.settings.flow.check(w.current(), status); err != nil {
+		return change{}, err
+	}
+	next := *w
+	next.Statuses = append(slices.Clone(w.Statuses), reached{status, at})
+	c := change{Withdrawal: &next}
+	if s.settings.flow.refunds[status] {
+		back, err := st.accounts[w.Account].credit(balance, w.Currency, w.Debit)
+		if err != nil {
 			return change{}, err
 		}
-		next := *w
-		next.Statuses = append(slices.Clone(w.Statuses), reached{status, s.now()})
-		c := change{Withdrawal: &next}
-		if s.settings.flow.refunds[status] {
-			back, err := st.accounts[w.Account].credit(balance, w.Currency, w.Debit)
-			if err != nil {
-				return change{}, err
-			}
-			c.Moves = []move{back}
-		}
-		return c, nil
-	})
+		c.Moves = []move{back}
+	}
+	return c, nil
 }
 
 // withdrawalView is section 2.2. The fields of type any are a value, a JSON null
