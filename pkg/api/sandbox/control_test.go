@@ -150,7 +150,7 @@ func TestDump(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
 	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
 	if err := b.AdvanceClock(time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +160,8 @@ func TestDump(t *testing.T) {
 	}
 	before := strings.ReplaceAll(b.everythingIn(id), b.Identity(), "X")
 	for name, copy := range map[string]box{
-		"as a seed":  newBox(t, sandbox.WithDump([]byte(text))),
-		"in a file":  fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithDump([]byte(text))),
+		"as a seed":  newBox(t, sandbox.WithSeedJSON([]byte(text))),
+		"in a file":  fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithSeedJSON([]byte(text))),
 		"afterwards": newBox(t),
 	} {
 		if name == "afterwards" {
@@ -185,7 +185,7 @@ func TestDump(t *testing.T) {
 // What is no dump changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
 	text, err := b.Dump()
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestRestoreRefuses(t *testing.T) {
 		d := decode(t, string(text)).(map[string]any)
 		if unbroken, err := json.Marshal(d); err != nil {
 			t.Fatal(err)
-		} else if _, err := sandbox.New(sandbox.WithDump(unbroken)); err != nil {
+		} else if _, err := sandbox.New(sandbox.WithSeedJSON(unbroken)); err != nil {
 			t.Fatal(err)
 		}
 		target := d
@@ -221,7 +221,7 @@ func TestRestoreRefuses(t *testing.T) {
 		if w.Code != 400 {
 			t.Errorf("%s.%s = %s: %d %s", c.list, c.key, c.value, w.Code, w.Body)
 		}
-		if _, err := sandbox.New(sandbox.WithDump(broken)); err == nil {
+		if _, err := sandbox.New(sandbox.WithSeedJSON(broken)); err == nil {
 			t.Errorf("%s.%s = %s is a seed", c.list, c.key, c.value)
 		}
 	}

@@ -22,7 +22,7 @@ type invoice struct {
 	Phase     invoicePhase `json:"phase"`
 	PaidAt    time.Time    `json:"paid_at,omitzero"`
 	ExpiredAt time.Time    `json:"expired_at,omitzero"`
-	Rebate    int64        `json:"rebate,omitempty"` // fixed at payment
+	Rebate    int64        `json:"rebate"` // fixed at payment
 }
 
 // An item is kept as it is shown: its amount is a string.
@@ -182,14 +182,20 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 }
 
 // ExpireInvoice ends a waiting invoice unpaid.
-func (s *Server) ExpireInvoice(id string) error {
+func (s *Server) ExpireInvoice(id string) error { return s.expireInvoice(id, time.Time{}) }
+
+func (s *Server) expireInvoice(id string, at time.Time) error {
 	return s.store.write(func(st *state) (change, error) {
 		v, err := st.waiting(id)
-		return expireInvoice(v, s.now()), err
+		if at.IsZero() {
+			at = s.now()
+		}
+		return v.expire(at), err
 	})
 }
 
-func expireInvoice(v invoice, at time.Time) change {
+// expire is the change that ends an invoice unpaid, by a control or by the clock.
+func (v invoice) expire(at time.Time) change {
 	v.Phase, v.ExpiredAt = expired, at
 	return change{Invoice: &v}
 }

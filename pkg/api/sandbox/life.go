@@ -185,7 +185,7 @@ func (s *Server) move(st *state, a appointment) (change, error) {
 		if err != nil {
 			return change{}, errVoid
 		}
-		return expireInvoice(v, a.at), nil
+		return v.expire(a.at), nil
 	}
 	w := st.withdrawals[a.withdrawal]
 	if w == nil || len(w.Statuses) != a.statuses {

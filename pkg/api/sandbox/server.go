@@ -32,7 +32,7 @@ type options struct {
 	settings map[string]string
 	clock    func() time.Time
 	seed     string
-	dump     []byte
+	seedJSON []byte
 	state    string
 }
 
@@ -49,12 +49,13 @@ func WithSetting(name, value string) Option {
 func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
 
 // WithSeed says what a fresh sandbox holds: "none" nothing at all, "demo" funds,
-// withdrawals and three resellers with half a year of invoices. Without this
-// option it holds a million whole units of every currency.
+// withdrawals, and half a year of invoices of the merchant's and of four resellers.
+// Without this option it holds a million whole units of every currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
-// WithDump begins a fresh sandbox with what Dump has returned, and not with a seed.
-func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
+// WithSeedJSON says the same in JSON: a seed that a person has written, or what
+// Dump has returned. The package documentation describes it.
+func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives
 // the server: a request is answered when what it changed is in the file. Several
@@ -91,8 +92,8 @@ func New(opts ...Option) (*Server, error) {
 // open finds the state, or begins one.
 func (s *Server) open(o options) error {
 	first, err := s.begin(o.seed) // a wrong seed is one whether it is wanted or not
-	if o.dump != nil {
-		first, err = beginFrom(o.dump)
+	if o.seedJSON != nil {
+		first, err = s.beginFrom(o.seedJSON)
 	}
 	if err != nil {
 		return err

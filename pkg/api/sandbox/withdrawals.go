@@ -172,12 +172,20 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 // AdvanceWithdrawal moves a withdrawal to its next status, if the setting
 // withdrawal_flow knows that step, and gives the money back where it says so.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
+	return s.advanceWithdrawal(id, status, time.Time{})
+}
+
+// advanceWithdrawal does so now, or when the demo says.
+func (s *Server) advanceWithdrawal(id, status string, at time.Time) error {
 	return s.store.write(func(st *state) (change, error) {
 		w := st.withdrawals[id]
 		if w == nil {
 			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
 		}
-		return s.moveWithdrawal(st, w, status, s.now())
+		if at.IsZero() {
+			at = s.now()
+		}
+		return s.moveWithdrawal(st, w, status, at)
 	})
 }
 
