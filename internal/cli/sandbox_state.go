@@ -47,12 +47,12 @@ func (a *app) sandboxSeed() *cobra.Command {
 		Use:   "seed FILE",
 		Short: "Let the sandbox begin anew with what a file holds",
 		Long: `Throw away everything that is in the sandbox, and let it begin anew with what a
-file holds; - is standard input. In place of a file, demo stands for a shop with
-four resellers and half a year of invoices, none for nothing at all. A file that
-cannot be a seed changes nothing. It does not ask.
+file holds; - is standard input. In place of a file, demo stands for a shop
+with four resellers and half a year of invoices, none for nothing at all. A
+file that cannot be a seed changes nothing. It does not ask.
 
-The file is YAML or JSON, and what till sandbox dump prints is one. By hand, all
-that can be made up or follows from the rest is left out:
+The file is YAML or JSON, and what till sandbox dump prints is one. By hand,
+all that can be made up or follows from the rest is left out:
 
   balances: [1000.00 Usd, 1.5 Btc]
   resellers:
