@@ -378,7 +378,7 @@ func TestReadmeNames(t *testing.T) {
 
 // TestExamplesAreTested fails when an example comes along that no test below runs.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh", "shop"}
+	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh", "seed.yaml", "shop"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
 		t.Fatal(err)
@@ -805,6 +805,22 @@ func TestRebateCheck(t *testing.T) {
 	}
 	unreachable := docsEnv(t, "TILL_BASE_URL=http://127.0.0.1:9", "TILL_API_KEY=till_sandbox_x", "TILL_PROFILE=sandbox", "TILL_RETRIES=0")
 	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 41, "")
+}
+
+// TestSeedExample looks at what a sandbox has that began with the example of a seed.
+func TestSeedExample(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ run, want string }{
+		{"till reseller stats --no-headers --sort label --columns label,volume,rebates", "Harbour Books  75.00 USD  0.75 USD\n" + "Kiosk am Eck\n"},
+		{"till reseller balance 'Harbour Books' --jq .Fiat.USD; till reseller balance 'Kiosk am Eck' --jq .Fiat.EUR", "6500\n4200\n"},
+		{"till withdraw list --no-headers --columns order_id,status,amount", "4711  New         0.01500000 Btc\n" + "      Completed  25.00       USD\n"},
+		{"TILL_API_KEY=till_sandbox_harbour till withdraw list --jq '.[].current'", "Processing\n"},
+		{"till reseller invoice list 'Harbour Books' --jq '.page_content | sort_by(.tittle) | .[].status'", "Paid\nAwaiting\nExpired\n"},
+		{"till sandbox dump --jq '.balances | length'", "7\n"},
+	} {
+		cmd := command(t, docsEnv(t), "till", "sandbox", "run", "--seed", absolute(t, "examples/seed.yaml"), "--", "sh", "-c", c.run)
+		finish(t, cmd).want(t, 0, c.want)
+	}
 }
 
 // TestCIWorkflow runs the steps of the jobs as GitHub's runner does: each in a shell of its own, with the PATH and the

@@ -49,7 +49,7 @@ type sandboxFlags struct {
 func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
-	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file of till sandbox dump\n(default: funds in every currency)")
+	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
@@ -183,11 +183,14 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
 	case flags.seed != "":
-		text, err := os.ReadFile(flags.seed)
-		if err != nil {
-			return nil, usageError(fmt.Sprintf("--seed: %v", err), "write demo, none, or the name of a file that till sandbox dump has written")
+		if flags.seed == "-" {
+			return nil, usageError("--seed: a sandbox that is started does not read standard input", seedHint)
 		}
-		opts = append(opts, sandbox.WithDump(text))
+		seed, err := s.readSeed(flags.seed)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, sandbox.WithSeedJSON(seed))
 	}
 	given := map[string]bool{}
 	for _, text := range flags.set {

@@ -731,7 +731,7 @@ func TestCallbacksInDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := callbackBox(t, sandbox.WithDump(text))
+	again := callbackBox(t, sandbox.WithSeedJSON(text))
 	if was, is := fmt.Sprint(b.Deliveries()), fmt.Sprint(again.Deliveries()); was != is {
 		t.Errorf("the log was %s and is %s", was, is)
 	}

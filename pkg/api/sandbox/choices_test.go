@@ -71,7 +71,7 @@ func TestWithdrawalChoices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := newBox(t, sandbox.WithDump(text))
+		again := newBox(t, sandbox.WithSeedJSON(text))
 		same(t, at(t, again.ok(again.sendAs(key, "GET", getPath+theirs, "")), "id"), `"`+theirs+`"`)
 	}
 
@@ -98,7 +98,7 @@ func TestWithdrawalChoices(t *testing.T) {
 	if _, there := at(t, list[0], "address").(map[string]any)["Crypto"]; !there {
 		t.Errorf("the address of a crypto withdrawal is %v", at(t, list[0], "address"))
 	}
-	if _, err := sandbox.New(sandbox.WithDump([]byte(b.send("GET", "/sandbox/dump", "").Body.String()))); err != nil {
+	if _, err := sandbox.New(sandbox.WithSeedJSON([]byte(b.send("GET", "/sandbox/dump", "").Body.String()))); err != nil {
 		t.Error(err)
 	}
 
@@ -193,7 +193,7 @@ func TestInvoiceChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, newBox(t, sandbox.WithDump(text)).get("/api/reseller/balance?id="+id), `{"Crypto":{"Eth":833334},"Fiat":{}}`)
+	same(t, newBox(t, sandbox.WithSeedJSON(text)).get("/api/reseller/balance?id="+id), `{"Crypto":{"Eth":833334},"Fiat":{}}`)
 
 	b = newBox(t, set("paid_in", "Eth"), set("rate_Eth", "0.000000001"))
 	huge := b.create("/api/invoice", `{"title":"t","currency":{"Crypto":"Btc"},"items":[{"name":"x","amount":"9223372036854775807"}]}`)
@@ -212,7 +212,7 @@ func TestInvoiceChoices(t *testing.T) {
 	if text, err = b.Dump(); err != nil {
 		t.Fatal(err)
 	}
-	same(t, at(t, newBox(t, sandbox.WithDump(text)).post("/sandbox/restore", string(text)), "merchant_id"), fmt.Sprintf("%q", at(t, decode(t, string(text)), "merchant_id")))
+	same(t, at(t, newBox(t, sandbox.WithSeedJSON(text)).post("/sandbox/restore", string(text)), "merchant_id"), fmt.Sprintf("%q", at(t, decode(t, string(text)), "merchant_id")))
 }
 
 func TestResellerChoices(t *testing.T) {

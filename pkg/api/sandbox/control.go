@@ -130,7 +130,7 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 	if err := in.done(); err != nil {
 		return nil, err
 	}
-	delivery, err := s.advance(r.http.Context(), id, status)
+	delivery, err := s.advance(r.http.Context(), id, status, time.Time{})
 	if err != nil {
 		return nil, err
 	}

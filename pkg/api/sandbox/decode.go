@@ -206,6 +206,14 @@ func (o *object) integer(key string) int64 {
 	return n
 }
 
+func (o *object) boolean(key string) bool {
+	raw := o.take(key)
+	if raw != nil && string(raw) != "true" && string(raw) != "false" {
+		o.failAt(key, "must be true or false, not %s", jsonType(raw))
+	}
+	return string(raw) == "true"
+}
+
 func (o *object) array(key string) []json.RawMessage {
 	raw := o.take(key)
 	if raw == nil {

@@ -140,6 +140,58 @@
 // a callback_url that redirects to yet another origin gets stuck there, with the
 // invoice paid: name the last address.
 //
+// # Life
+//
+// Controls move withdrawals and invoices. The clock does so as well, where the
+// settings withdrawal_pace and invoice_expiry ask for it: a withdrawal that has
+// been New for 30 seconds goes on to Processing, say. Such a move is the same as
+// by a control, and bears the time when it was due. It is made before anything
+// looks at the state, and by Serve when its time has come; moving the clock on
+// makes all that are due then, in order of time. A clock that is set back undoes
+// nothing. A refund that would not fit into the balance waits until it does.
+//
+// # Seeds
+//
+// A sandbox begins with a seed: a name, as for WithSeed, or JSON, as for
+// WithSeedJSON and Restore, in which one says what there is:
+//
+//	{
+//	  "balances": ["1000.00 Usd", "1.5 Btc"],
+//	  "resellers": [{"label": "Harbour Books", "api_key": "till_sandbox_harbour"}],
+//	  "invoices": [
+//	    {"account": "Harbour Books", "title": "Order 1001", "total": "25.00 Usd", "status": "Paid"},
+//	    {"items": [{"name": "Tea", "amount": "3.00 Eur"}], "created": "2026-05-03T10:00:00Z"}
+//	  ],
+//	  "withdrawals": [{"amount": "0.015 Btc", "address": "bc1q", "status": "Processing"}]
+//	}
+//
+// Every field may be left out but for the address and amount of a withdrawal, the
+// items or the total of an invoice, and all of a swap but its account and time.
+// Amounts are a decimal with its code, such as "1.5 Btc", or minor units where the
+// currency stands beside them. Times are in RFC 3339.
+//
+//	format               "till-sandbox/1" in a dump: nothing is left out, so balances are not worked out
+//	merchant_id          a UUID; made, like every id
+//	clock_ahead_seconds  how far the clock is ahead of the machine's; 0
+//	balances             what accounts hold in the end, each an amount of the merchant's, or
+//	                     {"account", "amount"}, in a dump {"account", "book", "code", "delta"}. An account
+//	                     that is not named holds what its paid invoices brought, less its withdrawals.
+//	                     Without balances, the merchant holds what it does in a fresh sandbox. The books
+//	                     volume and rebates are the paid invoices' and need not be stated
+//	invites              id, label, created, redeemed (whether a reseller names it)
+//	resellers            id, label, invite (id or label; made), api_key (or key, its SHA-256; one that nobody
+//	                     has), created
+//	invoices             id, account (the merchant, or a reseller by id or label), title, items of name and
+//	                     amount (one, of the total), total, currency (that of the amounts), status (or
+//	                     phase, 0 to 2; by paid_at and expired_at, else that of a new one), created (now),
+//	                     paid_at (created), expired_at, rebate (by rebate_percent), order_id, number, callback
+//	withdrawals          id, account, amount, currency (that of the amount), debit (by the rates), address,
+//	                     memo, status (that of a new one) and created (now), or statuses of status and at,
+//	                     order_id, callback
+//	swaps                withdrawal, account, from, taken, to, given, at
+//
+// Dump returns a seed, from which a sandbox with the same content begins.
+//
 // # State
 //
 // The state is in memory and gone with the server. WithState keeps it in a file
@@ -210,6 +262,7 @@
 //	                                        Processing>Failed*,New>Cancelled*
 //	                                        (* gives the money back)
 //	  order of a history                    oldest first                              history_order
+//	  steps that the clock makes            none                                      withdrawal_pace
 //	  id                                    a random UUID                             id_format
 //	  merchant_id, a reseller's withdrawal  the reseller's own id                     merchant_id_of
 //	  merchant_id looks like                a UUID                                    merchant_id_format
@@ -236,6 +289,7 @@
 //	Invoices
 //	  statuses                              Awaiting,Paid,Expired                     invoice_statuses
 //	  states                                Open,Closed,Closed                        invoice_states
+//	  a waiting invoice expires             never                                     invoice_expiry
 //	  finished means                        paid                                      invoice_finished
 //	  choosen before payment                null                                      choosen_unpaid
 //	  choosen after payment                 {currency, amount, at}                    choosen_paid

@@ -402,7 +402,7 @@ func TestFaultsAreState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, copy := range map[string]box{"again": fileBox(t, path), "of a dump": newBox(t, sandbox.WithDump(text))} {
+	for name, copy := range map[string]box{"again": fileBox(t, path), "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
 		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

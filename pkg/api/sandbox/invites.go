@@ -99,6 +99,11 @@ func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
 // its own API key, which is not kept and cannot be had again. A label replaces
 // the invite's; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
+	return s.redeemInvite(invite, label, time.Time{})
+}
+
+// redeemInvite does so now, or when the demo says.
+func (s *Server) redeemInvite(invite, label string, at time.Time) (resellerID, key string, err error) {
 	id, ok := parseUUID(invite)
 	if !ok {
 		return "", "", fail(invalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", shorten(invite))
@@ -121,7 +126,9 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		if label != "" {
 			v.Label = label
 		}
-		r.Label, r.Created = v.Label, s.now()
+		if r.Label, r.Created = v.Label, at; at.IsZero() {
+			r.Created = s.now()
+		}
 		return change{Invite: &v, Reseller: r}, nil
 	})
 	if err != nil {

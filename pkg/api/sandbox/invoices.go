@@ -9,20 +9,21 @@ import (
 
 // An invoice as the store keeps it.
 type invoice struct {
-	ID       string       `json:"id"`
-	Account  string       `json:"account"`
-	OrderID  *string      `json:"order_id,omitempty"`
-	Number   *int64       `json:"number,omitempty"`
-	Title    string       `json:"title"`
-	Currency string       `json:"currency"`
-	Items    []item       `json:"items"`
-	Total    int64        `json:"total"`
-	Callback string       `json:"callback,omitempty"`
-	Created  time.Time    `json:"created"`
-	Phase    invoicePhase `json:"phase"`
-	PaidAt   time.Time    `json:"paid_at,omitzero"`
-	Paid     money        `json:"paid,omitzero"`    // where it was not Total in Currency
-	Rebate   int64        `json:"rebate,omitempty"` // fixed at payment
+	ID        string       `json:"id"`
+	Account   string       `json:"account"`
+	OrderID   *string      `json:"order_id,omitempty"`
+	Number    *int64       `json:"number,omitempty"`
+	Title     string       `json:"title"`
+	Currency  string       `json:"currency"`
+	Items     []item       `json:"items"`
+	Total     int64        `json:"total"`
+	Callback  string       `json:"callback,omitempty"`
+	Created   time.Time    `json:"created"`
+	Phase     invoicePhase `json:"phase"`
+	PaidAt    time.Time    `json:"paid_at,omitzero"`
+	Paid      money        `json:"paid,omitzero"` // where it was not Total in Currency
+	ExpiredAt time.Time    `json:"expired_at,omitzero"`
+	Rebate    int64        `json:"rebate"` // fixed at payment
 }
 
 // An item is kept as it is shown: its amount is a string.
@@ -178,12 +179,8 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 		if at.IsZero() {
 			v.PaidAt = s.now()
 		}
-		if code := s.settings.paidIn; code != "" && code != v.Currency {
-			worth := s.settings.convert(v.Total, v.Currency, code, true)
-			if !worth.IsInt64() {
-				return change{}, fail(amountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", id, code)
-			}
-			v.Paid = money{code, worth.Int64()}
+		if v.Paid, err = s.settings.paid(&v); err != nil {
+			return change{}, err
 		}
 		got := v.payment()
 		if st.resellers[v.Account] != nil {
@@ -204,13 +201,37 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 	})
 }
 
+// paid is what a customer pays for an invoice in another currency than its own, and
+// nothing where it is its own.
+func (s *settings) paid(v *invoice) (money, error) {
+	code := s.paidIn
+	if code == "" || code == v.Currency {
+		return money{}, nil
+	}
+	worth := s.convert(v.Total, v.Currency, code, true)
+	if !worth.IsInt64() {
+		return money{}, fail(amountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
+	}
+	return money{code, worth.Int64()}, nil
+}
+
 // ExpireInvoice ends a waiting invoice unpaid.
-func (s *Server) ExpireInvoice(id string) error {
+func (s *Server) ExpireInvoice(id string) error { return s.expireInvoice(id, time.Time{}) }
+
+func (s *Server) expireInvoice(id string, at time.Time) error {
 	return s.store.write(func(st *state) (change, error) {
 		v, err := st.waiting(id)
-		v.Phase = expired
-		return change{Invoice: &v}, err
+		if at.IsZero() {
+			at = s.now()
+		}
+		return v.expire(at), err
 	})
+}
+
+// expire is the change that ends an invoice unpaid, by a control or by the clock.
+func (v invoice) expire(at time.Time) change {
+	v.Phase, v.ExpiredAt = expired, at
+	return change{Invoice: &v}
 }
 
 // waiting is a copy of an invoice that can still be paid.

@@ -34,7 +34,7 @@ type options struct {
 	settings map[string]string
 	clock    func() time.Time
 	seed     string
-	dump     []byte
+	seedJSON []byte
 	state    string
 	faults   []Fault
 }
@@ -52,12 +52,13 @@ func WithSetting(name, value string) Option {
 func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
 
 // WithSeed says what a fresh sandbox holds: "none" nothing at all, "demo" funds,
-// withdrawals and three resellers with half a year of invoices. Without this
-// option it holds a million whole units of every currency.
+// withdrawals, and half a year of invoices of the merchant's and of four resellers.
+// Without this option it holds a million whole units of every currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
-// WithDump begins a fresh sandbox with what Dump has returned, and not with a seed.
-func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
+// WithSeedJSON says the same in JSON: a seed that a person has written, or what
+// Dump has returned. The package documentation describes it.
+func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives
 // the server: a request is answered when what it changed is in the file. Several
@@ -83,6 +84,9 @@ func New(opts ...Option) (*Server, error) {
 	}
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
+	s.store.now, s.store.move = s.now, s.move
+	s.store.timetable.pace, s.store.timetable.expiry = settings.pace, settings.invoiceExpiry
+	s.store.timetable.wake = make(chan struct{}, 1)
 	s.courier, s.store.made = newCourier(settings), s.began
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -98,8 +102,8 @@ func New(opts ...Option) (*Server, error) {
 // open finds the state, or begins one.
 func (s *Server) open(o options) error {
 	first, err := s.begin(o.seed) // a wrong seed is one whether it is wanted or not
-	if o.dump != nil {
-		first, err = beginFrom(o.dump)
+	if o.seedJSON != nil {
+		first, err = s.beginFrom(o.seedJSON)
 	}
 	if err != nil {
 		return err
@@ -346,8 +350,9 @@ func (s *Server) write(w http.ResponseWriter, status int, body any) {
 
 // Serve answers requests on a loopback listener until ctx is done, then lets
 // those under way finish. It closes the listener, and returns nil after such a
-// stop. Meanwhile it takes up callbacks that another server has left pending in the
-// state's file.
+// stop. Meanwhile it moves withdrawals and invoices when the time has come that
+// settings give them, and takes up callbacks that another server has left pending
+// in the state's file.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -362,6 +367,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx }, // its end ends the waiting for callbacks and faults
 	}
+	defer s.keepTimeBeside(ctx)()
 	attention, enough := context.WithCancel(ctx)
 	attended := make(chan struct{})
 	go func() {

@@ -45,6 +45,8 @@ type settings struct {
 	merchantSees, resellerWithdraws         string
 	needlessMemo, fiatAddress               string
 	minAmount, maxAmount                    int64
+	pace                                    pace
+	invoiceExpiry                           time.Duration // 0: never
 	amountShown, memoShown, isTestnet       string
 	duplicateOrderIDs, duplicateInvoiceIDs  string
 	invoiceStatuses, invoiceStates          [3]string
@@ -147,6 +149,8 @@ func definitions() []definition {
 		limit("max_amount", "The largest amount, likewise.", func(s *settings) *int64 { return &s.maxAmount }),
 		choice("needless_memo", "accept|reject", "What becomes of a memo where none is required.", func(s *settings) *string { return &s.needlessMemo }),
 		choice("fiat_address", "crypto|fiat", "The key over the address of a fiat withdrawal in a list: Crypto, as the interface shows it, or Fiat.", func(s *settings) *string { return &s.fiatAddress }),
+		{Setting{"withdrawal_pace", "none", "none, or FROM>TO=DURATION,... of steps in withdrawal_flow",
+			"Steps that a withdrawal takes by itself when it has been in a status for so long by the sandbox's clock, such as New>Processing=30s,Processing>Completed=2m."}, setPace},
 		choice("amount_shown", "sent|converted", "The amount in a withdrawal: as it was sent, or in the withdrawn currency.", func(s *settings) *string { return &s.amountShown }),
 		choice("memo_shown", "no|yes", "Whether a withdrawal shows its memo.", func(s *settings) *string { return &s.memoShown }),
 		choice("is_testnet", "true|false", "The is_testnet of every withdrawal.", func(s *settings) *string { return &s.isTestnet }),
@@ -163,6 +167,7 @@ func definitions() []definition {
 		// Invoices
 		{Setting{"invoice_statuses", "Awaiting,Paid,Expired", "three different names", "The status of an invoice that waits for payment, is paid, has expired."}, setInvoiceStatuses},
 		{Setting{"invoice_states", "Open,Closed,Closed", "three names", "The state that goes with each of those statuses."}, names(func(s *settings) *[3]string { return &s.invoiceStates })},
+		{Setting{"invoice_expiry", "never", "never, or a duration such as 15m, 36h or 7d", "When a waiting invoice expires by itself, counted from its creation by the sandbox's clock."}, setExpiry},
 		choice("invoice_finished", "paid|closed", "When an invoice counts as finished: once it is paid, or also once it has expired.", func(s *settings) *string { return &s.invoiceFinished }),
 		choice("choosen_unpaid", "null|empty|omit", "The choosen of an unpaid invoice: null, an empty object, or not there.", func(s *settings) *string { return &s.choosenUnpaid }),
 		choice("choosen_paid", "record|currency|null|omit", "The choosen of a paid invoice: {currency, amount, at}, a Currency, null, or not there.", func(s *settings) *string { return &s.choosenPaid }),

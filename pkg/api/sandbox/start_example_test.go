@@ -171,7 +171,7 @@ func ExampleWithSetting() {
 		fmt.Println(page, len(list.Items), err != nil)
 	}
 	// Output:
-	// 0 4 false
+	// 0 5 false
 	// 1 0 true
 }
 

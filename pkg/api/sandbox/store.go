@@ -21,6 +21,10 @@ type store struct {
 	seen  func(change) // where the changes themselves are wanted
 	made  func(change) // told of what each write has changed, with no lock held
 
+	timetable timetable
+	now       func() time.Time                          // the sandbox's
+	move      func(*state, appointment) (change, error) // what the timetable asks for
+
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
 	offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
@@ -48,8 +52,12 @@ func (s *store) read(look func(*state)) {
 
 // write asks decide what should change and makes it so, or changes nothing at
 // all when decide returns an error. Where there is a file, the change is in it
-// when write returns.
+// when write returns. What the clock has to do is done before, and what is due
+// because of the change, after it; without a decide it is all there is to do.
 func (s *store) write(decide func(*state) (change, error)) error {
+	if decide == nil {
+		return s.put(nil)
+	}
 	var made change
 	err := s.put(func(st *state) (c change, err error) {
 		made, err = decide(st)
@@ -66,9 +74,14 @@ func (s *store) put(decide func(*state) (change, error)) error {
 	if s.file == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.settle()
+		if decide == nil {
+			return nil
+		}
 		c, err := decide(&s.state)
 		if err == nil {
 			s.apply(c)
+			s.settle()
 		}
 		return err
 	}
@@ -90,18 +103,27 @@ func (s *store) put(decide func(*state) (change, error)) error {
 
 // commit makes all writes of a batch durable in one transaction. Nobody sees any
 // of them before that, because the lock is held. If it fails, what memory holds
-// is not what the file holds, and is forgotten.
+// is not what the file holds, and is forgotten. What comes before a new beginning
+// is not worth saving: whoever reads the file starts there.
 func (s *store) commit(batch []*pending) {
 	err := s.file.append(s.apply, func() (changes []change) {
 		for _, p := range batch {
+			changes = append(changes, s.settle()...)
+			if p.decide == nil {
+				p.err = nil
+				continue
+			}
 			c, err := p.decide(&s.state)
 			if p.err, p.refused = err, err != nil; p.refused {
 				continue
 			}
 			s.apply(c)
+			if c.Begin != nil {
+				changes = nil
+			}
 			changes = append(changes, c)
 		}
-		return changes
+		return append(changes, s.settle()...)
 	})
 	for _, p := range batch {
 		p.done = true
@@ -111,8 +133,16 @@ func (s *store) commit(batch []*pending) {
 	}
 }
 
-// refresh takes in what other processes have put into the file.
+// refresh takes in what other processes have put into the file, and does what the
+// clock has to do. After it, the state is what it should be now.
 func (s *store) refresh() error {
+	if err := s.takeIn(); err != nil || !s.timetable.isDue(s.now) {
+		return err
+	}
+	return s.write(nil)
+}
+
+func (s *store) takeIn() error {
 	if s.file == nil {
 		return nil
 	}
@@ -132,7 +162,10 @@ func (s *store) apply(c change) {
 	if c.Begin != nil {
 		s.merchant.Store(&c.Begin.Merchant)
 	}
-	s.offset.Store(int64(s.state.offset))
+	if now := int64(s.state.offset); s.offset.Swap(now) != now {
+		s.timetable.poke()
+	}
+	s.timetable.note(c)
 	s.faults.Store(s.state.faults)
 	if s.seen != nil {
 		s.seen(c)

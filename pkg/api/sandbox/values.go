@@ -128,6 +128,24 @@ func setFlow(s *settings, value string) (err error) {
 	return err
 }
 
+// setPace comes after setFlow: its steps are some of the flow's.
+func setPace(s *settings, value string) (err error) {
+	s.pace, err = parsePace(value, &s.flow)
+	return err
+}
+
+func setExpiry(s *settings, value string) error {
+	if value == "never" {
+		return nil
+	}
+	d, ok := parseWait(value)
+	if !ok {
+		return fmt.Errorf("use never, or a duration of whole seconds such as 15m, 36h or 7d")
+	}
+	s.invoiceExpiry = d
+	return nil
+}
+
 func setFiatCurrency(s *settings, value string) error {
 	c, ok := byCode[value]
 	if !ok || c.Kind != fiat {

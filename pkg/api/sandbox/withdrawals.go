@@ -193,19 +193,23 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 // withdrawal is still under way; Deliveries has what came of it, and a receiver that
 // failed is no error.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
-	_, err := s.advance(context.Background(), id, status)
+	_, err := s.advance(context.Background(), id, status, time.Time{})
 	return err
 }
 
-// advance returns the delivery, or nil where the withdrawal has no callback.
-func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, error) {
+// advance does so now, or when the demo says. It returns the delivery, or nil where
+// the withdrawal has no callback.
+func (s *Server) advance(ctx context.Context, id, status string, at time.Time) (*Delivery, error) {
 	var made *delivery
 	err := s.store.write(func(st *state) (change, error) {
 		w := st.withdrawals[id]
 		if w == nil {
 			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
 		}
-		c, err := s.proceed(st, w, status, s.now())
+		if at.IsZero() {
+			at = s.now()
+		}
+		c, err := s.proceed(st, w, status, at)
 		made = c.Delivery
 		return c, err
 	})
