@@ -23,8 +23,10 @@ var helpers = map[string]func(args []string) error{
 		}
 		return serveFixed(total)
 	},
-	"-copy":  func(args []string) error { return eachPage(args[0], copyPage) },
-	"-split": func(args []string) error { return eachPage(args[0], splitPage) },
+	"-bare":      serveBare,
+	"-bare-file": serveBareFile,
+	"-copy":      func(args []string) error { return eachPage(args[0], copyPage) },
+	"-split":     func(args []string) error { return eachPage(args[0], splitPage) },
 }
 
 const pageSize = 1000
@@ -56,13 +58,18 @@ func serveFixed(total int) error {
 		w.Header().Set("Content-Length", strconv.Itoa(len(*text)))
 		w.Write(*text)
 	})
+	return untilStdinCloses(mux)
+}
+
+// untilStdinCloses serves on a port, prints its address, and ends when the benchmark does.
+func untilStdinCloses(handler http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
-	go http.Serve(listener, mux)
-	_, err = io.Copy(io.Discard, os.Stdin) // until the benchmark closes it
+	go http.Serve(listener, handler)
+	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 

@@ -34,8 +34,8 @@ type plain struct {
 }
 
 const (
-	calls    = 2000
-	sdkPairs = 21
+	calls    = 1024 // divisible by every width
+	sdkPairs = 81
 )
 
 // sdk holds the client's calls against net/http.

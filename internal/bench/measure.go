@@ -35,20 +35,21 @@ func start(stdout io.Writer, env []string, name string, args ...string) (process
 	return p, nil
 }
 
-// pairs runs both sides in turn, once to warm up and then rounds times, and returns the median of a/b.
+// pairs runs both sides, once to warm up and then rounds times, and returns the median of a/b. They take turns at who is
+// first, so that a machine that gets busier or quieter favours neither.
 func pairs(rounds int, a, b func() (time.Duration, error)) (float64, error) {
 	var ratios []float64
 	for i := range rounds + 1 {
-		left, err := a()
-		if err != nil {
-			return 0, err
-		}
-		right, err := b()
-		if err != nil {
-			return 0, err
+		var took [2]time.Duration
+		for turn := range 2 {
+			side := (i + turn) % 2
+			var err error
+			if took[side], err = [2]func() (time.Duration, error){a, b}[side](); err != nil {
+				return 0, err
+			}
 		}
 		if i > 0 {
-			ratios = append(ratios, float64(left)/float64(right))
+			ratios = append(ratios, float64(took[0])/float64(took[1]))
 		}
 	}
 	return median(ratios), nil

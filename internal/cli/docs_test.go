@@ -378,7 +378,7 @@ func TestReadmeNames(t *testing.T) {
 
 // TestExamplesAreTested fails when an example comes along that no test below runs.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-invoice.yml", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh"}
+	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh", "seed.yaml", "shop"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
 		t.Fatal(err)
@@ -807,10 +807,35 @@ func TestRebateCheck(t *testing.T) {
 	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 41, "")
 }
 
-// TestCIWorkflow runs the steps of the job as GitHub's runner does: each in a shell of its own, with the PATH that the
-// steps before have extended.
+// TestSeedExample looks at what a sandbox has that began with the example of a seed.
+func TestSeedExample(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ run, want string }{
+		{"till reseller stats --no-headers --sort label --columns label,volume,rebates", "Harbour Books  75.00 USD  0.75 USD\n" + "Kiosk am Eck\n"},
+		{"till reseller balance 'Harbour Books' --jq .Fiat.USD; till reseller balance 'Kiosk am Eck' --jq .Fiat.EUR", "6500\n4200\n"},
+		{"till withdraw list --no-headers --columns order_id,status,amount", "4711  New         0.01500000 Btc\n" + "      Completed  25.00       USD\n"},
+		{"TILL_API_KEY=till_sandbox_harbour till withdraw list --jq '.[].current'", "Processing\n"},
+		{"till reseller invoice list 'Harbour Books' --jq '.page_content | sort_by(.tittle) | .[].status'", "Paid\nAwaiting\nExpired\n"},
+		{"till sandbox dump --jq '.balances | length'", "7\n"},
+	} {
+		cmd := command(t, docsEnv(t), "till", "sandbox", "run", "--seed", absolute(t, "examples/seed.yaml"), "--", "sh", "-c", c.run)
+		finish(t, cmd).want(t, 0, c.want)
+	}
+}
+
+// TestCIWorkflow runs the steps of the jobs as GitHub's runner does: each in a shell of its own, with the PATH and the
+// environment that the steps before have extended.
 func TestCIWorkflow(t *testing.T) {
 	t.Parallel()
+	for file, steps := range map[string]int{"ci-invoice.yml": 3, "ci-checkout.yml": 4} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			runWorkflow(t, "examples/"+file, steps)
+		})
+	}
+}
+
+func runWorkflow(t *testing.T, file string, steps int) {
 	var workflow struct {
 		Jobs map[string]struct {
 			Steps []struct {
@@ -819,7 +844,7 @@ func TestCIWorkflow(t *testing.T) {
 			}
 		}
 	}
-	text := contents(t, absolute(t, "examples/ci-invoice.yml"))
+	text := contents(t, absolute(t, file))
 	if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
 		t.Fatal(err)
 	}
@@ -832,6 +857,7 @@ func TestCIWorkflow(t *testing.T) {
 	}
 	for _, job := range workflow.Jobs {
 		temp, path := t.TempDir(), ""
+		var extended []string                                              // by GITHUB_ENV
 		if err := os.Symlink(absolute(t, "."), temp+"/till"); err != nil { // the job's second checkout
 			t.Fatal(err)
 		}
@@ -840,12 +866,15 @@ func TestCIWorkflow(t *testing.T) {
 			if step.Run == "" {
 				continue
 			}
-			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_RUN_ID=4711", "PATH="+path+os.Getenv("PATH"))
+			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_ENV="+temp+"/env", "GITHUB_RUN_ID=4711", "PATH="+path+os.Getenv("PATH"))
+			env = replaceEnv(env, extended)
 			for name, value := range step.Env {
 				env = replaceEnv(env, []string{name + "=" + value})
 			}
 			cmd := command(t, env, shell, "-e", "-c", step.Run)
 			cmd.Dir = temp
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }) // what a step leaves running ends with the job
 			if f := finish(t, cmd); f.code != 0 {
 				t.Fatalf("the step %q ended with %d:\n%s%s", step.Name, f.code, f.out, f.err)
 			}
@@ -854,9 +883,12 @@ func TestCIWorkflow(t *testing.T) {
 				t.Fatal(err)
 			}
 			path = strings.ReplaceAll(string(added), "\n", ":")
+			if added, err = os.ReadFile(temp + "/env"); err == nil {
+				extended = strings.Split(strings.TrimSpace(string(added)), "\n")
+			}
 			ran++
 		}
-		if ran != 3 {
+		if ran != steps {
 			t.Errorf("%d steps were run", ran)
 		}
 	}

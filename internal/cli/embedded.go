@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 
 	"example.com/till/internal/config"
 	"example.com/till/pkg/api"
@@ -43,7 +47,8 @@ func (a *app) leave() {
 	}
 }
 
-// inProcess is a transport that hands requests to a handler.
+// inProcess is a transport that hands requests to a handler. What the handler does to a connection looks as it would from
+// the other end of one.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -55,19 +60,74 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		in.Body = http.NoBody
 	}
 	w := &recorder{header: http.Header{}, status: http.StatusOK}
-	t.handler.ServeHTTP(w, in)
+	cut := t.serve(w, in)
+	switch {
+	case w.refused:
+		return nil, notSent{&net.OpError{Op: "dial", Net: "tcp", Addr: inProcessAddr(req.URL.Host), Err: errRefused}}
+	case cut && req.Context().Err() != nil:
+		return nil, req.Context().Err()
+	case cut && !w.wrote:
+		return nil, io.EOF // as net/http says it
+	}
+	body, length := io.Reader(&w.body), int64(w.body.Len())
+	if cut {
+		body = io.MultiReader(body, broken{})
+		if n, err := strconv.ParseInt(w.header.Get("Content-Length"), 10, 64); err == nil {
+			length = n
+		}
+	}
 	return &http.Response{
 		Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: req,
+		Header: w.header, Body: io.NopCloser(body), ContentLength: length, Request: req,
 	}, nil
 }
 
+// serve reports whether the handler broke off, which on a network cuts the connection.
+func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			cut = true
+		default:
+			panic(p)
+		}
+	}()
+	t.handler.ServeHTTP(w, in)
+	return false
+}
+
+var errRefused = errors.New("connection refused")
+
+// notSent says that nothing of the request was written, see api.WithTransport.
+type notSent struct{ error }
+
+func (e notSent) Unwrap() error { return e.error }
+func (e notSent) NotSent() bool { return true }
+
+type inProcessAddr string
+
+func (inProcessAddr) Network() string  { return "tcp" }
+func (a inProcessAddr) String() string { return string(a) }
+
+// broken is the end of an answer that was cut.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
 // recorder keeps what a handler writes.
 type recorder struct {
-	header http.Header
-	status int
-	wrote  bool
-	body   bytes.Buffer
+	header  http.Header
+	status  int
+	wrote   bool
+	refused bool
+	body    bytes.Buffer
+}
+
+// Hijack is how a handler takes the connection away to reset it. There is none here, so it is as if nobody had listened.
+func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	r.refused = true
+	return nil, nil, http.ErrNotSupported
 }
 
 func (r *recorder) Header() http.Header { return r.header }

@@ -23,7 +23,7 @@ func TestImports(t *testing.T) {
 		"internal/money":  {till + "pkg/api"},
 		"internal/payout": {till + "pkg/api", till + "internal/money", till + "internal/journal"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
-		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json"},
+		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)

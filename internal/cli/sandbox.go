@@ -23,14 +23,16 @@ import (
 func (a *app) sandbox() *cobra.Command {
 	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
 		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings(),
-		a.sandboxFund(), a.sandboxPay(), a.sandboxExpire(), a.sandboxAdvance(), a.sandboxInvite(),
-		a.sandboxClock(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
+		a.sandboxFund(), a.sandboxPay(), a.sandboxExpire(), a.sandboxAdvance(), a.sandboxCallbacks(), a.sandboxInvite(),
+		a.sandboxClock(), a.sandboxFault(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
 listens on loopback addresses only.
 
 For single commands, till --sandbox is enough: it remembers what they do in
-~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.`
+~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.
+A browser needs a sandbox that is served: inside till sandbox run, and beside
+till sandbox serve, an invoice is paid at $TILL_BASE_URL/invoice/ID.`
 	return cmd
 }
 
@@ -48,7 +50,7 @@ type sandboxFlags struct {
 func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
-	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file of till sandbox dump\n(default: funds in every currency)")
+	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
@@ -188,11 +190,14 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
 	case flags.seed != "":
-		text, err := os.ReadFile(flags.seed)
-		if err != nil {
-			return nil, usageError(fmt.Sprintf("--seed: %v", err), "write demo, none, or the name of a file that till sandbox dump has written")
+		if flags.seed == "-" {
+			return nil, usageError("--seed: a sandbox that is started does not read standard input", seedHint)
 		}
-		opts = append(opts, sandbox.WithDump(text))
+		seed, err := s.readSeed(flags.seed)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, sandbox.WithSeedJSON(seed))
 	}
 	given := map[string]bool{}
 	for _, text := range flags.set {
@@ -274,24 +279,53 @@ func checkLoopback(address string) error {
 
 func (a *app) sandboxSettings() *cobra.Command {
 	return &cobra.Command{
-		Use:   "settings",
+		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",
 		Long: `List every choice that the sandbox makes where the service's interface is
 silent: its name for --set, its default, the values that it may have, and what
-it means. The names of the statuses are among them.`,
+it means, for which a terminal has to be wide. The names of the statuses are
+among them. With SETTING, show that one in full.`,
 		Example: `  till sandbox settings
-  till sandbox settings \
-    --jq '.[] | select(.name == "withdrawal_flow") | .default'`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, out, err := begin(a, cmd, sandboxSettingView)
+  till sandbox settings include_fiat_is
+  till sandbox settings withdrawal_flow --jq .default`,
+		Args: optionalArg("SETTING"),
+		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, s := range sandbox.Settings() {
+				if len(given) == 0 {
+					names = append(names, cobra.CompletionWithDesc(s.Name, s.Meaning))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
 			if err != nil {
 				return err
 			}
-			return out.slice(sandbox.Settings())
+			view := sandboxSettingView(s.money)
+			meaning := &view.Columns[len(view.Columns)-1]
+			meaning.Extra = len(args) == 0 && s.out.Width > 0 && s.out.Width < roomForMeaning
+			out, err := show(s, view)
+			if err != nil {
+				return err
+			}
+			all := sandbox.Settings()
+			if len(args) == 0 {
+				return out.slice(all)
+			}
+			for _, setting := range all {
+				if setting.Name == args[0] {
+					return out.one(setting)
+				}
+			}
+			return usageError(fmt.Sprintf("there is no setting %q", args[0]), "see: till sandbox settings")
 		},
 	}
 }
+
+// roomForMeaning is how wide a terminal is, in columns, that shows enough of what a setting means beside its values.
+const roomForMeaning = 140
 
 func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 	type row = sandbox.Setting

@@ -70,6 +70,8 @@ func (a *app) sandboxClockAdvance() *cobra.Command {
 		Use:   "advance DURATION",
 		Short: "Move the sandbox's clock on",
 		Long: `Move the sandbox's clock on by a duration such as 90s, 15m, 36h, 7d or 2w.
+What the settings withdrawal_pace and invoice_expiry let happen by then has
+happened when this returns, each at its own time.
 
 ` + whichSandbox,
 		Example: `  till sandbox clock advance 36h

@@ -203,7 +203,7 @@ func (a *app) endsInvoice(cmd *cobra.Command, path string) *cobra.Command {
 }
 
 func (a *app) sandboxAdvance() *cobra.Command {
-	view := answeredView(withdrawalView)
+	view := answeredView(advancedView)
 	return shows(&cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
@@ -211,6 +211,11 @@ func (a *app) sandboxAdvance() *cobra.Command {
 may follow which is the setting withdrawal_flow: New, Processing and Completed,
 with Failed after Processing and Cancelled after New, unless it was changed.
 Failed and Cancelled give the money back.
+
+A withdrawal's callback is posted before this returns, and delivery says what
+was answered. A receiver that fails is no failure of this command: it is tried
+again for as long as the sandbox runs, and that of till --sandbox runs for this
+command only. See till sandbox callbacks.
 
 ` + whichSandbox,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
@@ -221,7 +226,7 @@ Failed and Cancelled give the money back.
 			if err != nil {
 				return err
 			}
-			withdrawal, err := tell[api.Withdrawal](s, "/sandbox/advance", map[string]string{"withdrawal": args[0], "status": args[1]})
+			withdrawal, err := tell[advanced](s, "/sandbox/advance", map[string]string{"withdrawal": args[0], "status": args[1]})
 			if err != nil {
 				return err
 			}

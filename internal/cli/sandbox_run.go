@@ -26,7 +26,12 @@ sandbox belongs into no journal of real ones.
 The exit code is the command's: 128 and the signal's number when a signal ended
 it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,
 SIGHUP and SIGQUIT are passed on to it. Where it has no terminal, processes
-that it has left running in its process group are ended with it.`,
+that it has left running in its process group are ended with it.
+
+When till itself is killed by SIGKILL, which no program can act on, the port
+closes, and on Linux the command is killed, too. What the command has started,
+and the files of --ready-file and --env-file, are left then; the next run that
+is given the names of these files replaces them.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
     --currency Usd --item Coffee=2.50
   till sandbox run --seed demo -- sh -c 'curl -sS \

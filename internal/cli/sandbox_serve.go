@@ -17,6 +17,9 @@ that has them can use it. Its state is gone with it, unless --state names a
 file: that is made where it does not exist, with the seed in it, and several
 sandboxes may share it.
 
+A browser pays an invoice at ADDRESS/invoice/ID, a page with a button that
+needs neither a key nor scripts and leads on to the invoice's callback URL.
+
 The key is made for it. One of your own, given by --api-key-file or
 TILL_API_KEY, must begin with till_sandbox_, so that a real one is never taken
 by mistake.

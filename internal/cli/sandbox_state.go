@@ -3,9 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -50,24 +47,39 @@ func (a *app) sandboxSeed() *cobra.Command {
 		Use:   "seed FILE",
 		Short: "Let the sandbox begin anew with what a file holds",
 		Long: `Throw away everything that is in the sandbox, and let it begin anew with what a
-file of till sandbox dump holds; - is standard input. In place of a file, demo
-stands for three resellers and half a year of invoices, none for nothing at
-all. A file that is not such a dump changes nothing. It does not ask.
+file holds; - is standard input. In place of a file, demo stands for a shop
+with four resellers and half a year of invoices, none for nothing at all. A
+file that cannot be a seed changes nothing. It does not ask.
+
+The file is YAML or JSON, and what till sandbox dump prints is one. By hand,
+all that can be made up or follows from the rest is left out:
+
+  balances: [1000.00 Usd, 1.5 Btc]
+  resellers:
+    - {label: Harbour Books, api_key: till_sandbox_harbour}
+  invoices:
+    - {account: Harbour Books, title: Order 1001, total: 25.00 Usd}
+    - {account: Harbour Books, total: 9.90 Eur, status: Paid}
+  withdrawals:
+    - {amount: 0.015 Btc, address: bc1qexample, status: Processing}
+
+The documentation of the Go package pkg/api/sandbox describes every field.
 
 ` + whichSandbox,
 		Example: `  till sandbox seed demo
-  till sandbox dump >box.json && till sandbox seed box.json`,
+  till sandbox dump >box.json && till sandbox seed box.json
+  echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,
 		Args:              args("FILE"),
 		ValidArgsFunction: fileNames,
 	}, func(s *session, args []string) (answered[sandboxState], error) {
 		if isSeed(args[0]) {
 			return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": args[0]})
 		}
-		text, err := s.readDump(args[0])
+		seed, err := s.readSeed(args[0])
 		if err != nil {
 			return answered[sandboxState]{}, err
 		}
-		return tell[sandboxState](s, "/sandbox/restore", text)
+		return tell[sandboxState](s, "/sandbox/restore", seed)
 	})
 	return cmd
 }
@@ -86,26 +98,6 @@ func (a *app) beginsState(cmd *cobra.Command, do func(s *session, args []string)
 		return out.bare(state, state.value.ID)
 	}
 	return shows(cmd, view)
-}
-
-// isSeed tells the seeds that have a name from files.
-func isSeed(name string) bool { return name == "demo" || name == "none" }
-
-func (s *session) readDump(name string) (json.RawMessage, error) {
-	var text []byte
-	var err error
-	if name == "-" {
-		text, err = io.ReadAll(s.io.In)
-	} else {
-		text, err = os.ReadFile(name)
-	}
-	if err != nil {
-		return nil, usageError(fmt.Sprintf("the seed cannot be read: %v", err), "name demo, none, or a file that till sandbox dump has written")
-	}
-	if !json.Valid(text) {
-		return nil, usageError(fmt.Sprintf("the seed %s is not JSON", name), "name demo, none, or a file that till sandbox dump has written")
-	}
-	return text, nil
 }
 
 func (a *app) sandboxDump() *cobra.Command {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/money"
@@ -29,15 +30,20 @@ func withdrawalView(m money.Registry) render.View[api.Withdrawal] {
 			{Name: "external_id", Extra: true, Cell: func(w row) render.Cell { return externalID(w) }},
 			{Name: "merchant_id", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Text(w.MerchantID) }},
 			{Name: "is_testnet", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Bool(w.IsTestnet) }},
-			{Name: "statuses", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.History(steps(w.Statuses)) }},
+			{Name: "statuses", Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.History(steps(w)) }},
 		},
 	}
 }
 
-func steps(statuses []api.Status) []render.Step {
-	history := make([]render.Step, len(statuses))
-	for i, s := range statuses {
+// steps is the history, the oldest first. The interface does not say which end of it is the newest: the status that the
+// withdrawal has stands there.
+func steps(w api.Withdrawal) []render.Step {
+	history := make([]render.Step, len(w.Statuses))
+	for i, s := range w.Statuses {
 		history[i] = render.Step(s)
+	}
+	if n := len(history); n > 0 && history[0].Status == w.Current && history[n-1].Status != w.Current {
+		slices.Reverse(history)
 	}
 	return history
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -85,16 +86,18 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
-	req := client.R().SetContext(ctx).SetDoNotParseResponse(true)
-	if c.key != "" && (!r.reseller || c.resellerKey) {
-		req.SetAuthToken(c.key)
+	if r.create {
+		ctx = follow(ctx) // for the gate, which would have to copy the request to do this itself
 	}
+	req := client.request()
+	defer client.done(req)
+	req.SetContext(ctx)
+	req.Header = c.headers.of(r.body != nil, !r.reseller || c.resellerKey) // resty sends a copy of it
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
 			return nil, 0, invalid("request", "it cannot be written as JSON: %v", err)
 		}
-		req.SetHeader("Content-Type", "application/json")
 		if r.create {
 			req.SetBody(bytes.NewReader(text)) // once, so resty need not keep copies
 		} else {
@@ -143,10 +146,13 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
 	}
-	var notSent notSentError
-	unsent := r.create && errors.As(err, &notSent)
-	if unsent {
-		err = notSent.error
+	var notSent interface {
+		error
+		NotSent() bool
+	}
+	unsent := r.create && errors.As(err, &notSent) && notSent.NotSent()
+	if gated, ok := notSent.(notSentError); ok {
+		err = gated.error
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -155,6 +161,8 @@ func (r request) transportError(ctx context.Context, timeout time.Duration, err 
 		err = reworded{"there was no answer in time", ctx.Err()}
 	case errors.Is(ctx.Err(), context.Canceled):
 		err = reworded{"the call was given up", ctx.Err()}
+	case err == io.EOF:
+		err = reworded{"the connection was closed without an answer", err}
 	}
 	if unsent {
 		return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: NotSent, Err: err}
@@ -238,6 +246,15 @@ func retryReads(client *resty.Client, n int) {
 
 // neverResend is what the client for creates has instead of retryReads. Nothing else in this package retries.
 func neverResend(client *resty.Client) { client.SetRetryCount(0) }
+
+// onlyBody takes the second body away from the requests of a client as soon as resty has made them, so that nobody below
+// can send them again. The gate does the same to a request that comes to it with one, which takes a copy of the request.
+func onlyBody(client *resty.Client) {
+	client.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
+		req.GetBody = nil
+		return nil
+	})
+}
 
 // maxRetryAfter is the longest pause that a read waits out by itself.
 const maxRetryAfter = 30 * time.Second

@@ -84,6 +84,17 @@ func checkPlain(field, text string) error {
 	return nil
 }
 
+// visibleASCII reports whether a text is not empty and made of letters, digits and signs of ASCII, without a space. Nearly
+// every address is, and no check of single characters has anything against it.
+func visibleASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return text != ""
+}
+
 func checkCallback(field, text string) error {
 	if text == "" {
 		return nil

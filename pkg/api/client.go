@@ -35,11 +35,12 @@ type Client struct {
 	base          string
 	key           string
 	resellerKey   bool
+	headers       headers
 	readTimeout   time.Duration
 	createTimeout time.Duration
-	reads         *resty.Client // retries
-	creates       *resty.Client // never does
-	large         sync.Mutex    // held while a large answer is decoded
+	reads         *restyClient // retries
+	creates       *restyClient // never does
+	large         sync.Mutex   // held while a large answer is decoded
 }
 
 // Option changes how New makes a Client.
@@ -87,8 +88,9 @@ func WithRootCAs(pool *x509.CertPool) Option { return func(o *options) { o.roots
 func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
 
 // WithTransport sends requests through rt instead of the network: to a handler in the same process, or to a recorder.
-// Only this package's own transport can tell that nothing was written, so with another one no failed create is NotSent:
-// it is Unknown.
+// Only this package's own transport can tell by itself that nothing was written, so with another one a failed create is
+// Unknown, and not NotSent; unless the error that rt returns, or one in its chain, has a method NotSent() bool that returns
+// true. That is the transport's word that no byte of the request was or will be written.
 func WithTransport(rt http.RoundTripper) Option { return func(o *options) { o.transport = rt } }
 
 // New makes a Client for the service at baseURL, an absolute http or https address that may have a path. Plain http is
@@ -114,13 +116,17 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 		base:          strings.TrimRight(base.String(), "/"),
 		key:           o.key,
 		resellerKey:   o.resellerKey,
+		headers:       newHeaders(o),
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
 		reads:         newResty(reads),
 		creates:       newResty(creates),
 	}
-	retryReads(c.reads, o.retries)
-	neverResend(c.creates)
+	retryReads(c.reads.Client, o.retries)
+	neverResend(c.creates.Client)
+	if o.trace == nil { // a trace shows the body, and needs one of its own
+		onlyBody(c.creates.Client)
+	}
 	c.Withdrawals = &Withdrawals{c}
 	c.Invoices = &Invoices{c}
 	c.Invites = &Invites{c}
@@ -128,15 +134,73 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-func newResty(rt http.RoundTripper) *resty.Client {
-	return resty.NewWithClient(&http.Client{
+// headers are what the requests of a client begin with. They are put together once, because a merchant's calls come by
+// the thousand, and nothing writes to them afterwards: resty sends a copy.
+type headers struct{ plain, body, keyed, keyedBody http.Header }
+
+func newHeaders(o options) headers {
+	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+	if o.transport == nil {
+		// net/http would ask for this by itself, in a header made anew for every request.
+		plain["Accept-Encoding"] = []string{"gzip"}
+	}
+	keyed := plain.Clone()
+	if o.key != "" {
+		keyed["Authorization"] = []string{"Bearer " + o.key}
+	}
+	all := headers{plain: plain, body: plain.Clone(), keyed: keyed, keyedBody: keyed.Clone()}
+	for _, h := range []http.Header{all.body, all.keyedBody} {
+		h["Content-Type"] = []string{"application/json"}
+	}
+	return all
+}
+
+// of returns those of a request with or without a body, with or without the key.
+func (h *headers) of(body, keyed bool) http.Header {
+	switch {
+	case body && keyed:
+		return h.keyedBody
+	case body:
+		return h.body
+	case keyed:
+		return h.keyed
+	}
+	return h.plain
+}
+
+// restyClient is a resty client that uses its requests again. One is most of a kilobyte with its maps, and a new one for
+// every call would be a tenth of all that a call leaves to the garbage collector.
+type restyClient struct {
+	*resty.Client
+	blank *resty.Request // what every request begins as; resty only reads its maps, which stay empty
+	used  sync.Pool
+}
+
+// request returns a request as resty makes it. It belongs to the caller until it is handed to done.
+func (c *restyClient) request() *resty.Request {
+	req, ok := c.used.Get().(*resty.Request)
+	if !ok {
+		req = new(resty.Request)
+	}
+	*req = *c.blank
+	return req
+}
+
+// done takes a request back, after Execute has returned and its answer was looked at. By then nothing else holds it:
+// what net/http may still be writing is the http.Request that resty made of it.
+func (c *restyClient) done(req *resty.Request) {
+	*req = resty.Request{}
+	c.used.Put(req)
+}
+
+func newResty(rt http.RoundTripper) *restyClient {
+	client := resty.NewWithClient(&http.Client{
 		Transport: rt,
 		// A redirect would carry the key and, with a 307, the body to an address that nobody named.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}).
-		SetLogger(silent{}).
-		SetHeader("User-Agent", "till").
-		SetHeader("Accept", "application/json")
+		SetLogger(silent{})
+	return &restyClient{Client: client, blank: client.R().SetDoNotParseResponse(true)}
 }
 
 // silent keeps resty from writing to standard error: what went wrong is in the error that a call returns.

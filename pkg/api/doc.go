@@ -62,7 +62,7 @@
 // A call that only reads ends in Rejected for any 4xx with an envelope, and for 401, 403 and 429 without; otherwise
 // in Failed. It has changed nothing, so it can be run again at any time.
 //
-// Only this package's own transport can tell that nothing was written. With WithTransport there is no NotSent.
+// Only this package's own transport can tell by itself that nothing was written. WithTransport says how another one can.
 //
 // # At most once, and again
 //
@@ -127,11 +127,10 @@
 // Package [example.com/till/pkg/api/sandbox] is the whole service as an http.Handler, with balances, rates, statuses
 // and errors, for tests without a network or a secret:
 //
-//	box, err := sandbox.New()
-//	...
-//	server := httptest.NewServer(box)
-//	client, err := api.New(server.URL, api.WithAPIKey(box.Key()))
+//	box := sandbox.Start(t)
+//	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
 //
 // It can be told to count pages from 0, to refuse repeated order ids, to be out of funds. Test the Unknown outcome as
-// well, with a handler that panics with http.ErrAbortHandler: it is the one that costs money.
+// well, with the sandbox's fault drop-after, which loses the answer of a create that was made: it is the one that costs
+// money.
 package api

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"net/http"
 	"net/http/httptrace"
 	"os"
 	"sync/atomic"
@@ -57,12 +56,14 @@ func (c *gatedConn) shut() bool {
 	return c.state.CompareAndSwap(gateOpen, gateShut) || c.state.Load() == gateShut
 }
 
-// sending follows one request through the transport.
+// sending follows one request through the transport. It is the request's context too.
 type sending struct {
+	context.Context
 	trace  httptrace.ClientTrace
 	before func() error
 	conn   atomic.Pointer[gatedConn]
 	lost   atomic.Bool // got a connection that is not ours to watch
+	taken  atomic.Bool // by its one request
 }
 
 // neverLeft reports whether no byte of the request was or will be written.
@@ -74,10 +75,22 @@ func (s *sending) neverLeft() bool {
 	return conn == nil || conn.shut()
 }
 
-// watch returns the request with a trace that tells s which connection it goes out on.
-func (s *sending) watch(req *http.Request) *http.Request {
+// follow returns a context for one request, with a trace that tells which connection it goes out on.
+func follow(ctx context.Context) *sending {
+	s := &sending{before: askedBefore(ctx)}
 	s.trace.GotConn = s.gotConn
-	return req.WithContext(httptrace.WithClientTrace(req.Context(), &s.trace))
+	s.Context = httptrace.WithClientTrace(ctx, &s.trace)
+	return s
+}
+
+type sendingKey struct{}
+
+// Value finds the sending in its context, and in those made from it.
+func (s *sending) Value(key any) any {
+	if key == (sendingKey{}) {
+		return s
+	}
+	return s.Context.Value(key)
 }
 
 func (s *sending) gotConn(info httptrace.GotConnInfo) {

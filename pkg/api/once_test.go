@@ -593,6 +593,34 @@ func TestGateTakesTheSecondBodyAway(t *testing.T) {
 	}
 }
 
+// What one request wrote says nothing about another one in the same context: the connection may be anybody's by then.
+func TestGateFollowsEachRequestByItself(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	go io.Copy(io.Discard, far)
+	conn := &gatedConn{Conn: near}
+	trips := 0
+	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) {
+		if trips++; trips > 1 {
+			return nil, errors.New("no connection")
+		}
+		httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: conn})
+		conn.Write([]byte("x"))
+		return nil, errors.New("broken")
+	})}
+	req, err := http.NewRequestWithContext(follow(t.Context()), "POST", "http://127.0.0.1", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unsent notSentError
+	if _, err := rt.RoundTrip(req); errors.As(err, &unsent) {
+		t.Error("a byte was written, and yet it says: ", err)
+	}
+	if _, err := rt.RoundTrip(req); !errors.As(err, &unsent) {
+		t.Error("nothing was written, and yet it says: ", err)
+	}
+}
+
 // A server that closes an idle connection just as the create is written: one byte of it has been read.
 func TestCreateOnConnectionBeingClosed(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

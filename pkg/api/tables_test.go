@@ -110,15 +110,16 @@ func TestRebates(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	roundTrip(t, `"bc1q\u0022x"`, Address{Text: `bc1q"x`}, `"bc1q\"x"`)
-	roundTrip(t, `{"Crypto":{"address":"a","currency":"Btc"}}`, Address{"a", "Btc"}, `{"Crypto":{"currency":"Btc","address":"a"}}`)
+	roundTrip(t, `{"Crypto":{"address":"a","currency":"Btc"}}`, Address{"a", "Btc", Crypto}, `{"Crypto":{"currency":"Btc","address":"a"}}`)
+	roundTrip(t, `{"Fiat":{"address":"a","currency":"Usd"}}`, Address{"a", "Usd", Fiat}, `{"Fiat":{"currency":"Usd","address":"a"}}`)
 	var more Address
-	if err := json.Unmarshal([]byte(`{"Crypto":{"currency":"Btc","tag":[1],"address":"a"}}`), &more); err != nil || more != (Address{"a", "Btc"}) {
+	if err := json.Unmarshal([]byte(`{"Crypto":{"currency":"Btc","tag":[1],"address":"a"}}`), &more); err != nil || more != (Address{"a", "Btc", Crypto}) {
 		t.Errorf("a further field: %+v, %v", more, err)
 	}
 	refusesAll(t, Address{Text: "x"}, `""`, `null`, `{}`, `[]`, `1`, `{"Crypto":{}}`, `{"Crypto":{"address":"a"}}`, `{"Crypto":{"currency":"Btc"}}`, `{"Crypto":{"currency":"","address":"a"}}`,
-		`{"Crypto":{"currency":"Btc","address":""}}`, `{"Fiat":{"currency":"Usd","address":"a"}}`, `{"Crypto":"a"}`, `{"Crypto":{"currency":"Btc","address":"a"},"Fiat":{}}`,
+		`{"Crypto":{"currency":"Btc","address":""}}`, `{"Metal":{"currency":"Au","address":"a"}}`, `{"Fiat":{"currency":"Usd"}}`, `{"Crypto":"a"}`, `{"Crypto":{"currency":"Btc","address":"a"},"Fiat":{}}`,
 		`{"Crypto":{"currency":"Btc","address":"a","address":"b"}}`, `{"Crypto":{"currency":1,"address":"a"}}`)
-	if (Address{"a", "Btc"}).String() != "a" {
+	if (Address{"a", "Btc", Crypto}).String() != "a" {
 		t.Error("an address is not shown as itself")
 	}
 }
@@ -257,6 +258,11 @@ func TestCreateWithdrawalValidate(t *testing.T) {
 		{"a space in the address", func(r *CreateWithdrawal) { r.Address = "a b" }, "address"},
 		{"a newline in the address", func(r *CreateWithdrawal) { r.Address = "a\n" }, "address"},
 		{"broken UTF-8", func(r *CreateWithdrawal) { r.Address = "a\xff" }, "address"},
+		{"a delete in the address", func(r *CreateWithdrawal) { r.Address = "a\x7f" }, "address"},
+		{"a space of no width in the address", func(r *CreateWithdrawal) { r.Address = "a\u200bb" }, "address"},
+		{"a hard space in the address", func(r *CreateWithdrawal) { r.Address = "a\u00a0b" }, "address"},
+		{"an address beyond ASCII", func(r *CreateWithdrawal) { r.Address = "münze" }, ""},
+		{"a space of no width in the memo", func(r *CreateWithdrawal) { r.Memo = "a\u200bb" }, "memo"},
 		{"callback without a scheme", func(r *CreateWithdrawal) { r.Callback = "shop.example.com" }, "callback"},
 		{"callback to a file", func(r *CreateWithdrawal) { r.Callback = "file:///etc/passwd" }, "callback"},
 		{"callback without a host", func(r *CreateWithdrawal) { r.Callback = "https:///x" }, "callback"},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -74,12 +77,20 @@ type notSentError struct{ error }
 
 func (e notSentError) Unwrap() error { return e.error }
 
+// NotSent is how a transport's error says that no byte of the request was or will be written.
+func (e notSentError) NotSent() bool { return true }
+
 type gate struct{ next http.RoundTripper }
 
 func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
-	s := sending{before: askedBefore(req.Context())}
-	req = s.watch(req)
-	req.GetBody = nil // without it, net/http cannot send the body a second time
+	s, ok := req.Context().Value(sendingKey{}).(*sending)
+	if !ok || s.taken.Swap(true) {
+		s, ok = follow(req.Context()), false
+	}
+	if !ok || req.GetBody != nil {
+		req = req.WithContext(s)
+		req.GetBody = nil // without it, net/http cannot send the body a second time
+	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil && s.neverLeft() {
 		return nil, notSentError{err}
@@ -121,8 +132,12 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	var text []byte
-	if resp.StatusCode != http.StatusSwitchingProtocols { // what follows that is no body, and may never end
-		text, err = readWhole(resp)
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols: // what follows that is no body, and may never end
+	case resp.ContentLength != 0 && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"):
+		text, err = readZipped(resp.Body)
+	default:
+		text, err = readWhole(resp.Body, resp.ContentLength)
 	}
 	resp.Body.Close()
 	if err != nil {
@@ -134,14 +149,34 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func readWhole(resp *http.Response) ([]byte, error) {
-	if resp.ContentLength > maxAnswer {
+// zipReaders are used again because each takes some 40 KB, and most answers less than one.
+var zipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// readZipped reads what net/http would decompress by itself, had it asked for the compression: see newHeaders.
+func readZipped(body io.Reader) ([]byte, error) {
+	zip := zipReaders.Get().(*gzip.Reader)
+	defer zipReaders.Put(zip)
+	switch err := zip.Reset(body); {
+	case err == io.EOF:
+		return nil, nil
+	case err != nil:
+		return nil, brokeOff(0, err)
+	}
+	return readWhole(zip, -1)
+}
+
+// readWhole reads to the end. length is the service's word for how much that is, -1 without one.
+func readWhole(body io.Reader, length int64) ([]byte, error) {
+	if length > maxAnswer {
 		return nil, errTooLarge
 	}
-	// The length is the service's word, so no more than a page's worth is set aside on the strength of it.
-	text := make([]byte, 0, min(max(resp.ContentLength+1, 512), 1<<20))
+	room := int64(512)
+	if length >= 0 {
+		room = min(length+1, 1<<20) // no more than a page's worth is set aside on the strength of a word
+	}
+	text := make([]byte, 0, room)
 	for {
-		n, err := resp.Body.Read(text[len(text):cap(text)])
+		n, err := body.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
 		if len(text) > maxAnswer {
 			return nil, errTooLarge
@@ -150,10 +185,14 @@ func readWhole(resp *http.Response) ([]byte, error) {
 		case err == io.EOF:
 			return text, nil
 		case err != nil:
-			return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(text), err)
+			return nil, brokeOff(len(text), err)
 		}
 		if len(text) == cap(text) {
-			text = slices.Grow(text, min(len(text), maxAnswer+1-len(text)))
+			text = slices.Grow(text, min(max(len(text), 512), maxAnswer+1-len(text)))
 		}
 	}
+}
+
+func brokeOff(after int, err error) error {
+	return fmt.Errorf("the answer broke off after %d bytes: %w", after, err)
 }

@@ -40,10 +40,12 @@ type Status struct {
 }
 
 // Address is where a withdrawal goes. A single withdrawal shows it as a string, a list as an object that also names the
-// currency: {"Crypto":{"currency":"Btc","address":"..."}}.
+// currency: {"Crypto":{"currency":"Btc","address":"..."}}. The interface shows no list with a withdrawal of fiat money,
+// where the key may be Fiat.
 type Address struct {
 	Text     string
 	Currency string // the code, in a list; empty otherwise
+	Kind     Kind   // the key, in a list; empty otherwise
 }
 
 // String returns the address itself.
@@ -56,7 +58,11 @@ func (a Address) MarshalJSON() ([]byte, error) {
 		return text, err
 	}
 	code, err := jsontext.AppendQuote(nil, a.Currency)
-	return fmt.Appendf(nil, `{"Crypto":{"currency":%s,"address":%s}}`, code, text), err
+	kind := Crypto
+	if a.Kind == Fiat {
+		kind = Fiat
+	}
+	return fmt.Appendf(nil, `{%q:{"currency":%s,"address":%s}}`, kind, code, text), err
 }
 
 // UnmarshalJSON reads either shape and refuses anything else.
@@ -76,8 +82,9 @@ func (a *Address) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	err = oneKey(dec, "address", func(kind string) error {
-		if Kind(kind) != Crypto {
-			return fmt.Errorf("address: the key is %.40q: it must be Crypto", kind)
+		var err error
+		if got.Kind, err = parseKind(kind); err != nil {
+			return fmt.Errorf("address: %w", err)
 		}
 		return eachKey(dec, "address", func(key string) error {
 			var err error
@@ -117,6 +124,8 @@ func (w *Withdrawal) complete(text json.RawMessage) error {
 		return errors.New("a withdrawal without an amount")
 	case w.Address.Text == "":
 		return errors.New("a withdrawal without an address")
+	case w.Address.Kind == Fiat && w.Currency.Kind != Fiat:
+		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
 	}
 	return nil
 }
@@ -152,11 +161,13 @@ func (r CreateWithdrawal) Validate() error {
 	if r.Amount.Kind == Crypto && (r.Currency.Kind != Crypto || r.Currency.Code != r.Amount.Code) {
 		return invalid("amount", "it is in %s, and %s is withdrawn: write it in %s, or in a fiat currency", r.Amount.Code, r.Currency.Code, r.Currency.Code)
 	}
-	if err := checkText("address", r.Address); err != nil {
-		return err
-	}
-	if strings.ContainsFunc(r.Address, unicode.IsSpace) {
-		return invalid("address", "%q has a space in it: write the address without", r.Address)
+	if !visibleASCII(r.Address) {
+		if err := checkText("address", r.Address); err != nil {
+			return err
+		}
+		if strings.ContainsFunc(r.Address, unicode.IsSpace) {
+			return invalid("address", "%q has a space in it: write the address without", r.Address)
+		}
 	}
 	if err := checkCallback("callback", r.Callback); err != nil {
 		return err
@@ -170,7 +181,10 @@ func (r CreateWithdrawal) Validate() error {
 		return err
 	}
 	// A person compares these two, letter by letter, with what was asked for.
-	for _, field := range []struct{ name, text string }{{"address", r.Address}, {"memo", r.Memo}} {
+	for _, field := range [...]struct{ name, text string }{{"address", r.Address}, {"memo", r.Memo}} {
+		if visibleASCII(field.text) {
+			continue
+		}
 		if i := strings.IndexFunc(field.text, func(c rune) bool { return !unicode.IsGraphic(c) }); i >= 0 {
 			return invalid(field.name, "%q has a character at byte %d that cannot be seen: type it anew", field.text, i)
 		}

@@ -1,13 +1,16 @@
 package sandbox
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // held lists one book of an account in the order of the registry.
 func (s *settings) held(a *account, b book) []money {
 	all := []money{}
 	for _, c := range registry {
 		minor := a.books[line{b, c.Code}]
-		if minor != 0 || s.zeroAmounts == "show" {
+		if minor != 0 || s.zeroAmounts == "show" && slices.Contains(s.currencies, c.Currency) {
 			all = append(all, money{c.Code, minor})
 		}
 	}
@@ -44,6 +47,35 @@ func (m money) balance() balanceView {
 	return balanceView{Currency: byCode[m.Code].view(), Balance: m.view()}
 }
 
+// viewBalance is the balance in one currency, and its fiat equivalent where that
+// was asked for, in the shape that the setting currency_balance gives them.
+func (s *settings) viewBalance(m money, equivalent *money) any {
+	both := []money{m}
+	if equivalent != nil {
+		both = append(both, *equivalent)
+	}
+	switch s.currencyBalance {
+	case "amounts":
+		views := make([]amountView, len(both))
+		for i := range both {
+			views[i] = both[i].view()
+		}
+		return views
+	case "map":
+		view := map[string]int64{}
+		for _, m := range both {
+			view[byCode[m.Code].amountCode()] = m.Minor
+		}
+		return view
+	}
+	view := m.balance()
+	if equivalent != nil {
+		amount := equivalent.view()
+		view.Fiat = &amount
+	}
+	return view
+}
+
 // groupedView is all balances, by kind.
 type groupedView struct {
 	Crypto map[string]int64 `json:"Crypto"`
@@ -60,14 +92,14 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 		return nil, err
 	}
 	grouped := groupedView{map[string]int64{}, map[string]int64{}}
-	list := []balanceView{}
+	list := []any{}
 	for _, m := range all {
 		group := grouped.Crypto
 		if byCode[m.Code].Kind == fiat {
 			group = grouped.Fiat
 		}
 		group[byCode[m.Code].amountCode()] = m.Minor
-		list = append(list, m.balance())
+		list = append(list, s.settings.viewBalance(m, nil))
 	}
 	if s.settings.balanceRecord == "list" {
 		return list, nil
@@ -78,7 +110,7 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	q := r.query()
 	id, currency := q.uuid("id"), q.currency("currency")
-	withFiat := s.settings.readIncludeFiat(q)
+	fiatCode := s.settings.readIncludeFiat(q)
 	if err := q.done(); err != nil {
 		return nil, err
 	}
@@ -87,34 +119,39 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := held.balance()
-	if withFiat {
-		worth := s.settings.convert(held.Minor, held.Code, s.settings.fiatCurrency, false)
-		if !worth.IsInt64() {
-			return nil, fail(amountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", s.settings.fiatCurrency)
-		}
-		equivalent := money{s.settings.fiatCurrency, worth.Int64()}.view()
-		view.Fiat = &equivalent
+	if fiatCode == "" {
+		return s.settings.viewBalance(held, nil), nil
 	}
-	return view, nil
+	worth := s.settings.convert(held.Minor, held.Code, fiatCode, false)
+	if !worth.IsInt64() {
+		return nil, fail(amountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
+	}
+	return s.settings.viewBalance(held, &money{fiatCode, worth.Int64()}), nil
 }
 
-func (s *settings) readIncludeFiat(q *query) bool {
+// readIncludeFiat returns the fiat currency in which an equivalent is wanted, or "".
+func (s *settings) readIncludeFiat(q *query) string {
 	if !q.has("include_fiat") {
 		if s.includeFiat == "required" {
-			q.fail("The query parameter include_fiat is missing; add include_fiat=true or include_fiat=false.")
+			q.fail("The query parameter include_fiat is missing; add include_fiat=%s.", map[string]string{"flag": "true or include_fiat=false", "currency": s.fiatCurrency}[s.includeFiatIs])
 		}
-		return false
+		return ""
+	}
+	if s.includeFiatIs == "currency" {
+		c := q.currency("include_fiat")
+		if c.Kind != fiat {
+			q.fail("The query parameter include_fiat is %q; it must be one of %s.", shorten(q.values.Get("include_fiat")), s.known(fiat))
+		}
+		return c.Code
 	}
 	switch value := q.values.Get("include_fiat"); value {
 	case "", "true":
-		return true
+		return s.fiatCurrency
 	case "false":
-		return false
 	default:
 		q.fail("The query parameter include_fiat is %q; it must be true or false.", shorten(value))
-		return false
 	}
+	return ""
 }
 
 func (s *Server) getResellerRebate(r *request) (any, error) {
@@ -139,14 +176,14 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 	}
 	earned := money{Code: currency.Code}
 	err := s.ofReseller(id, func(_ *reseller, a *account) { earned.Minor = a.books[line{rebates, earned.Code}] })
-	return map[string]amountView{earned.Code: earned.view()}, err
+	return map[string]amountView{s.settings.rebateCode(earned.Code): earned.view()}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.
 func (s *Server) Fund(code string, minor int64) error {
-	c, ok := byCode[code]
-	if !ok {
-		return fail(unknownCurrency, "There is no currency %q; use one of %s.", shorten(code), known(""))
+	c := byCode[code]
+	if !slices.Contains(s.settings.currencies, c) {
+		return fail(unknownCurrency, "There is no currency %q; use one of %s.", shorten(code), s.settings.known(""))
 	}
 	if minor <= 0 {
 		return fail(invalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))

@@ -29,7 +29,9 @@ func (s *Server) SetClock(to time.Time) error {
 	})
 }
 
-// AdvanceClock moves the sandbox's clock on, or back where by is negative.
+// AdvanceClock moves the sandbox's clock on, or back where by is negative. What
+// the settings withdrawal_pace and invoice_expiry let happen until then has
+// happened when it returns.
 func (s *Server) AdvanceClock(by time.Duration) error {
 	return s.moveClock(func(offset time.Duration) time.Duration { return offset + by })
 }

@@ -16,12 +16,17 @@ func (s *Server) controls() []route {
 		{"POST", "/sandbox/pay", control, writes, s.controlPay},
 		{"POST", "/sandbox/expire", control, writes, s.controlExpire},
 		{"POST", "/sandbox/advance", control, writes, s.controlAdvance},
+		{"GET", "/sandbox/callbacks", control, reads, s.controlCallbacks},
+		{"POST", "/sandbox/callbacks/resend", control, writes, s.controlResend},
 		{"POST", "/sandbox/redeem", control, writes, s.controlRedeem},
 		{"POST", "/sandbox/reset", control, writes, s.controlReset},
 		{"GET", "/sandbox/dump", control, reads, s.controlDump},
 		{"POST", "/sandbox/restore", control, writes, s.controlRestore},
 		{"GET", "/sandbox/clock", control, reads, s.controlClock},
 		{"POST", "/sandbox/clock", control, writes, s.controlSetClock},
+		{"GET", "/sandbox/faults", control, reads, s.controlFaults},
+		{"POST", "/sandbox/faults", control, writes, s.controlAddFault},
+		{"POST", "/sandbox/faults/clear", control, writes, s.controlClearFaults},
 	}
 }
 
@@ -110,6 +115,12 @@ func lower(id string) string {
 	return id
 }
 
+// advancedView is a withdrawal, and what its callback was told; null without one.
+type advancedView struct {
+	withdrawalView
+	Delivery *Delivery `json:"delivery"`
+}
+
 // controlAdvance takes {"withdrawal": id, "status": name} and answers with the
 // withdrawal.
 func (s *Server) controlAdvance(r *request) (any, error) {
@@ -121,7 +132,8 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 	if err := in.done(); err != nil {
 		return nil, err
 	}
-	if err := s.AdvanceWithdrawal(id, status); err != nil {
+	delivery, err := s.advance(r.http.Context(), id, status, time.Time{})
+	if err != nil {
 		return nil, err
 	}
 	account := ""
@@ -130,7 +142,8 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 			account = w.Account
 		}
 	})
-	return s.withdrawalOf(account, id)
+	view, err := s.withdrawalOf(account, id)
+	return advancedView{view, delivery}, err
 }
 
 // redeemedView is a new reseller, and the one time that its key is shown.

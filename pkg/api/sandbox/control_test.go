@@ -20,12 +20,17 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/pay", `{"invoice":"x"}`},
 	{"POST", "/sandbox/expire", `{"invoice":"x"}`},
 	{"POST", "/sandbox/advance", `{"withdrawal":"x","status":"Completed"}`},
+	{"GET", "/sandbox/callbacks", ""},
+	{"POST", "/sandbox/callbacks/resend", `{"id":"x"}`},
 	{"POST", "/sandbox/redeem", `{"invite":"x"}`},
 	{"POST", "/sandbox/reset", `{}`},
 	{"GET", "/sandbox/dump", ""},
 	{"POST", "/sandbox/restore", `{}`},
 	{"GET", "/sandbox/clock", ""},
 	{"POST", "/sandbox/clock", `{"set":"now"}`},
+	{"GET", "/sandbox/faults", ""},
+	{"POST", "/sandbox/faults", `{"do":"html"}`},
+	{"POST", "/sandbox/faults/clear", `{}`},
 }
 
 // Nothing but the merchant's key opens a control, even where reseller routes are
@@ -150,7 +155,7 @@ func TestDump(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
 	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
 	if err := b.AdvanceClock(time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +165,8 @@ func TestDump(t *testing.T) {
 	}
 	before := strings.ReplaceAll(b.everythingIn(id), b.Identity(), "X")
 	for name, copy := range map[string]box{
-		"as a seed":  newBox(t, sandbox.WithDump([]byte(text))),
-		"in a file":  fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithDump([]byte(text))),
+		"as a seed":  newBox(t, sandbox.WithSeedJSON([]byte(text))),
+		"in a file":  fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithSeedJSON([]byte(text))),
 		"afterwards": newBox(t),
 	} {
 		if name == "afterwards" {
@@ -185,7 +190,10 @@ func TestDump(t *testing.T) {
 // What is no dump changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
+	b.fault(sandbox.Fault{Do: "html", Times: 2})
+	b.send("GET", "/api/invites", "")
+	b.send("GET", "/api/invites", "")
 	text, err := b.Dump()
 	if err != nil {
 		t.Fatal(err)
@@ -196,16 +204,17 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"", "format", `"till-sandbox/2"`}, {"", "merchant_id", `"m"`}, {"", "more", "1"}, {"", "clock_ahead_seconds", "9223372036854775807"}, {"", "invites", "[null]"},
 		{"balances", "account", `"` + uuid("x") + `"`}, {"balances", "code", `"btc"`}, {"balances", "code", `"USD"`}, {"balances", "book", `"other"`}, {"balances", "delta", "-1"}, {"balances", "delta", "1.5"},
-		{"invites", "id", `"x"`}, {"invites", "label", `""`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
+		{"invites", "id", `"x"`}, {"invites", "label", `" "`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
 		{"resellers", "invite", `"` + uuid("x") + `"`}, {"resellers", "key", `"00"`}, {"resellers", "key", `"` + strings.Repeat("0", 64) + `"`},
-		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"},
-		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `"x"`}, {"withdrawals", "created", `"x"`},
+		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`}, {"invoices", "paid", `{"code":"Usd","minor":0}`},
+		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`}, {"withdrawals", "created", `"x"`},
 		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
+		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`}, {"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"}, {"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},
 	} {
 		d := decode(t, string(text)).(map[string]any)
 		if unbroken, err := json.Marshal(d); err != nil {
 			t.Fatal(err)
-		} else if _, err := sandbox.New(sandbox.WithDump(unbroken)); err != nil {
+		} else if _, err := sandbox.New(sandbox.WithSeedJSON(unbroken)); err != nil {
 			t.Fatal(err)
 		}
 		target := d
@@ -221,7 +230,7 @@ func TestRestoreRefuses(t *testing.T) {
 		if w.Code != 400 {
 			t.Errorf("%s.%s = %s: %d %s", c.list, c.key, c.value, w.Code, w.Body)
 		}
-		if _, err := sandbox.New(sandbox.WithDump(broken)); err == nil {
+		if _, err := sandbox.New(sandbox.WithSeedJSON(broken)); err == nil {
 			t.Errorf("%s.%s = %s is a seed", c.list, c.key, c.value)
 		}
 	}

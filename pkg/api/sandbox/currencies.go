@@ -67,6 +67,50 @@ func Currencies() []Currency {
 	return all
 }
 
+// A place is where a request names a currency.
+type place int
+
+const (
+	inCurrency place = iota // and in a query parameter
+	inAmount
+)
+
+// find is the currency that a request means by a code. Without settings every
+// currency of the registry is found, in either spelling.
+func (s *settings) find(code string, in place) (Currency, bool) {
+	if s == nil {
+		c, ok := byCode[code]
+		return c, ok
+	}
+	same := func(spelling string) bool {
+		return code == spelling || s.codeCase == "any" && strings.EqualFold(code, spelling)
+	}
+	for _, c := range s.currencies {
+		asShown := c.Code
+		if in == inAmount {
+			asShown = c.amountCode()
+		}
+		if same(asShown) || s.fiatCodesIn == "either" && (same(c.Code) || same(c.amountCode())) {
+			return c, true
+		}
+	}
+	return Currency{}, false
+}
+
+// known is the list of codes that find finds, for an error message.
+func (s *settings) known(kind string) string {
+	if s == nil {
+		return known(kind)
+	}
+	var codes []string
+	for _, c := range s.currencies {
+		if kind == "" || c.Kind == kind {
+			codes = append(codes, c.Code)
+		}
+	}
+	return strings.Join(codes, ", ")
+}
+
 // known is the list of codes for an error message.
 func known(kind string) string {
 	var codes []string

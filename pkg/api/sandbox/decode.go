@@ -38,6 +38,7 @@ func decodeBody(body []byte) (json.RawMessage, error) {
 type object struct {
 	path   string // where this object stands, for messages; empty for the body
 	fields map[string]json.RawMessage
+	rules  *settings // as of a request
 	asked  []string
 	err    *error
 }
@@ -71,6 +72,9 @@ func newObject(raw json.RawMessage, path string, err *error) *object {
 // done returns what was wrong: a field that nobody asked for first, because a
 // misspelt name is the usual reason why another one is missing.
 func (o *object) done() error {
+	if o.rules != nil && o.rules.unknownKeys == "ignore" {
+		return *o.err
+	}
 	for _, key := range sortedKeys(o.fields) {
 		if !slices.Contains(o.asked, key) {
 			return fail(invalidBody, "%s is not a field here; the fields are %s.", o.at(key), strings.Join(o.asked, ", "))
@@ -126,6 +130,9 @@ func (o *object) ask(key string) {
 func (o *object) has(key string) bool {
 	o.ask(key)
 	raw, given := o.fields[key]
+	if o.rules != nil && o.rules.emptyText == "absent" && string(raw) == `""` {
+		return false
+	}
 	return *o.err == nil && given && raw[0] != 'n'
 }
 
@@ -156,6 +163,8 @@ func (o *object) text(key string) string {
 		o.failAt(key, "must be a string, not %s", jsonType(raw))
 	case !isPlain(text):
 		o.failAt(key, "is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
+	case o.rules != nil && int64(utf8.RuneCountInString(text)) > o.rules.maxText:
+		o.failAt(key, "is longer than %d characters; send less", o.rules.maxText)
 	}
 	return text
 }
@@ -174,11 +183,15 @@ func (o *object) url(key string) string {
 	if *o.err != nil {
 		return ""
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+	if !isWebURL(text) {
 		o.failAt(key, "must be a URL that begins with http:// or https:// and names a host")
 	}
 	return text
+}
+
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 func (o *object) integer(key string) int64 {
@@ -191,6 +204,14 @@ func (o *object) integer(key string) int64 {
 		o.failAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s", shorten(string(raw)))
 	}
 	return n
+}
+
+func (o *object) boolean(key string) bool {
+	raw := o.take(key)
+	if raw != nil && string(raw) != "true" && string(raw) != "false" {
+		o.failAt(key, "must be true or false, not %s", jsonType(raw))
+	}
+	return string(raw) == "true"
 }
 
 func (o *object) array(key string) []json.RawMessage {
@@ -209,7 +230,14 @@ func (o *object) array(key string) []json.RawMessage {
 
 // element is one object of the array under key.
 func (o *object) element(key string, i int, raw json.RawMessage) *object {
-	return newObject(raw, fmt.Sprintf("%s[%d]", o.at(key), i), o.err)
+	return o.inner(raw, fmt.Sprintf("%s[%d]", o.at(key), i))
+}
+
+// inner is an object inside this one.
+func (o *object) inner(raw json.RawMessage, path string) *object {
+	inner := newObject(raw, path, o.err)
+	inner.rules = o.rules
+	return inner
 }
 
 func asString(raw json.RawMessage) (string, bool) {

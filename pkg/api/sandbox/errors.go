@@ -1,6 +1,10 @@
 package sandbox
 
-import "fmt"
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
 
 // A kind names one sort of refusal. Everything the sandbox can say no to is in
 // the list below, so that the documentation, the settings and the answers
@@ -18,6 +22,8 @@ const (
 	invalidBody
 	bodyTooLarge
 	pageOutOfRange
+	wrongContentType
+	rateLimited
 	notFound
 	unknownCurrency
 	invalidAmount
@@ -52,6 +58,8 @@ var errorRules = [...]errorRule{
 	invalidBody:       {"invalid_body", 400, 1202},
 	bodyTooLarge:      {"body_too_large", 413, 1203},
 	pageOutOfRange:    {"page_out_of_range", 400, 1204},
+	wrongContentType:  {"wrong_content_type", 415, 1205},
+	rateLimited:       {"rate_limited", 429, 1206},
 	notFound:          {"not_found", 404, 1301},
 	unknownCurrency:   {"unknown_currency", 400, 2001},
 	invalidAmount:     {"invalid_amount", 400, 2002},
@@ -76,6 +84,14 @@ func (f *failure) Error() string { return f.description }
 
 func fail(k kind, format string, args ...any) error {
 	return &failure{k, fmt.Sprintf(format, args...)}
+}
+
+// envelopeShown says whether the interface shows the envelope for a request: on the
+// paths of the merchant's withdrawals and where an invoice is made. Controls, which
+// are not the interface's, always have it.
+func envelopeShown(r *http.Request) bool {
+	path := r.URL.Path
+	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") || path == "/api/invoice" && r.Method == http.MethodPost
 }
 
 // envelope is the body of every answer that is not 200.

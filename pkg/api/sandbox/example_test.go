@@ -33,3 +33,38 @@ func ExampleNew() {
 	fmt.Println(answer.StatusCode, before-box.Balance("Btc"))
 	// Output: 200 50000
 }
+
+// A test that needs a shop with a history says so in a seed. The reseller's key is
+// the test's own choice.
+func ExampleWithSeedJSON() {
+	box, err := sandbox.New(sandbox.WithSeedJSON([]byte(`{
+		"balances": ["1000.00 Usd", "1.5 Btc"],
+		"resellers": [{"label": "Harbour Books", "api_key": "till_sandbox_harbour"}],
+		"invoices": [
+			{"account": "Harbour Books", "title": "Order 1001", "total": "25.00 Usd", "status": "Paid"},
+			{"items": [{"name": "Tea", "amount": "3.00 Eur"}], "created": "2026-05-03T10:00:00Z"}
+		],
+		"withdrawals": [{"amount": "0.015 Btc", "address": "bc1q", "status": "Processing"}]
+	}`)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server := httptest.NewServer(box)
+	defer server.Close()
+	fmt.Println(box.Balance("Usd"), box.Balance("Btc"))
+
+	body := `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2500}},"address":"account 1"}`
+	r, _ := http.NewRequest("POST", server.URL+"/api/merchant_withdrawal/create", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer till_sandbox_harbour")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer.Body.Close()
+	fmt.Println(answer.StatusCode)
+	// Output:
+	// 100000 150000000
+	// 200
+}

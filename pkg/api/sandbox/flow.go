@@ -56,3 +56,22 @@ func (f *flow) check(from, to string) error {
 	}
 	return fail(wrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from, shorten(to), strings.Join(f.next[from], " or "))
 }
+
+// way is the shortest way from the first status to another, with both of them; nil
+// where there is none.
+func (f *flow) way(to string) []string {
+	ways := map[string][]string{f.first: {f.first}}
+	for queue := []string{f.first}; len(queue) > 0; queue = queue[1:] {
+		from := queue[0]
+		if from == to {
+			return ways[from]
+		}
+		for _, next := range f.next[from] {
+			if ways[next] == nil {
+				ways[next] = append(slices.Clone(ways[from]), next)
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}

@@ -61,8 +61,9 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// FuzzRestore: what is taken for a dump is one. A sandbox that begins with it
-// answers to everything, and its own dump is taken again and is the same.
+// FuzzRestore: what is taken for a seed is one. A sandbox that begins with it
+// answers to everything, its books agree, and its own dump is taken again and is
+// the same.
 func FuzzRestore(f *testing.F) {
 	small := newBox(f, sandbox.WithSeed("none"))
 	_, key := small.reseller("Shop")
@@ -76,12 +77,15 @@ func FuzzRestore(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
+	f.Add([]byte(shopSeed))
+	f.Add([]byte(`{"balances":["1 Usd"],"invites":[{"id":"00000000-0000-4000-8000-000000000001"}],"resellers":[{"label":"x","invite":"00000000-0000-4000-8000-000000000001"}],` +
+		`"invoices":[{"account":"x","total":"9223372036854775807 Jpy","paid_at":"2026-05-03T10:00:00.5+05:30"}],"withdrawals":[{"account":"x","amount":"1.00 Kwd","currency":"Jpy","address":"a"}]}`))
 	f.Add([]byte(`{"format":"till-sandbox/1","merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","clock_ahead_seconds":60,` +
 		`"balances":[{"account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","book":"balance","code":"Btc","delta":5}],` +
 		`"withdrawals":[{"id":"00000000-0000-4000-8000-000000000001","account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":"Btc",` +
 		`"amount":{"code":"Btc","minor":5},"debit":5,"address":"a","statuses":[{"status":"New","at":"2026-05-03T10:00:00Z"}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := sandbox.New(sandbox.WithDump(text), sandbox.WithKey("till_sandbox_test"))
+		s, err := sandbox.New(sandbox.WithSeedJSON(text), sandbox.WithKey("till_sandbox_test"), set("zero_amounts", "show"))
 		if err != nil {
 			return
 		}
@@ -97,6 +101,9 @@ func FuzzRestore(f *testing.F) {
 		}
 		for _, v := range at(t, first, "invoices").([]any) {
 			s.PayInvoice(at(t, v, "id").(string))
+		}
+		for _, id := range resellers {
+			b.agree(t, id, "volume", "rebate")
 		}
 		again, err := s.Dump()
 		if err != nil {

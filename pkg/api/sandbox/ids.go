@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"math/big"
 	"strings"
 )
 
@@ -50,6 +51,19 @@ func newUUID() string {
 	hex.Encode(text[24:], b[10:16])
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
 	return string(text[:])
+}
+
+// newWithdrawalID is a withdrawal's id, of which the interface says only that it is
+// a string.
+func (s *settings) newWithdrawalID() string {
+	switch s.idFormat {
+	case "text":
+		return "W-" + rand.Text()[:16]
+	case "digits":
+		n, _ := rand.Int(rand.Reader, big.NewInt(9e17)) // never fails
+		return n.Add(n, big.NewInt(1e17)).String()
+	}
+	return newUUID()
 }
 
 // parseUUID accepts the 36-character form in either case and returns it in

@@ -1,7 +1,7 @@
 package sandbox
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,7 +28,9 @@ func (s *Server) listInvites(r *request) (any, error) {
 	all := []inviteView{}
 	s.store.read(func(st *state) {
 		for _, v := range st.inviteOrder {
-			all = append(all, inviteView{Invite: v.ID, Label: v.Label})
+			if !v.Redeemed || s.settings.invitesListed == "all" {
+				all = append(all, inviteView{Invite: v.ID, Label: v.Label})
+			}
 		}
 	})
 	return all, nil
@@ -87,7 +89,7 @@ func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
 			v.Created = s.now()
 		}
 		if v.Label == "" {
-			v.Label = fmt.Sprintf("Invite %d", len(st.inviteOrder)+1)
+			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.inviteOrder)+1), "{invite}", v.ID).Replace(s.settings.inviteLabel)
 		}
 		return change{Invite: v}, nil
 	})
@@ -97,6 +99,11 @@ func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
 // its own API key, which is not kept and cannot be had again. A label replaces
 // the invite's; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
+	return s.redeemInvite(invite, label, time.Time{})
+}
+
+// redeemInvite does so now, or when the demo says.
+func (s *Server) redeemInvite(invite, label string, at time.Time) (resellerID, key string, err error) {
 	id, ok := parseUUID(invite)
 	if !ok {
 		return "", "", fail(invalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", shorten(invite))
@@ -119,7 +126,9 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		if label != "" {
 			v.Label = label
 		}
-		r.Label, r.Created = v.Label, s.now()
+		if r.Label, r.Created = v.Label, at; at.IsZero() {
+			r.Created = s.now()
+		}
 		return change{Invite: &v, Reseller: r}, nil
 	})
 	if err != nil {

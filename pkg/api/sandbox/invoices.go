@@ -9,19 +9,21 @@ import (
 
 // An invoice as the store keeps it.
 type invoice struct {
-	ID       string       `json:"id"`
-	Account  string       `json:"account"`
-	OrderID  *string      `json:"order_id,omitempty"`
-	Number   *int64       `json:"number,omitempty"`
-	Title    string       `json:"title"`
-	Currency string       `json:"currency"`
-	Items    []item       `json:"items"`
-	Total    int64        `json:"total"`
-	Callback string       `json:"callback,omitempty"`
-	Created  time.Time    `json:"created"`
-	Phase    invoicePhase `json:"phase"`
-	PaidAt   time.Time    `json:"paid_at,omitzero"`
-	Rebate   int64        `json:"rebate,omitempty"` // fixed at payment
+	ID        string       `json:"id"`
+	Account   string       `json:"account"`
+	OrderID   *string      `json:"order_id,omitempty"`
+	Number    *int64       `json:"number,omitempty"`
+	Title     string       `json:"title"`
+	Currency  string       `json:"currency"`
+	Items     []item       `json:"items"`
+	Total     int64        `json:"total"`
+	Callback  string       `json:"callback,omitempty"`
+	Created   time.Time    `json:"created"`
+	Phase     invoicePhase `json:"phase"`
+	PaidAt    time.Time    `json:"paid_at,omitzero"`
+	Paid      money        `json:"paid,omitzero"` // where it was not Total in Currency
+	ExpiredAt time.Time    `json:"expired_at,omitzero"`
+	Rebate    int64        `json:"rebate"` // fixed at payment
 }
 
 // An item is kept as it is shown: its amount is a string.
@@ -42,11 +44,19 @@ const (
 func (v *invoice) created() time.Time   { return v.Created }
 func (v *invoice) currencyCode() string { return v.Currency }
 
+// payment is what a paid invoice brought in.
+func (v *invoice) payment() money {
+	if v.Paid.Code != "" {
+		return v.Paid
+	}
+	return money{v.Currency, v.Total}
+}
+
 func (s *Server) createInvoice(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
 	}
-	v, err := readInvoice(r)
+	v, err := s.readInvoice(r)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +66,7 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	return v.ID, nil
 }
 
-func readInvoice(r *request) (*invoice, error) {
+func (s *Server) readInvoice(r *request) (*invoice, error) {
 	in := r.object()
 	v := &invoice{ID: newUUID(), Account: r.account}
 	if in.has("order_id") {
@@ -69,9 +79,12 @@ func readInvoice(r *request) (*invoice, error) {
 	}
 	v.Title = in.text("title")
 	v.Currency = in.currency("currency").Code
-	v.readItems(in)
+	s.settings.readItems(in, v)
 	if in.has("due_date") {
-		in.text("due_date") // deprecated: checked to be text and forgotten
+		due := in.text("due_date") // deprecated: checked and forgotten
+		if _, err := time.Parse(s.settings.createdLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
+			in.failAt("due_date", "is %q, which is not a time; write it like %s", shorten(due), s.settings.createdLayout)
+		}
 	}
 	if in.has("callback_url") {
 		v.Callback = in.url("callback_url")
@@ -79,11 +92,14 @@ func readInvoice(r *request) (*invoice, error) {
 	return v, in.done()
 }
 
-func (v *invoice) readItems(in *object) {
+func (s *settings) readItems(in *object, v *invoice) {
 	items := in.array("items")
-	if len(items) == 0 {
+	if n := int64(len(items)); n < s.minItems {
 		in.failAt("items", "is empty; an invoice needs at least one item")
+	} else if n > s.maxItems {
+		in.failAt("items", "holds %d items; send %d at most", n, s.maxItems)
 	}
+	v.Items = []item{}
 	for i, raw := range items {
 		one := in.element("items", i, raw)
 		item := item{Name: one.text("name"), Amount: one.text("amount")}
@@ -96,6 +112,7 @@ func (v *invoice) readItems(in *object) {
 		default:
 			v.Total += minor
 		}
+		one.checkBounds("amount", minor)
 		if err := one.done(); err != nil {
 			*in.err = err
 			return
@@ -137,7 +154,7 @@ func (s *Server) getInvoice(r *request) (any, error) {
 // invoiceOf is a copy of an invoice. Another account's is not found.
 func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 	s.store.read(func(st *state) {
-		if found := st.invoices[id]; found != nil && found.Account == account {
+		if found := st.invoices[id]; found != nil && s.settings.shows(st, account, found.Account) {
 			v = *found
 		}
 	})
@@ -147,9 +164,9 @@ func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 	return v, nil
 }
 
-// PayInvoice pays a waiting invoice in full, in its own currency. The money goes
-// to the balance of whoever made the invoice; a reseller earns its rebate beside
-// that.
+// PayInvoice pays a waiting invoice in full, in its own currency or the one that
+// the setting paid_in names. The money goes to the balance of whoever made the
+// invoice; a reseller earns its rebate beside that.
 func (s *Server) PayInvoice(id string) error { return s.payInvoice(id, time.Time{}) }
 
 func (s *Server) payInvoice(id string, at time.Time) error {
@@ -162,15 +179,19 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 		if at.IsZero() {
 			v.PaidAt = s.now()
 		}
+		if v.Paid, err = s.settings.paid(&v); err != nil {
+			return change{}, err
+		}
+		got := v.payment()
 		if st.resellers[v.Account] != nil {
-			v.Rebate = s.settings.rebate(v.Total)
+			v.Rebate = s.settings.rebate(got.Minor)
 		}
 		c := change{Invoice: &v}
 		for _, credit := range []struct {
 			book  book
 			minor int64
-		}{{balance, v.Total}, {volume, v.Total}, {rebates, v.Rebate}} {
-			m, err := st.accounts[v.Account].credit(credit.book, v.Currency, credit.minor)
+		}{{balance, got.Minor}, {volume, got.Minor}, {rebates, v.Rebate}} {
+			m, err := st.accounts[v.Account].credit(credit.book, got.Code, credit.minor)
 			if err != nil {
 				return change{}, err
 			}
@@ -180,13 +201,37 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 	})
 }
 
+// paid is what a customer pays for an invoice in another currency than its own, and
+// nothing where it is its own.
+func (s *settings) paid(v *invoice) (money, error) {
+	code := s.paidIn
+	if code == "" || code == v.Currency {
+		return money{}, nil
+	}
+	worth := s.convert(v.Total, v.Currency, code, true)
+	if !worth.IsInt64() {
+		return money{}, fail(amountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
+	}
+	return money{code, worth.Int64()}, nil
+}
+
 // ExpireInvoice ends a waiting invoice unpaid.
-func (s *Server) ExpireInvoice(id string) error {
+func (s *Server) ExpireInvoice(id string) error { return s.expireInvoice(id, time.Time{}) }
+
+func (s *Server) expireInvoice(id string, at time.Time) error {
 	return s.store.write(func(st *state) (change, error) {
 		v, err := st.waiting(id)
-		v.Phase = expired
-		return change{Invoice: &v}, err
+		if at.IsZero() {
+			at = s.now()
+		}
+		return v.expire(at), err
 	})
+}
+
+// expire is the change that ends an invoice unpaid, by a control or by the clock.
+func (v invoice) expire(at time.Time) change {
+	v.Phase, v.ExpiredAt = expired, at
+	return change{Invoice: &v}
 }
 
 // waiting is a copy of an invoice that can still be paid.
@@ -256,11 +301,25 @@ func (s *Server) viewInvoice(v *invoice) invoiceView {
 	}
 	switch {
 	case v.Phase == paid:
-		view.Choosen = choosenView{c.view(), money{v.Currency, v.Total}.view(), v.PaidAt.Format(s.settings.createdLayout)}
+		view.Choosen = s.settings.viewChoosen(v)
 	case s.settings.choosenUnpaid == "null":
 		view.Choosen = json.RawMessage("null")
 	case s.settings.choosenUnpaid == "empty":
 		view.Choosen = struct{}{}
 	}
 	return view
+}
+
+// viewChoosen is the payment choice in a paid invoice.
+func (s *settings) viewChoosen(v *invoice) any {
+	got := v.payment()
+	switch s.choosenPaid {
+	case "currency":
+		return byCode[got.Code].view()
+	case "null":
+		return json.RawMessage("null")
+	case "omit":
+		return nil
+	}
+	return choosenView{byCode[got.Code].view(), got.view(), v.PaidAt.Format(s.createdLayout)}
 }

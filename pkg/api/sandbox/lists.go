@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -20,7 +22,7 @@ func (s *settings) readFilter(in *object, statuses []string, arraysRequired bool
 	var f filter
 	f.from = s.readTime(in, "from")
 	f.to = s.readTime(in, "to")
-	if !f.from.IsZero() && !f.to.IsZero() && f.from.After(f.to) {
+	if !f.from.IsZero() && !f.to.IsZero() && f.from.After(f.to) && s.reversedPeriod == "reject" {
 		in.failAt("from", "is later than to; swap them")
 	}
 	if !f.to.IsZero() && s.periodEnd == "inclusive" {
@@ -28,7 +30,7 @@ func (s *settings) readFilter(in *object, statuses []string, arraysRequired bool
 	}
 	if in.has("currencies") || arraysRequired {
 		for i, raw := range in.array("currencies") {
-			code := in.element("currencies", i, raw).union().Code
+			code := s.readFilterCurrency(in, i, raw)
 			if !slices.Contains(f.currencies, code) {
 				f.currencies = append(f.currencies, code)
 			}
@@ -37,7 +39,7 @@ func (s *settings) readFilter(in *object, statuses []string, arraysRequired bool
 	if in.has("tags") || arraysRequired {
 		for _, raw := range in.array("tags") {
 			tag, ok := asString(raw)
-			if !ok || !slices.Contains(statuses, tag) {
+			if !ok || !slices.Contains(statuses, tag) && s.unknownInFilter == "reject" {
 				in.failAt("tags", "holds %s, which is not a status; the statuses are %s", shorten(string(raw)), strings.Join(statuses, ", "))
 			}
 			if !slices.Contains(f.tags, tag) {
@@ -46,6 +48,20 @@ func (s *settings) readFilter(in *object, statuses []string, arraysRequired bool
 		}
 	}
 	return f
+}
+
+// readFilterCurrency returns the code of a currency to filter by. One that matches
+// nothing is empty.
+func (s *settings) readFilterCurrency(in *object, i int, raw json.RawMessage) string {
+	one := in.element("currencies", i, raw)
+	if s.unknownInFilter == "reject" || *in.err != nil {
+		return one.union().Code
+	}
+	c := one.union()
+	if f, ok := errors.AsType[*failure](*in.err); ok && f.kind == unknownCurrency {
+		*in.err = nil
+	}
+	return c.Code
 }
 
 func (s *settings) readTime(in *object, key string) time.Time {

@@ -61,7 +61,7 @@ func (s *settings) raise(a *account, code string, need int64) (moves []move, swa
 		moves = append(moves, move{a.ID, balance, code, -own})
 	}
 	short := need - own
-	for _, source := range registry {
+	for _, source := range s.currencies {
 		if short == 0 {
 			break
 		}

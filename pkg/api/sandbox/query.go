@@ -11,6 +11,7 @@ import (
 // first is kept, and done refuses parameters that nobody asked for.
 type query struct {
 	values url.Values
+	rules  *settings // as of a request
 	asked  []string
 	err    error
 }
@@ -36,6 +37,9 @@ func (q *query) fail(format string, args ...any) {
 }
 
 func (q *query) done() error {
+	if q.rules != nil && q.rules.unknownParameters == "ignore" {
+		return q.err
+	}
 	for _, name := range sortedKeys(q.values) {
 		if !slices.Contains(q.asked, name) {
 			if len(q.asked) == 0 {
@@ -83,9 +87,9 @@ func (q *query) integer(name string, absent int64) int64 {
 
 func (q *query) currency(name string) Currency {
 	code := q.text(name)
-	c, ok := byCode[code]
+	c, ok := q.rules.find(code, inCurrency)
 	if !ok && q.err == nil {
-		q.err = fail(unknownCurrency, "The query parameter %s names the currency %q, which is not one of %s.", name, shorten(code), known(""))
+		q.err = fail(unknownCurrency, "The query parameter %s names the currency %q, which is not one of %s.", name, shorten(code), q.rules.known(""))
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,14 +19,22 @@ type request struct {
 	writer  http.ResponseWriter
 	account string // whose key was used
 	maxBody int64
+	rules   *settings // how strictly it is read; nil on a control, which is always strict
 }
 
-func (r *request) query() *query { return newQuery(r.http.URL.RawQuery) }
+func (r *request) query() *query {
+	q := newQuery(r.http.URL.RawQuery)
+	q.rules = r.rules
+	return q
+}
 
 // body reads the whole body and checks that it is one JSON value.
 func (r *request) body() (json.RawMessage, error) {
 	if r.http.Body == nil {
 		return decodeBody(nil)
+	}
+	if err := r.checkContentType(); err != nil {
+		return nil, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(r.writer, r.http.Body, r.maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -41,7 +50,20 @@ func (r *request) body() (json.RawMessage, error) {
 // object is asked whether it is done.
 func (r *request) object() *object {
 	raw, err := r.body()
-	return newObject(raw, "", &err)
+	o := newObject(raw, "", &err)
+	o.rules = r.rules
+	return o
+}
+
+func (r *request) checkContentType() error {
+	if r.rules == nil || r.rules.contentType == "ignored" {
+		return nil
+	}
+	given := r.http.Header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(given); err != nil || media != "application/json" {
+		return fail(wrongContentType, "The Content-Type is %q; send Content-Type: application/json.", shorten(given))
+	}
+	return nil
 }
 
 // hostOf is the Host a request was sent to. A client's request that is handed
@@ -127,7 +149,7 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	switch {
 	case account == "":
 		return "", fail(unauthorized, "The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
-	case access != anyAccount:
+	case access == control, access == merchantOnly && s.settings.resellerAuth == "bearer":
 		return "", fail(forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
 	return account, nil

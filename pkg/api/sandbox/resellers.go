@@ -106,8 +106,10 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 		InvoiceStats:   map[string]int64{},
 		InvoiceRebates: map[string]rebateView{},
 	}
-	for _, status := range s.settings.invoiceStatuses {
-		view.InvoiceStats[status] = 0
+	if s.settings.statsZeros == "show" {
+		for _, status := range s.settings.invoiceStatuses {
+			view.InvoiceStats[status] = 0
+		}
 	}
 	err = s.ofReseller(id, func(r *reseller, a *account) {
 		view.Label = r.Label
@@ -116,12 +118,16 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 			if v.Phase != paid {
 				continue
 			}
-			code := s.settings.statsCode(byCode[v.Currency])
+			got, at := v.payment(), v.Created
+			if s.settings.rebateCreated == "payment" {
+				at = v.PaidAt
+			}
+			code := s.settings.statsCode(byCode[got.Code])
 			view.InvoiceRebates[v.ID] = rebateView{
 				ID:         v.ID,
-				PaidAmount: map[string]int64{code: v.Total},
+				PaidAmount: map[string]int64{code: got.Minor},
 				Rebate:     map[string]int64{code: v.Rebate},
-				Created:    v.Created.Format(s.settings.createdLayout),
+				Created:    at.Format(s.settings.createdLayout),
 			}
 		}
 		view.TotalVolume = s.settings.totals(a, volume)
@@ -141,15 +147,20 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
-	id, withdrawal := q.uuid("id"), q.uuid("withdraw")
+	id, withdrawal := q.uuid("id"), ""
+	if s.settings.idFormat == "uuid" {
+		withdrawal = q.uuid("withdraw")
+	} else {
+		withdrawal = q.text("withdraw")
+	}
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
 	return s.withdrawalOf(id, withdrawal)
 }
 
-// listResellerInvoices takes the withdrawal filter with every field optional, so
-// that {} is all of them.
+// listResellerInvoices takes the withdrawal filter, by default with every field
+// optional, so that {} is all of them.
 func (s *Server) listResellerInvoices(r *request) (any, error) {
 	q := r.query()
 	id, p := q.uuid("id"), s.settings.readPaging(q)
@@ -157,12 +168,16 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 		return nil, err
 	}
 	in := r.object()
-	f := s.settings.readFilter(in, s.settings.invoiceStatuses[:], false)
-	if err := in.done(); err != nil {
+	var f filter
+	err := *in.err
+	if s.settings.invoiceFilter != "ignored" {
+		f = s.settings.readFilter(in, s.settings.invoiceStatuses[:], s.settings.invoiceFilter == "required")
+		err = in.done()
+	}
+	if err != nil {
 		return nil, err
 	}
 	var page pageOf[invoice]
-	var err error
 	s.store.read(func(st *state) {
 		var a *account
 		if a, err = st.account(id); err == nil {
@@ -219,12 +234,20 @@ func (r *request) onlyID() (string, error) {
 	return id, q.done()
 }
 
+// rebateCode is a code as a key of rebates.
+func (s *settings) rebateCode(code string) string {
+	if s.rebateCodes == "amount" {
+		return byCode[code].amountCode()
+	}
+	return code
+}
+
 func (r *reseller) inviteInfo() inviteView { return inviteView{Invite: r.Invite, Label: r.Label} }
 
 func (s *settings) viewReseller(r *reseller, a *account) resellerView {
 	view := resellerView{r.ID, r.inviteInfo(), map[string]amountView{}}
 	for _, m := range s.held(a, rebates) {
-		view.Rebates[m.Code] = m.view()
+		view.Rebates[s.rebateCode(m.Code)] = m.view()
 	}
 	return view
 }

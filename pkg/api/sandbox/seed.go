@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -14,7 +16,7 @@ const seedUnits = 1_000_000
 func (s *Server) begin(name string) (change, error) {
 	b := beginning{ID: newUUID(), Merchant: newUUID()}
 	c := change{Begin: &b}
-	draft := &Server{settings: s.settings, clock: s.clock}
+	draft := &Server{settings: s.settings, clock: s.clock, courier: &courier{}} // which posts nothing
 	draft.store.seen = func(next change) { c.Then = append(c.Then, next) }
 	draft.store.state = newState(b)
 	err := draft.seed(name)
@@ -37,27 +39,33 @@ func (s *Server) seed(name string) error {
 }
 
 func (s *Server) seedFunds() error {
-	for _, c := range registry {
-		minor, _ := parseDecimal(strconv.Itoa(seedUnits), c.Decimals)
-		if err := s.Fund(c.Code, minor); err != nil {
+	for _, c := range s.settings.currencies {
+		if err := s.Fund(c.Code, s.settings.freshFunds(c)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// The demo: three resellers of different size, and for each of the last six
-// months a number of invoices that grows, most of them paid. It is the same
+func (s *settings) freshFunds(c Currency) int64 {
+	minor, _ := parseDecimal(strconv.Itoa(seedUnits), s.decimals[c.Code])
+	return minor
+}
+
+// The demo: a shop with four resellers of different size, and for each of the last
+// six months a number of invoices that grows, most of them paid. It is the same
 // every time, except for the ids and the day it ends on.
-var demoResellers = []struct {
-	label      string
+var demoSellers = []struct {
+	label      string // "": the merchant itself
 	currencies []string
 	perMonth   int
 	cents      int64 // what the first invoice is worth in Usd; each next one is larger
 }{
+	{"", []string{"Usd", "Eur", "Btc", "Jpy"}, 3, 2_500},
 	{"Harbour Books", []string{"Usd", "Btc"}, 6, 4_900},
 	{"Nordlicht Audio", []string{"Eur", "UsdtTrc20"}, 4, 12_500},
 	{"Kiosk am Eck", []string{"Eur"}, 2, 900},
+	{"東京文具店", []string{"Jpy", "Eth"}, 3, 1_800},
 }
 
 const demoMonths = 6
@@ -65,14 +73,16 @@ const demoMonths = 6
 func (s *Server) seedDemo() error {
 	now := s.now()
 	begin := time.Date(now.Year(), now.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
-	for _, d := range demoResellers {
-		v, err := s.addInvite(newUUID(), begin)
-		if err != nil {
-			return err
-		}
-		id, _, err := s.RedeemInvite(v.ID, d.label)
-		if err != nil {
-			return err
+	for _, d := range demoSellers {
+		id := s.store.state.merchant
+		if d.label != "" {
+			v, err := s.addInvite(newUUID(), begin)
+			if err != nil {
+				return err
+			}
+			if id, _, err = s.redeemInvite(v.ID, d.label, begin); err != nil {
+				return err
+			}
 		}
 		for month := range demoMonths {
 			for n := range d.perMonth + month {
@@ -82,6 +92,9 @@ func (s *Server) seedDemo() error {
 				}
 			}
 		}
+	}
+	if _, err := s.addInvite(newUUID(), now.AddDate(0, 0, -1)); err != nil { // nobody has redeemed this one
+		return err
 	}
 	return s.seedWithdrawals(now)
 }
@@ -110,37 +123,56 @@ func (s *Server) seedInvoice(account, currency string, cents int64, n int, creat
 	case n%7 == 6:
 		return nil
 	case n%7 == 5:
-		return s.ExpireInvoice(v.ID)
+		return s.expireInvoice(v.ID, created.AddDate(0, 0, 1))
 	}
 	return s.payInvoice(v.ID, created.Add(20*time.Minute))
 }
 
-// seedWithdrawals makes a few of the merchant's own and moves each a different
-// number of steps along the flow, whatever the settings call them.
+// seedWithdrawals makes one of the merchant's own for each status, whatever the
+// settings call it, and one of a reseller, each a day after the one before.
 func (s *Server) seedWithdrawals(now time.Time) error {
-	for i, m := range []money{{"Btc", 150_000}, {"UsdtTrc20", 25_000_000}, {"Eth", 900_000_000}, {"Ltc", 70_000_000}} {
+	amounts := []money{{"Btc", 150_000}, {"UsdtTrc20", 25_000_000}, {"Eth", 900_000_000}, {"Ltc", 70_000_000}, {"Jpy", 12_000}}
+	statuses := slices.DeleteFunc(slices.Clone(s.settings.flow.statuses), func(status string) bool { return s.settings.flow.way(status) == nil })
+	for i, status := range statuses {
 		w := &withdrawal{
-			ID:       newUUID(),
 			Account:  s.store.state.merchant,
-			Currency: m.Code,
-			Amount:   m,
+			Amount:   amounts[i%len(amounts)],
 			Address:  fmt.Sprintf("demo-address-%d", i+1),
 			OrderID:  strconv.Itoa(4711 + i),
-			Statuses: []reached{{s.settings.flow.first, now.AddDate(0, 0, i-4)}},
+			Statuses: []reached{{s.settings.flow.first, now.AddDate(0, 0, i-len(statuses)-1)}},
 		}
-		if err := s.addWithdrawal(w); err != nil {
+		if err := s.seedWithdrawal(w, status); err != nil {
 			return err
 		}
-		status := s.settings.flow.first
-		for range i {
-			next := s.settings.flow.next[status]
-			if len(next) == 0 {
-				break
-			}
-			status = next[0]
-			if err := s.AdvanceWithdrawal(w.ID, status); err != nil {
-				return err
-			}
+	}
+	paidOut, err := s.settings.debit(money{"Usd", 2_500}, "Btc") // less than its first invoice in it
+	if err != nil {
+		return err
+	}
+	w := &withdrawal{
+		Account:  s.store.state.resellerIDs[0],
+		Amount:   money{"Btc", paidOut},
+		Address:  "demo-address-of-a-reseller",
+		Statuses: []reached{{s.settings.flow.first, now.AddDate(0, 0, -1)}},
+	}
+	status := s.settings.flow.first
+	if next := s.settings.flow.next[status]; len(next) > 0 {
+		status = next[0]
+	}
+	return s.seedWithdrawal(w, status)
+}
+
+// seedWithdrawal brings a withdrawal to a status, with five minutes for each step.
+func (s *Server) seedWithdrawal(w *withdrawal, status string) error {
+	w.ID, w.Currency = s.settings.newWithdrawalID(), w.Amount.Code
+	if err := s.addWithdrawal(w); err != nil {
+		return err
+	}
+	at := w.created()
+	for _, next := range s.settings.flow.way(status)[1:] {
+		at = at.Add(5 * time.Minute)
+		if _, err := s.advance(context.Background(), w.ID, next, at); err != nil {
+			return err
 		}
 	}
 	return nil

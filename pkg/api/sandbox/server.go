@@ -22,6 +22,8 @@ type Server struct {
 	keyHash  keyHash
 	store    store
 	routes   map[string]map[string]route // by path, then method
+	courier  *courier
+	rate     rate
 }
 
 // An Option changes what New makes.
@@ -32,8 +34,9 @@ type options struct {
 	settings map[string]string
 	clock    func() time.Time
 	seed     string
-	dump     []byte
+	seedJSON []byte
 	state    string
+	faults   []Fault
 }
 
 // WithKey gives the merchant's API key, which must begin with KeyPrefix.
@@ -49,12 +52,13 @@ func WithSetting(name, value string) Option {
 func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
 
 // WithSeed says what a fresh sandbox holds: "none" nothing at all, "demo" funds,
-// withdrawals and three resellers with half a year of invoices. Without this
-// option it holds a million whole units of every currency.
+// withdrawals, and half a year of invoices of the merchant's and of four resellers.
+// Without this option it holds a million whole units of every currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
-// WithDump begins a fresh sandbox with what Dump has returned, and not with a seed.
-func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
+// WithSeedJSON says the same in JSON: a seed that a person has written, or what
+// Dump has returned. The package documentation describes it.
+func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives
 // the server: a request is answered when what it changed is in the file. Several
@@ -64,7 +68,8 @@ func WithDump(text []byte) Option { return func(o *options) { o.dump = text } }
 // are settings, and servers that share a file should share them too.
 func WithState(path string) Option { return func(o *options) { o.state = path } }
 
-// New makes a sandbox. With WithState, it is to be closed.
+// New makes a sandbox. With WithState, or where withdrawals have callbacks, it is
+// to be closed.
 func New(opts ...Option) (*Server, error) {
 	o := options{key: newKey(), settings: map[string]string{}, clock: time.Now}
 	for _, opt := range opts {
@@ -79,8 +84,17 @@ func New(opts ...Option) (*Server, error) {
 	}
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
+	s.store.now, s.store.move = s.now, s.move
+	s.store.timetable.pace, s.store.timetable.expiry = settings.pace, settings.invoiceExpiry
+	s.store.timetable.wake = make(chan struct{}, 1)
+	s.courier, s.store.made = newCourier(settings), s.began
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	for _, f := range o.faults {
+		if _, err := s.AddFault(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("sandbox: %w", err), s.Close())
+		}
 	}
 	return s, nil
 }
@@ -88,8 +102,8 @@ func New(opts ...Option) (*Server, error) {
 // open finds the state, or begins one.
 func (s *Server) open(o options) error {
 	first, err := s.begin(o.seed) // a wrong seed is one whether it is wanted or not
-	if o.dump != nil {
-		first, err = beginFrom(o.dump)
+	if o.seedJSON != nil {
+		first, err = s.beginFrom(o.seedJSON)
 	}
 	if err != nil {
 		return err
@@ -128,8 +142,10 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return e.Err }
 
-// Close lets go of the state's file. Without one it does nothing.
+// Close ends the posting of callbacks, a request that is out included, and lets go
+// of the state's file. What is pending stays so in the file.
 func (s *Server) Close() error {
+	s.closeCourier()
 	if s.store.file == nil {
 		return nil
 	}
@@ -240,12 +256,22 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer, err := s.answer(w, r)
-	if err != nil {
-		s.refuse(w, err)
+	if isPage(r.URL.Path) {
+		s.servePage(w, r)
 		return
 	}
-	s.write(w, http.StatusOK, answer)
+	answer, err := s.answer(w, r)
+	s.reply(w, r, answer, err)
+}
+
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
+	switch {
+	case err == errAnswered:
+	case err != nil:
+		s.refuse(w, r, err)
+	default:
+		s.write(w, http.StatusOK, answer)
+	}
 }
 
 // answer holds the order of the checks: what needs no key first, and the key
@@ -271,26 +297,32 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if route.effect == reads {
+	if route.access != control {
+		if err := s.checkRate(w); err != nil {
+			return nil, err
+		}
+	}
+	if route.effect == reads || route.takesFaults() { // which another process may have added
 		if err := s.store.refresh(); err != nil {
 			return nil, err
 		}
 	}
-	maxBody := s.settings.maxBody
+	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: s.settings}
 	if route.access == control {
-		maxBody = maxDump
+		req.maxBody, req.rules = maxDump, nil
 	}
-	return route.handle(&request{http: r, writer: w, account: account, maxBody: maxBody})
+	return s.carryOut(route, req)
 }
 
-func (s *Server) refuse(w http.ResponseWriter, err error) {
-	f, known := errors.AsType[*failure](err)
-	if !known {
-		f = &failure{internalError, err.Error()}
-	}
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := asFailure(err)
 	rule := s.settings.errors[f.kind]
 	if rule.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if s.settings.envelope == "as_shown" && !envelopeShown(r) {
+		http.Error(w, f.description, rule.status)
+		return
 	}
 	s.write(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
 }
@@ -318,7 +350,9 @@ func (s *Server) write(w http.ResponseWriter, status int, body any) {
 
 // Serve answers requests on a loopback listener until ctx is done, then lets
 // those under way finish. It closes the listener, and returns nil after such a
-// stop.
+// stop. Meanwhile it moves withdrawals and invoices when the time has come that
+// settings give them, and takes up callbacks that another server has left pending
+// in the state's file.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -331,7 +365,19 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return ctx }, // its end ends the waiting for callbacks and faults
 	}
+	defer s.keepTimeBeside(ctx)()
+	attention, enough := context.WithCancel(ctx)
+	attended := make(chan struct{})
+	go func() {
+		defer close(attended)
+		s.attend(attention)
+	}()
+	defer func() {
+		enough()
+		<-attended
+	}()
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

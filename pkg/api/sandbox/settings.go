@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // A Setting is one choice that the sandbox makes where the interface is silent.
@@ -32,20 +35,43 @@ type settings struct {
 	defaultPageSize, maxPageSize            int64
 	pageSizeTooLarge, pageOutOfRange        string
 	listOrder, tagsMatch, periodEnd         string
+	unknownInFilter, reversedPeriod         string
+	invoiceFilter                           string
 	timeLayout, filterTimes, createdLayout  string
 	absentFields                            string
 	flow                                    flow
+	historyOrder, idFormat, orderIDFormat   string
+	merchantIDOf, merchantIDFormat          string
+	merchantSees, resellerWithdraws         string
+	needlessMemo, fiatAddress               string
+	minAmount, maxAmount                    int64
+	pace                                    pace
+	invoiceExpiry                           time.Duration // 0: never
 	amountShown, memoShown, isTestnet       string
 	duplicateOrderIDs, duplicateInvoiceIDs  string
 	invoiceStatuses, invoiceStates          [3]string
 	invoiceFinished, choosenUnpaid, dueDate string
+	choosenPaid, dueDateIn                  string
+	minItems, maxItems                      int64
+	paidIn                                  string // a code, or empty for the invoice's own
 	inviteUUID, inviteURL, inviteReuse      string
+	inviteLabel, invitesListed              string
 	resellerAuth                            string
 	balanceRecord, zeroAmounts              string
 	includeFiat, fiatCurrency               string
 	statsCodes, invoiceList                 string
+	currencyBalance, includeFiatIs          string
+	rebateCodes, rebateCreated, statsZeros  string
 	rebatePercent                           int64 // in steps of 1/percentScale percent
-	maxBody                                 int64
+	callbackOnCreate, callbackTargets       string
+	callbackAttempts                        int64
+	callbackBackoff, callbackTimeout        time.Duration
+	maxBody, maxText, perSecond             int64
+	unknownKeys, unknownParameters          string
+	emptyText, contentType, envelope        string
+	codeCase, fiatCodesIn                   string
+	currencies                              []Currency     // in the order in which a swap draws on them
+	decimals                                map[string]int // of each currency of the registry
 	errors                                  [len(errorRules)]errorRule
 	unitValue                               map[string]*big.Int // what one minor unit is worth, all on one scale
 }
@@ -61,7 +87,7 @@ type definition struct {
 
 // newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
-	s := &settings{errors: errorRules, unitValue: map[string]*big.Int{}}
+	s := &settings{errors: errorRules, unitValue: map[string]*big.Int{}, decimals: map[string]int{}}
 	known := map[string]bool{}
 	for _, d := range definitions() {
 		value, given := values[d.Name]
@@ -81,6 +107,9 @@ func newSettings(values map[string]string) (*settings, error) {
 	if s.defaultPageSize > s.maxPageSize {
 		return nil, fmt.Errorf("setting default_page_size (%d) is larger than max_page_size (%d); raise the one or lower the other", s.defaultPageSize, s.maxPageSize)
 	}
+	if s.minAmount > s.maxAmount {
+		return nil, fmt.Errorf("setting min_amount (%d) is larger than max_amount (%d); raise the one or lower the other", s.minAmount, s.maxAmount)
+	}
 	return s, nil
 }
 
@@ -90,12 +119,15 @@ func definitions() []definition {
 		number("first_page", "1", 0, 1, "The number of the first page of a list.", func(s *settings) *int64 { return &s.firstPage }),
 		number("default_page_size", "20", 1, math.MaxInt32, "The page size when a request names none.", func(s *settings) *int64 { return &s.defaultPageSize }),
 		number("max_page_size", "1000", 1, math.MaxInt32, "The largest page size.", func(s *settings) *int64 { return &s.maxPageSize }),
-		choice("page_size_too_large", "reject|clamp", "What becomes of a larger one.", func(s *settings) *string { return &s.pageSizeTooLarge }),
+		choice("page_size_too_large", "reject|clamp", "What becomes of a larger page size.", func(s *settings) *string { return &s.pageSizeTooLarge }),
 		choice("page_out_of_range", "empty|reject|clamp", "The answer to a page that does not exist: no items, an error, or the nearest page.", func(s *settings) *string { return &s.pageOutOfRange }),
 		number("empty_page_count", "0", 0, 1, "The page_count of a list without items.", func(s *settings) *int64 { return &s.emptyPageCount }),
 		choice("list_order", "newest|oldest", "Which item of a list comes first, by time of creation.", func(s *settings) *string { return &s.listOrder }),
 		choice("tags_match", "current|history", "Whether a filter's tags are held against the current status or against every status reached.", func(s *settings) *string { return &s.tagsMatch }),
 		choice("period_end", "inclusive|exclusive", "Whether the moment named by to belongs to the period. The moment named by from does. What counts is the time of creation.", func(s *settings) *string { return &s.periodEnd }),
+		choice("unknown_in_filter", "reject|no_match", "What becomes of a filter by a currency or status that there is none of.", func(s *settings) *string { return &s.unknownInFilter }),
+		choice("reversed_period", "reject|empty", "What becomes of a filter whose from is after its to.", func(s *settings) *string { return &s.reversedPeriod }),
+		choice("invoice_filter", "optional|required|ignored", "The filter of the reseller's invoice list: that of withdrawals with every field optional, the very same one, or any object, which filters nothing.", func(s *settings) *string { return &s.invoiceFilter }),
 		choice("invoice_list", "page|array", "The answer of the reseller's invoice list: a page of Invoices with page_count and total, or the bare array.", func(s *settings) *string { return &s.invoiceList }),
 
 		// Times
@@ -106,17 +138,43 @@ func definitions() []definition {
 		// Withdrawals
 		{Setting{"withdrawal_flow", "New>Processing>Completed,Processing>Failed*,New>Cancelled*", "FROM>TO[>TO]..., comma-separated",
 			"Withdrawal statuses and the steps between them. The first one named is where a withdrawal begins; a star marks a last status that gives the money back."}, setFlow},
+		choice("history_order", "oldest|newest", "Which entry of statuses comes first.", func(s *settings) *string { return &s.historyOrder }),
+		choice("id_format", "uuid|text|digits", "What a withdrawal's id looks like: a UUID, W- and 16 letters and digits, or 18 digits.", func(s *settings) *string { return &s.idFormat }),
+		choice("merchant_id_of", "owner|merchant", "The merchant_id of a reseller's withdrawal: its own id, or the merchant's.", func(s *settings) *string { return &s.merchantIDOf }),
+		choice("merchant_id_format", "uuid|digits", "What a merchant_id looks like.", func(s *settings) *string { return &s.merchantIDFormat }),
+		choice("merchant_sees", "own|all", "What the merchant's key finds on the withdrawal and invoice paths: its own, or its resellers' too.", func(s *settings) *string { return &s.merchantSees }),
+		choice("reseller_withdraws", "allowed|forbidden", "Whether a reseller's key may create withdrawals.", func(s *settings) *string { return &s.resellerWithdraws }),
+		choice("order_id_format", "digits|text", "What an external_order_id may be: digits without leading zeros within int64, or any text, and external_id is then there where it is a number.", func(s *settings) *string { return &s.orderIDFormat }),
+		number("min_amount", "1", 1, math.MaxInt64, "The smallest amount of a withdrawal or an invoice's item, in minor units.", func(s *settings) *int64 { return &s.minAmount }),
+		limit("max_amount", "The largest amount, likewise.", func(s *settings) *int64 { return &s.maxAmount }),
+		choice("needless_memo", "accept|reject", "What becomes of a memo where none is required.", func(s *settings) *string { return &s.needlessMemo }),
+		choice("fiat_address", "crypto|fiat", "The key over the address of a fiat withdrawal in a list: Crypto, as the interface shows it, or Fiat.", func(s *settings) *string { return &s.fiatAddress }),
+		{Setting{"withdrawal_pace", "none", "none, or FROM>TO=DURATION,... of steps in withdrawal_flow",
+			"Steps that a withdrawal takes by itself when it has been in a status for so long by the sandbox's clock, such as New>Processing=30s,Processing>Completed=2m."}, setPace},
 		choice("amount_shown", "sent|converted", "The amount in a withdrawal: as it was sent, or in the withdrawn currency.", func(s *settings) *string { return &s.amountShown }),
 		choice("memo_shown", "no|yes", "Whether a withdrawal shows its memo.", func(s *settings) *string { return &s.memoShown }),
 		choice("is_testnet", "true|false", "The is_testnet of every withdrawal.", func(s *settings) *string { return &s.isTestnet }),
 		choice("absent_fields", "omit|null", "How a field that was not given (external_id, external_order_id, external_number, callback) is shown.", func(s *settings) *string { return &s.absentFields }),
 		choice("duplicate_order_ids", "accept|reject", "What becomes of a withdrawal whose external_order_id the account has used before.", func(s *settings) *string { return &s.duplicateOrderIDs }),
 
+		// Callbacks
+		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is told of its creation, too.", func(s *settings) *string { return &s.callbackOnCreate }),
+		number("callback_attempts", "5", 1, 50, "How often a callback is posted until it is given up.", func(s *settings) *int64 { return &s.callbackAttempts }),
+		duration("callback_backoff", "1s", "1h", "The time from the first attempt to the second. It doubles with each one more, up to an hour.", func(s *settings) *time.Duration { return &s.callbackBackoff }),
+		duration("callback_timeout", "5s", "1m", "How long a receiver may take to answer a callback.", func(s *settings) *time.Duration { return &s.callbackTimeout }),
+		choice("callback_targets", "loopback|any", "Where callbacks are posted to: addresses of this machine alone, or any.", func(s *settings) *string { return &s.callbackTargets }),
+
 		// Invoices
 		{Setting{"invoice_statuses", "Awaiting,Paid,Expired", "three different names", "The status of an invoice that waits for payment, is paid, has expired."}, setInvoiceStatuses},
 		{Setting{"invoice_states", "Open,Closed,Closed", "three names", "The state that goes with each of those statuses."}, names(func(s *settings) *[3]string { return &s.invoiceStates })},
+		{Setting{"invoice_expiry", "never", "never, or a duration such as 15m, 36h or 7d", "When a waiting invoice expires by itself, counted from its creation by the sandbox's clock."}, setExpiry},
 		choice("invoice_finished", "paid|closed", "When an invoice counts as finished: once it is paid, or also once it has expired.", func(s *settings) *string { return &s.invoiceFinished }),
-		choice("choosen_unpaid", "null|empty|omit", "The choosen of an unpaid invoice: null, an empty object, or not there. A paid one has {currency, amount, at}.", func(s *settings) *string { return &s.choosenUnpaid }),
+		choice("choosen_unpaid", "null|empty|omit", "The choosen of an unpaid invoice: null, an empty object, or not there.", func(s *settings) *string { return &s.choosenUnpaid }),
+		choice("choosen_paid", "record|currency|null|omit", "The choosen of a paid invoice: {currency, amount, at}, a Currency, null, or not there.", func(s *settings) *string { return &s.choosenPaid }),
+		choice("due_date_in", "text|date_time", "What due_date may be in a request: any text, or a time in created_layout.", func(s *settings) *string { return &s.dueDateIn }),
+		number("min_items", "1", 0, 1, "The fewest items of an invoice.", func(s *settings) *int64 { return &s.minItems }),
+		limit("max_items", "The most items.", func(s *settings) *int64 { return &s.maxItems }),
+		{Setting{"paid_in", "invoice", "invoice or a code of the registry", "The currency that customers pay in: the invoice's, or another, by the rate table and rounded up."}, setPaidIn},
 		text("due_date_text", "deprecated", "The placeholder in due_date.", func(s *settings) *string { return &s.dueDate }),
 		choice("duplicate_invoice_order_ids", "accept|reject", "What becomes of an invoice whose order_id the account has used before.", func(s *settings) *string { return &s.duplicateInvoiceIDs }),
 
@@ -124,19 +182,45 @@ func definitions() []definition {
 		choice("invite_uuid", "id|reference", "What the UUID sent to create an invite is: the new invite's own UUID, or a reference that becomes its label.", func(s *settings) *string { return &s.inviteUUID }),
 		text("invite_url", "http://{host}/invite/{invite}", "The url of a new invite; {host} is the request's Host.", func(s *settings) *string { return &s.inviteURL }),
 		choice("invite_reuse", "reject|accept", "Whether an invite may be redeemed more than once.", func(s *settings) *string { return &s.inviteReuse }),
-		choice("reseller_auth", "bearer|none", "Whether the invite and reseller routes want the merchant's key, or none.", func(s *settings) *string { return &s.resellerAuth }),
+		{Setting{"invite_label", "Invite {n}", "any text, also none", "The label of an invite until it is redeemed; {n} counts invites, {invite} is its UUID."}, setInviteLabel},
+		choice("invites_listed", "all|open", "Whether the list of invites has those that were redeemed.", func(s *settings) *string { return &s.invitesListed }),
+		choice("reseller_auth", "bearer|any_key|none", "What the invite and reseller routes want: the merchant's key, that or a reseller's, or none.", func(s *settings) *string { return &s.resellerAuth }),
 		{Setting{"rebate_percent", "1", "0 to 100, up to four decimals", "The reseller's part of each paid invoice, rounded down to a minor unit, in the invoice's currency."}, setRebate},
 		choice("balance_record", "kind|list", "A reseller's balances: {Crypto: {code: minor}, Fiat: {code: minor}}, or an array of the record for one currency.", func(s *settings) *string { return &s.balanceRecord }),
+		choice("currency_balance", "record|amounts|map", "A reseller's balance in one currency: {currency, balance} and fiat with include_fiat, an array of one Amount or two, or {code: minor}.", func(s *settings) *string { return &s.currencyBalance }),
 		choice("zero_amounts", "omit|show", "Whether balances, rebates and totals name currencies in which there is nothing.", func(s *settings) *string { return &s.zeroAmounts }),
-		choice("include_fiat", "optional|required", "Whether include_fiat must be given. It is true, false or empty (true), and adds the fiat equivalent, rounded down.", func(s *settings) *string { return &s.includeFiat }),
-		{Setting{"fiat_currency", "Usd", "a fiat code of the registry", "The currency of that equivalent."}, setFiatCurrency},
+		choice("include_fiat_is", "flag|currency", "What include_fiat is: true, false or empty (true), and adds the equivalent in fiat_currency, rounded down; or the code of the fiat currency to add it in.", func(s *settings) *string { return &s.includeFiatIs }),
+		choice("include_fiat", "optional|required", "Whether include_fiat must be given.", func(s *settings) *string { return &s.includeFiat }),
+		{Setting{"fiat_currency", "Usd", "a fiat code of the registry", "The currency of the fiat equivalent."}, setFiatCurrency},
 		choice("stats_codes", "amount|currency", "Fiat codes as keys in reseller statistics: as in an Amount (USD) or as in a Currency (Usd).", func(s *settings) *string { return &s.statsCodes }),
+		choice("rebate_codes", "currency|amount", "Fiat codes as keys of rebates: as in a Currency (Usd) or as in an Amount (USD).", func(s *settings) *string { return &s.rebateCodes }),
+		choice("stats_zeros", "show|omit", "Whether invoice_stats names statuses that no invoice has.", func(s *settings) *string { return &s.statsZeros }),
+		choice("rebate_created", "invoice|payment", "The created in invoice_rebates: when the invoice was made, or when it was paid.", func(s *settings) *string { return &s.rebateCreated }),
 
+		// Money
+		{Setting{"currencies", strings.ReplaceAll(known(""), ", ", ","), "codes of the registry, comma-separated", "The currencies that there are, in the order in which an automatic swap draws on them."}, setCurrencies},
+		choice("fiat_codes_in", "either|as_shown", "Fiat codes in requests: Usd and USD anywhere, or Usd in a Currency and a query and USD in an Amount.", func(s *settings) *string { return &s.fiatCodesIn }),
+		choice("code_case", "exact|any", "Whether btc is Btc.", func(s *settings) *string { return &s.codeCase }),
+
+		// Requests
+		choice("unknown_keys", "reject|ignore", "What becomes of a key in a body that the interface does not have.", func(s *settings) *string { return &s.unknownKeys }),
+		choice("unknown_parameters", "reject|ignore", "What becomes of a parameter in a query that the interface does not have.", func(s *settings) *string { return &s.unknownParameters }),
+		choice("empty_text", "reject|absent", "What an empty text in an optional field is: an error, or as if it were not there.", func(s *settings) *string { return &s.emptyText }),
+		limit("max_text", "The longest text in a field, in characters.", func(s *settings) *int64 { return &s.maxText }),
+		choice("content_type", "ignored|required", "Whether a request with a body must say Content-Type: application/json.", func(s *settings) *string { return &s.contentType }),
+		limit("requests_per_second", "How many requests are answered in a second, of all keys together.", func(s *settings) *int64 { return &s.perSecond }),
+		choice("envelope", "everywhere|as_shown", "Which errors have the envelope: all, or those of the merchant's withdrawals and of making an invoice; others are plain text.", func(s *settings) *string { return &s.envelope }),
 		number("max_body", "1048576", 1, 1<<30, "The largest request body, in bytes.", func(s *settings) *int64 { return &s.maxBody }),
 	}
 	for _, c := range registry {
 		defs = append(defs, definition{
-			Setting{"rate_" + c.Code, c.rate, "a decimal above 0, nine digits and nine decimals at most", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
+			Setting{"decimals_" + c.Code, strconv.Itoa(c.Decimals), "0 to 9", "How many decimals " + c.Code + " has."},
+			func(s *settings, value string) error { return setDecimals(s, c.Code, value) },
+		})
+	}
+	for _, c := range registry { // after the decimals
+		defs = append(defs, definition{
+			Setting{"rate_" + c.Code, c.rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
 			func(s *settings, value string) error { return setRate(s, c.Currency, value) },
 		})
 	}

@@ -58,17 +58,17 @@ func TestStateSurvivesRestart(t *testing.T) {
 	if err := b.PayInvoice(invoice); err != nil {
 		t.Fatal(err)
 	}
-	w := b.create(createPath, `{"currency":{"Crypto":"Ltc"},"amount":{"Crypto":{"Ltc":100000000000001}},"address":"a","external_order_id":"9007199254740993"}`)
+	w := b.create(createPath, `{"currency":{"Crypto":"Ltc"},"amount":{"Crypto":{"Ltc":100100000000000}},"address":"a","external_order_id":"9007199254740993"}`)
 	if err := b.AdvanceWithdrawal(w, "Cancelled"); err != nil {
 		t.Fatal(err)
 	}
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100000000000001}},"address":"a","memo":"m"}`) // swaps
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`) // swaps
 	var ids []string
 	for _, v := range b.get("/api/resellers/ids").([]any) {
 		ids = append(ids, v.(string))
 	}
 	before := b.everythingIn(ids...)
-	if len(ids) != 4 || len(b.Swaps()) == 0 || !slices.Contains(ids, id) {
+	if len(ids) != 5 || len(b.Swaps()) == 0 || !slices.Contains(ids, id) {
 		t.Fatalf("the test has nothing to compare: %v", ids)
 	}
 	if err := b.Close(); err != nil {

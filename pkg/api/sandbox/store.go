@@ -19,10 +19,16 @@ type store struct {
 	state state
 	file  *file        // nil: the state is in memory only
 	seen  func(change) // where the changes themselves are wanted
+	made  func(change) // told of what each write has changed, with no lock held
+
+	timetable timetable
+	now       func() time.Time                          // the sandbox's
+	move      func(*state, appointment) (change, error) // what the timetable asks for
 
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
 	offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
+	faults   atomic.Pointer[[]Fault]
 
 	queueing sync.Mutex
 	queue    []*pending
@@ -46,14 +52,36 @@ func (s *store) read(look func(*state)) {
 
 // write asks decide what should change and makes it so, or changes nothing at
 // all when decide returns an error. Where there is a file, the change is in it
-// when write returns.
+// when write returns. What the clock has to do is done before, and what is due
+// because of the change, after it; without a decide it is all there is to do.
 func (s *store) write(decide func(*state) (change, error)) error {
+	if decide == nil {
+		return s.put(nil)
+	}
+	var made change
+	err := s.put(func(st *state) (c change, err error) {
+		made, err = decide(st)
+		return made, err
+	})
+	if err == nil && s.made != nil {
+		s.made(made)
+	}
+	return err
+}
+
+// put is a write that nothing follows from.
+func (s *store) put(decide func(*state) (change, error)) error {
 	if s.file == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.settle()
+		if decide == nil {
+			return nil
+		}
 		c, err := decide(&s.state)
 		if err == nil {
 			s.apply(c)
+			s.settle()
 		}
 		return err
 	}
@@ -75,18 +103,27 @@ func (s *store) write(decide func(*state) (change, error)) error {
 
 // commit makes all writes of a batch durable in one transaction. Nobody sees any
 // of them before that, because the lock is held. If it fails, what memory holds
-// is not what the file holds, and is forgotten.
+// is not what the file holds, and is forgotten. What comes before a new beginning
+// is not worth saving: whoever reads the file starts there.
 func (s *store) commit(batch []*pending) {
 	err := s.file.append(s.apply, func() (changes []change) {
 		for _, p := range batch {
+			changes = append(changes, s.settle()...)
+			if p.decide == nil {
+				p.err = nil
+				continue
+			}
 			c, err := p.decide(&s.state)
 			if p.err, p.refused = err, err != nil; p.refused {
 				continue
 			}
 			s.apply(c)
+			if c.Begin != nil {
+				changes = nil
+			}
 			changes = append(changes, c)
 		}
-		return changes
+		return append(changes, s.settle()...)
 	})
 	for _, p := range batch {
 		p.done = true
@@ -96,8 +133,16 @@ func (s *store) commit(batch []*pending) {
 	}
 }
 
-// refresh takes in what other processes have put into the file.
+// refresh takes in what other processes have put into the file, and does what the
+// clock has to do. After it, the state is what it should be now.
 func (s *store) refresh() error {
+	if err := s.takeIn(); err != nil || !s.timetable.isDue(s.now) {
+		return err
+	}
+	return s.write(nil)
+}
+
+func (s *store) takeIn() error {
 	if s.file == nil {
 		return nil
 	}
@@ -117,7 +162,11 @@ func (s *store) apply(c change) {
 	if c.Begin != nil {
 		s.merchant.Store(&c.Begin.Merchant)
 	}
-	s.offset.Store(int64(s.state.offset))
+	if now := int64(s.state.offset); s.offset.Swap(now) != now {
+		s.timetable.poke()
+	}
+	s.timetable.note(c)
+	s.faults.Store(s.state.faults)
 	if s.seen != nil {
 		s.seen(c)
 	}
@@ -160,6 +209,13 @@ type state struct {
 	resellers   map[string]*reseller
 	resellerIDs []string
 	swaps       []Swap
+
+	deliveries    map[string]*delivery
+	deliveryOrder []*delivery
+	pending       map[string][]*delivery // of each withdrawal, the oldest first; no empty ones
+
+	faults    *[]Fault // nil: none; replaced as a whole
+	lastFault int64    // the number of the newest
 }
 
 // A change is everything that one operation alters, and nothing else.
@@ -167,12 +223,15 @@ type change struct {
 	Begin      *beginning  `json:"begin,omitempty"`
 	Offset     *int64      `json:"offset,omitempty"` // nanoseconds
 	Withdrawal *withdrawal `json:"withdrawal,omitempty"`
+	Delivery   *delivery   `json:"delivery,omitempty"`
 	Invoice    *invoice    `json:"invoice,omitempty"`
 	Invite     *invite     `json:"invite,omitempty"`
 	Reseller   *reseller   `json:"reseller,omitempty"`
 	Moves      []move      `json:"moves,omitempty"`
 	Swaps      []Swap      `json:"swaps,omitempty"`
-	Then       []change    `json:"then,omitempty"` // more of the same operation
+	Fault      *Fault      `json:"fault,omitempty"`  // a new one, or its counters
+	Mended     []string    `json:"mended,omitempty"` // faults that are gone
+	Then       []change    `json:"then,omitempty"`   // more of the same operation
 }
 
 // A beginning ends whatever was before it: it is the first change of every
@@ -200,6 +259,8 @@ func newState(b beginning) state {
 		invoices:    map[string]*invoice{},
 		invites:     map[string]*invite{},
 		resellers:   map[string]*reseller{},
+		deliveries:  map[string]*delivery{},
+		pending:     map[string][]*delivery{},
 	}
 	st.open(b.Merchant)
 	return st
@@ -238,6 +299,9 @@ func (st *state) apply(c change) {
 	if c.Withdrawal != nil {
 		st.putWithdrawal(c.Withdrawal)
 	}
+	if c.Delivery != nil {
+		st.putDelivery(c.Delivery)
+	}
 	if c.Invoice != nil {
 		st.putInvoice(c.Invoice)
 	}
@@ -251,6 +315,12 @@ func (st *state) apply(c change) {
 		st.accounts[m.Account].books[line{m.Book, m.Code}] += m.Delta
 	}
 	st.swaps = append(st.swaps, c.Swaps...)
+	if c.Fault != nil {
+		st.putFault(c.Fault)
+	}
+	if c.Mended != nil {
+		st.mend(c.Mended)
+	}
 	for _, next := range c.Then {
 		st.apply(next)
 	}

@@ -45,7 +45,7 @@ func (o *object) currency(key string) Currency {
 	if raw == nil {
 		return Currency{}
 	}
-	return newObject(raw, o.at(key), o.err).union()
+	return o.inner(raw, o.at(key)).union()
 }
 
 // union reads this object as a Currency.
@@ -59,7 +59,7 @@ func (o *object) union() Currency {
 		o.failAt(kind, "must be a currency code in quotes, not %s", jsonType(raw))
 		return Currency{}
 	}
-	return o.lookUp(kind, code)
+	return o.lookUp(kind, code, inCurrency)
 }
 
 // amount reads an Amount: more than zero minor units of a known currency.
@@ -68,12 +68,12 @@ func (o *object) amount(key string) money {
 	if raw == nil {
 		return money{}
 	}
-	outer := newObject(raw, o.at(key), o.err)
+	outer := o.inner(raw, o.at(key))
 	kind, raw := outer.oneOfKinds()
 	if raw == nil {
 		return money{}
 	}
-	inner := newObject(raw, outer.at(kind), o.err)
+	inner := outer.inner(raw, outer.at(kind))
 	if *o.err == nil && len(inner.fields) != 1 {
 		inner.failAt("", "must hold exactly one currency code, and has %d", len(inner.fields))
 	}
@@ -81,11 +81,12 @@ func (o *object) amount(key string) money {
 		return money{}
 	}
 	code := sortedKeys(inner.fields)[0]
-	c := outer.lookUp(kind, code)
+	c := outer.lookUp(kind, code, inAmount)
 	minor := inner.integer(code)
 	if *o.err == nil && minor <= 0 {
 		inner.failKind(invalidAmount, code, "must be more than 0 minor units, and is %d", minor)
 	}
+	inner.checkBounds(code, minor)
 	return money{c.Code, minor}
 }
 
@@ -103,12 +104,19 @@ func (o *object) oneOfKinds() (kind string, raw json.RawMessage) {
 	return "", nil
 }
 
+// checkBounds holds an amount against the bounds that the settings set.
+func (o *object) checkBounds(key string, minor int64) {
+	if o.rules != nil && (minor < o.rules.minAmount || minor > o.rules.maxAmount) {
+		o.failKind(invalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.minAmount, o.rules.maxAmount, minor)
+	}
+}
+
 // lookUp finds a code of the kind that the key Crypto or Fiat promises.
-func (o *object) lookUp(key, code string) Currency {
+func (o *object) lookUp(key, code string, in place) Currency {
 	kind := strings.ToLower(key)
-	c, ok := byCode[code]
+	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
-		o.failKind(unknownCurrency, key, "names the currency %q, which is not one of %s", shorten(code), known(kind))
+		o.failKind(unknownCurrency, key, "names the currency %q, which is not one of %s", shorten(code), o.rules.known(kind))
 		return Currency{}
 	}
 	return c

@@ -25,10 +25,46 @@ func choice(name, values, meaning string, field func(*settings) *string) definit
 }
 
 func number(name, def string, low, high int64, meaning string, field func(*settings) *int64) definition {
-	return definition{Setting{name, def, fmt.Sprintf("%d to %d", low, high), meaning}, func(s *settings, value string) error {
+	values := fmt.Sprintf("%d to %d", low, high)
+	if high == math.MaxInt64 {
+		values = fmt.Sprintf("from %d", low)
+	}
+	return definition{Setting{name, def, values, meaning}, func(s *settings, value string) error {
 		n, ok := parseInteger(value)
 		if !ok || n < low || n > high {
 			return fmt.Errorf("use a whole number from %d to %d", low, high)
+		}
+		*field(s) = n
+		return nil
+	}}
+}
+
+// duration takes a time from a millisecond to a limit, which is given as a person
+// would write it.
+func duration(name, def, limit, meaning string, field func(*settings) *time.Duration) definition {
+	high, _ := time.ParseDuration(limit)
+	return definition{Setting{name, def, "1ms to " + limit, meaning}, func(s *settings, value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < time.Millisecond || d > high {
+			return fmt.Errorf("use a time from 1ms to %s, such as 500ms or 2s", limit)
+		}
+		*field(s) = d
+		return nil
+	}}
+}
+
+// unlimited is the value none of a limit.
+const unlimited = math.MaxInt64
+
+// limit is a number that may also be none, which is the default.
+func limit(name string, meaning string, field func(*settings) *int64) definition {
+	return definition{Setting{name, "none", "none, or from 1", meaning}, func(s *settings, value string) error {
+		n, ok := parseInteger(value)
+		if value == "none" {
+			n, ok = unlimited, true
+		}
+		if !ok || n < 1 {
+			return fmt.Errorf("use none or a whole number from 1")
 		}
 		*field(s) = n
 		return nil
@@ -92,6 +128,24 @@ func setFlow(s *settings, value string) (err error) {
 	return err
 }
 
+// setPace comes after setFlow: its steps are some of the flow's.
+func setPace(s *settings, value string) (err error) {
+	s.pace, err = parsePace(value, &s.flow)
+	return err
+}
+
+func setExpiry(s *settings, value string) error {
+	if value == "never" {
+		return nil
+	}
+	d, ok := parseWait(value)
+	if !ok {
+		return fmt.Errorf("use never, or a duration of whole seconds such as 15m, 36h or 7d")
+	}
+	s.invoiceExpiry = d
+	return nil
+}
+
 func setFiatCurrency(s *settings, value string) error {
 	c, ok := byCode[value]
 	if !ok || c.Kind != fiat {
@@ -110,6 +164,46 @@ func setRebate(s *settings, value string) error {
 	return nil
 }
 
+// setCurrencies takes a part of the registry, in any order.
+func setCurrencies(s *settings, value string) error {
+	s.currencies = nil
+	for code := range strings.SplitSeq(value, ",") {
+		c := byCode[code]
+		if c.Code != code || code == "" || slices.Contains(s.currencies, c) {
+			return fmt.Errorf("use codes of %s, separated by commas, each once", known(""))
+		}
+		s.currencies = append(s.currencies, c)
+	}
+	return nil
+}
+
+func setPaidIn(s *settings, value string) error {
+	s.paidIn = value
+	if value == "invoice" {
+		s.paidIn = ""
+	} else if c := byCode[value]; c.Code != value || value == "" {
+		return fmt.Errorf("use invoice or one of %s", known(""))
+	}
+	return nil
+}
+
+func setInviteLabel(s *settings, value string) error {
+	if value != "" && !isPlain(value) {
+		return fmt.Errorf("it is blank or holds control characters; use plain text, or nothing at all")
+	}
+	s.inviteLabel = value
+	return nil
+}
+
+func setDecimals(s *settings, code, value string) error {
+	n, ok := parseInteger(value)
+	if !ok || n < 0 || n > 9 {
+		return fmt.Errorf("use a whole number from 0 to 9")
+	}
+	s.decimals[code] = int(n)
+	return nil
+}
+
 // setRate turns a rate into the value of one minor unit. Rates have up to nine
 // decimals and so do currencies, hence 18 decimals hold every value exactly.
 func setRate(s *settings, c Currency, value string) error {
@@ -117,7 +211,7 @@ func setRate(s *settings, c Currency, value string) error {
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {
 		return fmt.Errorf("use a number above 0 with at most nine digits and nine decimals, such as 0.25")
 	}
-	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-c.Decimals)), nil)
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-s.decimals[c.Code])), nil)
 	s.unitValue[c.Code] = scale.Mul(scale, big.NewInt(rate))
 	return nil
 }

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -34,7 +36,10 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
 	}
-	w, err := readWithdrawal(r)
+	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.merchant.Load() {
+		return nil, fail(forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
+	}
+	w, err := s.readWithdrawal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +49,11 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	return w.ID, nil
 }
 
-func readWithdrawal(r *request) (*withdrawal, error) {
+func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	in := r.object()
 	currency := in.currency("currency")
 	w := &withdrawal{
-		ID:       newUUID(),
+		ID:       s.settings.newWithdrawalID(),
 		Account:  r.account,
 		Currency: currency.Code,
 		Amount:   in.amount("amount"),
@@ -59,12 +64,15 @@ func readWithdrawal(r *request) (*withdrawal, error) {
 	}
 	if in.has("external_order_id") {
 		w.OrderID = in.text("external_order_id")
-		if n, ok := parseInteger(w.OrderID); !ok || n < 0 {
+		if _, ok := orderNumber(w.OrderID); !ok && s.settings.orderIDFormat == "digits" {
 			in.failAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", shorten(w.OrderID))
 		}
 	}
 	if in.has("memo") {
 		w.Memo = in.text("memo")
+		if !currency.MemoRequired && s.settings.needlessMemo == "reject" {
+			in.failAt("memo", "has no use in a withdrawal in %s; leave it out", currency.Code)
+		}
 	} else if currency.MemoRequired {
 		in.failKind(memoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
@@ -72,6 +80,12 @@ func readWithdrawal(r *request) (*withdrawal, error) {
 		in.failKind(invalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
 	return w, in.done()
+}
+
+// orderNumber is the number that an external_order_id stands for, if it is one.
+func orderNumber(text string) (int64, bool) {
+	n, ok := parseInteger(text)
+	return n, ok && n >= 0
 }
 
 // addWithdrawal takes the money and stores the withdrawal, in one change. It is
@@ -97,7 +111,11 @@ func (s *Server) addWithdrawal(w *withdrawal) error {
 		for i := range swaps {
 			swaps[i].Withdrawal, swaps[i].At = w.ID, w.created()
 		}
-		return change{Withdrawal: w, Moves: moves, Swaps: swaps}, err
+		c := change{Withdrawal: w, Moves: moves, Swaps: swaps}
+		if s.settings.callbackOnCreate == "yes" {
+			c.Delivery = s.announce(w)
+		}
+		return c, err
 	})
 }
 
@@ -112,18 +130,18 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 
 // withdrawalOf is the single view of a withdrawal. Another account's is not
 // found, the same as one that never was.
-func (s *Server) withdrawalOf(account, id string) (any, error) {
+func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
 	if uuid, ok := parseUUID(id); ok {
 		id = uuid
 	}
 	var w withdrawal
 	s.store.read(func(st *state) {
-		if found := st.withdrawals[id]; found != nil && found.Account == account {
+		if found := st.withdrawals[id]; found != nil && s.settings.shows(st, account, found.Account) {
 			w = *found
 		}
 	})
 	if w.ID == "" {
-		return nil, fail(notFound, "There is no withdrawal %q in this account; check the id.", shorten(id))
+		return withdrawalView{}, fail(notFound, "There is no withdrawal %q in this account; check the id.", shorten(id))
 	}
 	view := s.viewWithdrawal(&w)
 	view.Address = w.Address
@@ -156,7 +174,7 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 	s.store.read(func(st *state) {
 		var a *account
 		if a, err = st.account(id); err == nil {
-			page, err = pick(s.settings, a.withdrawals, f, p, tagged)
+			page, err = pick(s.settings, s.settings.withdrawalsOf(st, a), f, p, tagged)
 		}
 	})
 	if err != nil {
@@ -164,34 +182,42 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 	}
 	return viewPage(page, func(w *withdrawal) withdrawalView {
 		view := s.viewWithdrawal(w)
-		view.Address = listAddress{addressIn{w.Currency, w.Address}}
+		view.Address = s.settings.listAddress(w)
 		return view
 	}), nil
 }
 
 // AdvanceWithdrawal moves a withdrawal to its next status, if the setting
-// withdrawal_flow knows that step, and gives the money back where it says so.
+// withdrawal_flow knows that step, and gives the money back where it says so. A
+// callback has been posted once when it returns, unless an earlier one of the same
+// withdrawal is still under way; Deliveries has what came of it, and a receiver that
+// failed is no error.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
-	return s.store.write(func(st *state) (change, error) {
+	_, err := s.advance(context.Background(), id, status, time.Time{})
+	return err
+}
+
+// advance does so now, or when the demo says. It returns the delivery, or nil where
+// the withdrawal has no callback.
+func (s *Server) advance(ctx context.Context, id, status string, at time.Time) (*Delivery, error) {
+	var made *delivery
+	err := s.store.write(func(st *state) (change, error) {
 		w := st.withdrawals[id]
 		if w == nil {
 			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
 		}
-		if err := s.settings.flow.check(w.current(), status); err != nil {
-			return change{}, err
+		if at.IsZero() {
+			at = s.now()
 		}
-		next := *w
-		next.Statuses = append(slices.Clone(w.Statuses), reached{status, s.now()})
-		c := change{Withdrawal: &next}
-		if s.settings.flow.refunds[status] {
-			back, err := st.accounts[w.Account].credit(balance, w.Currency, w.Debit)
-			if err != nil {
-				return change{}, err
-			}
-			c.Moves = []move{back}
-		}
-		return c, nil
+		c, err := s.proceed(st, w, status, at)
+		made = c.Delivery
+		return c, err
 	})
+	if err != nil || made == nil {
+		return nil, err
+	}
+	first := s.awaitFirst(ctx, made)
+	return &first, nil
 }
 
 // withdrawalView is section 2.2. The fields of type any are a value, a JSON null
@@ -218,7 +244,8 @@ type statusView struct {
 }
 
 type listAddress struct {
-	Crypto addressIn `json:"Crypto"`
+	Crypto *addressIn `json:"Crypto,omitempty"`
+	Fiat   *addressIn `json:"Fiat,omitempty"`
 }
 
 type addressIn struct {
@@ -226,11 +253,37 @@ type addressIn struct {
 	Address  string `json:"address"`
 }
 
+func (s *settings) listAddress(w *withdrawal) listAddress {
+	in := &addressIn{w.Currency, w.Address}
+	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == fiat {
+		return listAddress{Fiat: in}
+	}
+	return listAddress{Crypto: in}
+}
+
+// shows says whether what belongs to owner is there for the key of account.
+func (s *settings) shows(st *state, account, owner string) bool {
+	return owner == account || account == st.merchant && s.merchantSees == "all"
+}
+
+// withdrawalsOf are the withdrawals in the list of an account, by time of creation.
+func (s *settings) withdrawalsOf(st *state, a *account) []*withdrawal {
+	if !s.shows(st, a.ID, "") {
+		return a.withdrawals
+	}
+	all := slices.Clone(a.withdrawals)
+	for _, id := range st.resellerIDs {
+		all = append(all, st.accounts[id].withdrawals...)
+	}
+	slices.SortStableFunc(all, func(v, w *withdrawal) int { return v.created().Compare(w.created()) })
+	return all
+}
+
 func (s *Server) viewWithdrawal(w *withdrawal) withdrawalView {
 	v := withdrawalView{
 		ID:              w.ID,
 		ExternalID:      s.settings.absent(),
-		MerchantID:      w.Account,
+		MerchantID:      s.shownMerchant(w.Account),
 		Currency:        byCode[w.Currency].view(),
 		Amount:          w.Amount.view(),
 		Statuses:        make([]statusView, len(w.Statuses)),
@@ -242,8 +295,14 @@ func (s *Server) viewWithdrawal(w *withdrawal) withdrawalView {
 	for i, r := range w.Statuses {
 		v.Statuses[i] = statusView{r.Status, r.At.Format(s.settings.timeLayout)}
 	}
+	if s.settings.historyOrder == "newest" {
+		slices.Reverse(v.Statuses)
+	}
 	if w.OrderID != "" {
-		v.ExternalID, v.ExternalOrderID = json.RawMessage(w.OrderID), w.OrderID
+		v.ExternalOrderID = w.OrderID
+	}
+	if n, ok := orderNumber(w.OrderID); ok {
+		v.ExternalID = n
 	}
 	if w.Callback != "" {
 		v.Callback = w.Callback
@@ -255,6 +314,18 @@ func (s *Server) viewWithdrawal(w *withdrawal) withdrawalView {
 		v.Memo = w.Memo
 	}
 	return v
+}
+
+// shownMerchant is the merchant_id of what an account owns.
+func (s *Server) shownMerchant(account string) string {
+	if s.settings.merchantIDOf == "merchant" {
+		account = *s.store.merchant.Load()
+	}
+	if s.settings.merchantIDFormat == "digits" {
+		n, _ := strconv.ParseUint(account[:8], 16, 64) // the first group of a UUID
+		return strconv.FormatUint(1e9+n, 10)
+	}
+	return account
 }
 
 // absent is what stands for a field without a value: a JSON null, or nil, which

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// delivery is one status of a withdrawal on its way to the callback.
+type delivery struct {
+	ID         string    `json:"id"`
+	Withdrawal string    `json:"withdrawal"`
+	Status     string    `json:"status"`
+	URL        string    `json:"url"`
+	State      string    `json:"state"`
+	Attempts   []attempt `json:"attempts"`
+}
+
+type attempt struct {
+	Status int    `json:"status"`
+	Answer string `json:"answer"`
+	Error  string `json:"error"`
+}
+
+// answer is what the last attempt came to.
+func (d delivery) answer() string {
+	if len(d.Attempts) == 0 {
+		return ""
+	}
+	last := d.Attempts[len(d.Attempts)-1]
+	if last.Status == 0 {
+		return last.Error
+	}
+	text := fmt.Sprint(last.Status)
+	if name := http.StatusText(last.Status); name != "" {
+		text += " " + name
+	}
+	if last.Answer != "" {
+		text += ` "` + last.Answer + `"`
+	}
+	return text
+}
+
+func deliveryView(money.Registry) render.View[delivery] {
+	type row = delivery
+	return render.View[row]{
+		ID: func(d row) string { return d.ID },
+		Columns: []render.Column[row]{
+			{Name: "id", Whole: true, Cell: func(d row) render.Cell { return render.Text(d.ID) }},
+			{Name: "withdrawal", Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Withdrawal) }},
+			{Name: "status", Cell: func(d row) render.Cell { return render.Text(d.Status) }},
+			{Name: "state", Cell: func(d row) render.Cell { return render.Text(d.State) }},
+			{Name: "attempts", Cell: func(d row) render.Cell { return render.Int(int64(len(d.Attempts))) }},
+			{Name: "answer", Cell: func(d row) render.Cell { return render.Text(d.answer()) }},
+			{Name: "url", Wide: true, Cell: func(d row) render.Cell { return render.Text(d.URL) }},
+		},
+	}
+}
+
+// advanced is a withdrawal that was moved on, and what its callback was told.
+type advanced struct {
+	api.Withdrawal
+	delivery *delivery // nil without a callback
+}
+
+func (a *advanced) UnmarshalJSON(text []byte) error {
+	var beside struct {
+		Delivery *delivery `json:"delivery"`
+	}
+	if err := json.Unmarshal(text, &beside); err != nil {
+		return err
+	}
+	a.delivery = beside.Delivery
+	return json.Unmarshal(text, &a.Withdrawal)
+}
+
+// advancedView shows the delivery's answer after the withdrawal's own columns.
+func advancedView(m money.Registry) render.View[advanced] {
+	inner := withdrawalView(m)
+	view := render.View[advanced]{ID: func(a advanced) string { return a.ID }}
+	for _, c := range inner.Columns {
+		view.Columns = append(view.Columns, render.Column[advanced]{
+			Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
+			Cell: func(a advanced) render.Cell { return c.Cell(a.Withdrawal) },
+		})
+	}
+	view.Columns = append(view.Columns, render.Column[advanced]{Name: "delivery", Cell: func(a advanced) render.Cell {
+		switch {
+		case a.delivery == nil:
+			return render.Own("")
+		case len(a.delivery.Attempts) == 0:
+			return render.Text(a.delivery.State)
+		}
+		return render.Text(a.delivery.answer())
+	}})
+	return view
+}
+
+func (a *app) sandboxCallbacks() *cobra.Command {
+	list := a.sandboxCallbacksList()
+	cmd := group("callbacks", "See what the sandbox has posted to callbacks", list, a.sandboxCallbacksResend())
+	cmd.Long = `See what the sandbox has posted to the callbacks of withdrawals, which is one
+delivery for each change of status, and post one again. Without a command after
+it, this is till sandbox callbacks list.`
+	cmd.Annotations = list.Annotations
+	refuse := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return refuse(cmd, args)
+		}
+		return list.RunE(cmd, args)
+	}
+	return cmd
+}
+
+func (a *app) sandboxCallbacksList() *cobra.Command {
+	view := answeredView(deliveryView)
+	return shows(&cobra.Command{
+		Use:   "list",
+		Short: "List what was posted to callbacks, the oldest first",
+		Long: `List what was posted to the callbacks of withdrawals, or is to be, the oldest
+first: which status, and what the last attempt was answered. JSON has every
+attempt and the body that was posted.
+
+A delivery is pending until an answer of 2xx has delivered it, or until it is
+given up: failed. It is refused when its URL leads to another machine. How
+often and how long the sandbox tries are its settings callback_attempts,
+callback_backoff and callback_timeout. It goes on trying for as long as it
+runs, which for till --sandbox is one attempt within the command: what that
+leaves pending is tried again by the next change of the withdrawal's status, by
+till sandbox callbacks resend, or by a till sandbox serve on the same state.
+
+` + whichSandbox,
+		Example: `  till sandbox callbacks
+  till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := control(a, cmd, view)
+			if err != nil {
+				return err
+			}
+			all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
+			if err != nil {
+				return err
+			}
+			rows := make([]answered[delivery], len(all.value))
+			for i, d := range all.value {
+				rows[i] = answered[delivery](d)
+			}
+			return out.slice(rows)
+		},
+	}, view)
+}
+
+// rawDelivery keeps the sandbox's own JSON of one in a list.
+type rawDelivery answered[delivery]
+
+func (d *rawDelivery) UnmarshalJSON(text []byte) error {
+	d.raw = append(json.RawMessage{}, text...)
+	return json.Unmarshal(text, &d.value)
+}
+
+func (a *app) sandboxCallbacksResend() *cobra.Command {
+	view := answeredView(deliveryView)
+	return shows(&cobra.Command{
+		Use:   "resend DELIVERY",
+		Short: "Post a callback again, and see what is answered",
+		Long: `Post a delivery once more, whatever became of it before, and show it with what
+was answered; an answer that is no 2xx is no failure of this command. One that
+is pending is tried at once, unless an earlier one of the same withdrawal is
+pending: that one goes first. The ids are those of till sandbox callbacks.
+
+` + whichSandbox,
+		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.015 --yes \
+    --address bc1qexample --callback http://127.0.0.1:8787 -q) &&
+    till sandbox advance "$id" Processing -q &&
+    till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
+		Args: args("DELIVERY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := control(a, cmd, view)
+			if err != nil {
+				return err
+			}
+			d, err := tell[delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
+			if err != nil {
+				return err
+			}
+			return out.one(d)
+		},
+	}, view)
+}

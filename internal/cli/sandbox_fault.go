@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api/sandbox"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) sandboxFault() *cobra.Command {
+	return group("fault", "Let calls to the sandbox go wrong on purpose", a.sandboxFaultAdd(), a.sandboxFaultList(), a.sandboxFaultClear())
+}
+
+// faultKinds are offered for --do. The help of sandbox fault add says what they are.
+var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "status=503", "status=503,bare", "html", "html=502"}
+
+// faultFlags describe a fault.
+type faultFlags struct {
+	on, do, rate string
+	times, seed  int64
+	match        []string
+}
+
+func (a *app) sandboxFaultAdd() *cobra.Command {
+	var flags faultFlags
+	cmd := shows(&cobra.Command{
+		Use:   "add --do KIND",
+		Short: "Let calls to the sandbox go wrong from now on",
+		Long: `Let calls to the sandbox go wrong from now on, and print the id of what does
+it. --do says how:
+
+  refuse           Nothing is done, and the connection is reset at once. With
+                   till --sandbox, where there is none, nobody listens.
+  drop-before      Nothing is done, and the connection is closed without an
+                   answer.
+  drop-after       It is done, and the connection is closed without an answer:
+                   a script that tries again has paid twice.
+  truncate         It is done, and half of the answer comes.
+  delay=2s         It waits (10m at most) and goes on.
+  status=503       Nothing is done, and the answer has this status, from 200
+                   to 599, and the service's error envelope.
+  status=503,bare  The same without the envelope.
+  html             Nothing is done, and the answer is 200 and a web page, as
+                   from a proxy in between; html=502 has another status.
+
+--on takes one operation of the interface; without it, all of them are meant.
+The commands of till sandbox are never hit. --match keeps a fault to calls with
+this value in the query or the body; a point leads into an object. Of several,
+all must hold.
+--rate strikes a part of the calls only: which ones, --seed decides, the same
+each time. Of several faults, the first one added that strikes counts, but for
+a delay, which goes on to the next.
+
+` + whichSandbox,
+		Example: `  till sandbox fault add --do drop-after --times 1 \
+    --on "POST /api/merchant_withdrawal/create"
+  till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
+  till sandbox fault add --do delay=2s --match external_order_id=4711 \
+    --match currency.Crypto=Btc`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := control(a, cmd, faultView)
+			if err != nil {
+				return err
+			}
+			order, err := flags.fault(cmd)
+			if err != nil {
+				return err
+			}
+			added, err := tell[sandbox.Fault](s, "/sandbox/faults", order)
+			if err != nil {
+				return err
+			}
+			return out.bare(added.value, added.value.ID)
+		},
+	}, faultView)
+	f := cmd.Flags()
+	f.StringVar(&flags.do, "do", "", "what goes wrong")
+	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
+	f.StringVar(&flags.rate, "rate", "1", "how many of the calls it strikes, such as 0.1")
+	f.Int64Var(&flags.times, "times", 0, "how often it strikes before it is spent (default: without end)")
+	f.StringArrayVar(&flags.match, "match", nil, "only calls with this, as FIELD=VALUE; may be given again")
+	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate strikes (default: the id)")
+	require(cmd, "do")
+	offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
+	offer(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// faultOrder is a fault as the sandbox takes it.
+type faultOrder struct {
+	Do    string            `json:"do"`
+	On    string            `json:"on"`
+	Rate  float64           `json:"rate"`
+	Times int64             `json:"times"`
+	Match map[string]string `json:"match"`
+	Seed  int64             `json:"seed,omitempty"`
+}
+
+// fault checks what the flags say, before anything is sent.
+func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
+	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed, Match: map[string]string{}}
+	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
+	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
+		return order, usageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate), "0.1 strikes one call in ten")
+	}
+	for _, text := range flags.match {
+		field, value, found := strings.Cut(text, "=")
+		if !found {
+			return order, usageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text), "write it like external_order_id=4711")
+		}
+		if _, twice := f.Match[field]; twice {
+			return order, usageError(fmt.Sprintf("--match: %s is given twice, and no call holds two values", field), "leave one out")
+		}
+		f.Match[field] = value
+	}
+	for _, number := range []string{"times", "seed"} {
+		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
+			return order, usageError(fmt.Sprintf("--%s: %d is not above 0", number, value), "write a number from 1, or leave it out")
+		}
+	}
+	f, err = sandbox.CheckFault(f)
+	if wrong, ok := errors.AsType[*sandbox.FaultError](err); ok {
+		return order, usageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
+	}
+	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed}, err
+}
+
+func (a *app) sandboxFaultList() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "list",
+		Short: "List the sandbox's faults, and how often they have struck",
+		Long: `List the sandbox's faults in the order in which they are asked: seen is how
+many calls each was asked about, fired how many it has struck. One that is
+spent stays in the list.
+
+` + whichSandbox,
+		Example: `  till sandbox fault list
+  till sandbox fault list --jq 'map(.fired) | add'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := control(a, cmd, faultView)
+			if err != nil {
+				return err
+			}
+			faults, err := ask[[]sandbox.Fault](s, "/sandbox/faults")
+			if err != nil {
+				return err
+			}
+			return out.slice(faults.value)
+		},
+	}, faultView)
+}
+
+func (a *app) sandboxFaultClear() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "clear [ID]",
+		Short: "Take a fault of the sandbox away, or all of them",
+		Long: `Take a fault of the sandbox away, or without an ID all of them, and show what
+they have done.
+
+` + whichSandbox,
+		Example: `  till sandbox fault clear
+  till sandbox fault clear "$(till sandbox fault add --do html)"`,
+		Args: optionalArg("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := control(a, cmd, faultView)
+			if err != nil {
+				return err
+			}
+			order := map[string]string{}
+			if len(args) == 1 {
+				order["id"] = args[0]
+			}
+			cleared, err := tell[[]sandbox.Fault](s, "/sandbox/faults/clear", order)
+			if err != nil {
+				return err
+			}
+			return out.slice(cleared.value)
+		},
+	}, faultView)
+}
+
+func faultView(money.Registry) render.View[sandbox.Fault] {
+	type row = sandbox.Fault
+	return render.View[row]{
+		ID:   func(f row) string { return f.ID },
+		JSON: func(f row) []byte { return asJSON(f) },
+		Columns: []render.Column[row]{
+			{Name: "id", Cell: func(f row) render.Cell { return render.Text(f.ID) }},
+			{Name: "on", Cell: func(f row) render.Cell { return render.Text(f.On) }},
+			{Name: "do", Cell: func(f row) render.Cell { return render.Text(f.Do) }},
+			{Name: "rate", Cell: func(f row) render.Cell { return render.Text(strconv.FormatFloat(f.Rate, 'f', -1, 64)) }},
+			{Name: "times", Cell: func(f row) render.Cell { return number(f.Times) }},
+			{Name: "seen", Cell: func(f row) render.Cell { return render.Int(f.Seen) }},
+			{Name: "fired", Cell: func(f row) render.Cell { return render.Int(f.Fired) }},
+			{Name: "match", Cell: func(f row) render.Cell { return render.Text(matchText(f.Match)) }},
+			{Name: "seed", Extra: true, Cell: func(f row) render.Cell { return render.Int(f.Seed) }},
+		},
+	}
+}
+
+func matchText(match map[string]string) string {
+	var pairs []string
+	for field, value := range match {
+		pairs = append(pairs, field+"="+value)
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, ", ")
+}

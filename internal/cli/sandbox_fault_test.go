@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// What is offered for --do is what the sandbox takes, and the help says what each does.
+func TestFaultKinds(t *testing.T) {
+	help := (&app{}).sandboxFaultAdd().Long
+	for _, do := range faultKinds {
+		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(help, do) {
+			t.Errorf("the help does not say what %s does", do)
+		}
+	}
+	_, err := sandbox.CheckFault(sandbox.Fault{})
+	for _, word := range strings.Fields(err.Error()) {
+		if word = strings.TrimSuffix(word, ","); strings.ContainsAny(word, "-=") && !slices.Contains(faultKinds, word) {
+			t.Errorf("%s is a kind and is not offered", word)
+		}
+	}
+}

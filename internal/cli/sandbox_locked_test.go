@@ -1,0 +1,289 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// These tests hold the real binary to what it promises about a sandbox: nobody but its owner gets to it, and nothing is
+// left of it.
+
+// served is a sandbox that till serves.
+type served struct {
+	sandboxAddress
+	host string // and port
+}
+
+// startServed starts till sandbox serve and stops it at the end of the test.
+func startServed(t *testing.T, flags ...string) served {
+	t.Helper()
+	cmd := exec.Command("till", append([]string{"sandbox", "serve", "-o", "json"}, flags...)...)
+	cmd.Env = docsEnv(t)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("till sandbox serve: %v", err)
+		}
+	})
+	var s served
+	if err := json.NewDecoder(out).Decode(&s.sandboxAddress); err != nil {
+		t.Fatal(err)
+	}
+	s.host = strings.TrimPrefix(s.BaseURL, "http://")
+	return s
+}
+
+// raw sends a request as it is written, with CRLF for its line ends, and returns the status of the answer.
+func (s served) raw(t *testing.T, request string) (status int, header http.Header) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte(strings.ReplaceAll(request, "\n", "\r\n"))); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode, answer.Header
+}
+
+func TestServedSandboxIsLocked(t *testing.T) {
+	t.Parallel()
+	s := startServed(t, "--set", "reseller_auth=none")
+	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+s.BaseURL, "TILL_API_KEY="+s.APIKey)
+	invite := finish(t, command(t, env, "till", "invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "-q"))
+	redeemed := finish(t, command(t, env, "till", "sandbox", "invite", "redeem", strings.TrimSpace(invite.out), "--jq", ".api_key"))
+	reseller := strings.TrimSpace(redeemed.out)
+	if !strings.HasPrefix(reseller, "till_sandbox_") || reseller == s.APIKey {
+		t.Fatalf("the reseller's key is %q: %s%s", reseller, invite.err, redeemed.err)
+	}
+	key := func(key string) string { return "Authorization: Bearer " + key + "\n" }
+	for _, request := range []string{"GET /sandbox/dump", "GET /sandbox/clock", "POST /sandbox/reset", "POST /sandbox/fund", "GET /api/merchant_withdrawal", "POST /api/invoice", "GET /api/resellers/ids"} {
+		method, path, _ := strings.Cut(request, " ")
+		control, open := strings.HasPrefix(path, "/sandbox/"), path == "/api/resellers/ids"
+		for name, c := range map[string]struct {
+			line, host, headers string
+			want                int
+		}{
+			"no key":              {"", s.host, "", 401},
+			"a wrong key":         {"", s.host, key("till_sandbox_wrong"), 401},
+			"a reseller's key":    {"", s.host, key(reseller), 403},
+			"a foreign name":      {"", "evil.example.com", key(s.APIKey), 403},
+			"a name like ours":    {"", "127.0.0.1.evil.example.com", key(s.APIKey), 403},
+			"another machine":     {"", "192.168.0.1:80", key(s.APIKey), 403},
+			"no name":             {"", "", key(s.APIKey), 403},
+			"an address in full":  {method + " http://evil.example.com" + path + " HTTP/1.1", s.host, key(s.APIKey), 403},
+			"a page's origin":     {"", s.host, key(s.APIKey) + "Origin: https://evil.example.com\n", 403},
+			"another port's page": {"", s.host, key(s.APIKey) + "Origin: http://127.0.0.1:1\n", 403},
+			"an unnamed origin":   {"", s.host, key(s.APIKey) + "Origin: null\n", 403},
+			"another site":        {"", s.host, key(s.APIKey) + "Sec-Fetch-Site: cross-site\n", 403},
+			"the same site":       {"", s.host, key(s.APIKey) + "Sec-Fetch-Site: same-site\n", 403},
+			"a preflight":         {"OPTIONS " + path + " HTTP/1.1", s.host, "Origin: https://evil.example.com\nAccess-Control-Request-Method: " + method + "\n", 403},
+		} {
+			if strings.HasSuffix(name, "key") && open || name == "a reseller's key" && !control {
+				continue // what is open to everybody, or to every account
+			}
+			line := c.line
+			if line == "" {
+				line = method + " " + path + " HTTP/1.1"
+			}
+			status, header := s.raw(t, line+"\nHost: "+c.host+"\n"+c.headers+"Content-Length: 2\n\n{}")
+			if status != c.want {
+				t.Errorf("%s with %s: status %d, want %d", request, name, status, c.want)
+			}
+			for field := range header {
+				if strings.HasPrefix(field, "Access-Control-") {
+					t.Errorf("%s with %s: the answer has the header %s", request, name, field)
+				}
+			}
+		}
+	}
+	// The same requests are answered when nothing is wrong with them, and none of the others has done anything.
+	status, _ := s.raw(t, "GET /sandbox/clock HTTP/1.1\nHost: "+s.host+"\n"+key(s.APIKey)+"\n")
+	if status != 200 {
+		t.Errorf("the owner gets the status %d", status)
+	}
+	if left := finish(t, command(t, env, "till", "reseller", "ids", "-q")); left.code != 0 || strings.Count(left.out, "\n") != 1 {
+		t.Errorf("the reseller is gone: %d %s%s", left.code, left.out, left.err)
+	}
+}
+
+func TestEverySandboxHasAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 3 {
+		run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", "-c", "echo $TILL_API_KEY"))
+		key := strings.TrimSpace(run.out)
+		if !regexp.MustCompile(`^till_sandbox_[A-Z2-7]{26}$`).MatchString(key) || seen[key] { // 130 bits
+			t.Errorf("the key is %q: %s", key, run.err)
+		}
+		seen[key] = true
+	}
+	run := finish(t, command(t, docsEnv(t, "TILL_API_KEY=till_sandbox_mine"), "till", "sandbox", "run", "--", "sh", "-c", "echo $TILL_API_KEY"))
+	run.want(t, 0, "till_sandbox_mine\n")
+}
+
+// sandboxRun is a till sandbox run in a session of its own, so that no terminal is shared, and where it may leave things.
+type sandboxRun struct {
+	cmd  *exec.Cmd
+	dir  string // temporary files, the ready file and the env file, and nothing else
+	errs *bytes.Buffer
+	// What the command has told: where the sandbox is, and its own process.
+	port  string
+	group int
+}
+
+// startRun starts one whose command is a shell. When this returns, the shell has done what comes first and told where it
+// is; the script is what it does then.
+func startRun(t *testing.T, dir, first, script string) *sandboxRun {
+	t.Helper()
+	r := &sandboxRun{dir: dir, errs: new(bytes.Buffer)}
+	r.cmd = command(t, docsEnv(t, "TMPDIR="+dir), "till", "sandbox", "run", "--ready-file", filepath.Join(dir, "ready.json"), "--env-file", filepath.Join(dir, "env"),
+		"--", "sh", "-c", first+`; echo "$TILL_BASE_URL $$"; `+script)
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	r.cmd.Stderr = r.errs
+	out, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { out.Close() })
+	r.cmd.Stdout = w
+	err = r.cmd.Start()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("it printed %q: %v: %s", line, err, r.errs)
+	}
+	url, pid, _ := strings.Cut(strings.TrimSpace(line), " ")
+	r.port = strings.TrimPrefix(url, "http://")
+	if r.group, err = strconv.Atoi(pid); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(-r.group, syscall.SIGKILL) })
+	return r
+}
+
+// end waits for its end and returns its exit code, 128 and more where a signal has ended it.
+func (r *sandboxRun) end() int {
+	r.cmd.Wait() // its error is the exit code
+	status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+func (r *sandboxRun) leavesNoPort(t *testing.T) {
+	t.Helper()
+	if conn, err := net.Dial("tcp", r.port); err == nil {
+		conn.Close()
+		t.Errorf("the port %s is still open", r.port)
+	}
+}
+
+func (r *sandboxRun) leavesNothing(t *testing.T) {
+	t.Helper()
+	r.leavesNoPort(t)
+	if groupRuns(r.group) {
+		t.Error("a process is left behind")
+	}
+	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
+		t.Errorf("%v are left behind, %v", left, err)
+	}
+}
+
+const (
+	onAndOn = `sleep 1000 >/dev/null 2>&1 & while :; do sleep 0.02; done`
+	deaf    = `trap "" HUP TERM; sleep 1000 >/dev/null 2>&1 & exec >/dev/null 2>&1; `
+)
+
+func TestSandboxRunLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first, script string
+		signal        syscall.Signal // to till
+		code          int
+	}{
+		"its command ends":               {`:`, `exit 0`, 0, 0},
+		"its command fails":              {`:`, `exit 3`, 0, 3},
+		"its command is terminated":      {`:`, `kill -TERM $$`, 0, 143},
+		"its command is killed":          {`:`, `kill -KILL $$`, 0, 137},
+		"its command left another":       {`:`, `sleep 1000 >/dev/null 2>&1 & exit 0`, 0, 0},
+		"its command left a deaf one":    {`:`, deaf + `exit 0`, 0, 0},
+		"its command crashes beside one": {`:`, deaf + `kill -KILL $$`, 0, 137},
+		"till is interrupted":            {`:`, onAndOn, syscall.SIGINT, 130},
+		"till is terminated":             {`:`, onAndOn, syscall.SIGTERM, 143},
+		"till is hung up on":             {`:`, onAndOn, syscall.SIGHUP, 129},
+		"its command tidies up first":    {`trap 'exit 9' TERM`, onAndOn, syscall.SIGTERM, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := startRun(t, t.TempDir(), c.first, c.script)
+			if c.signal != 0 {
+				if err := r.cmd.Process.Signal(c.signal); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if code := r.end(); code != c.code {
+				t.Errorf("it ended with %d, want %d: %s", code, c.code, r.errs)
+			}
+			r.leavesNothing(t)
+		})
+	}
+}
+
+// TestSandboxRunKilled is about the signal that nobody can act on. The system closes the port, and on Linux ends the
+// command; two files stay, which the next run that is given their names takes for what they are.
+func TestSandboxRunKilled(t *testing.T) {
+	t.Parallel()
+	r := startRun(t, t.TempDir(), `:`, `exec sleep 1000`)
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.end(); code != 137 {
+		t.Errorf("it ended with %d", code)
+	}
+	r.leavesNoPort(t)
+	if runtime.GOOS == "linux" {
+		eventually(t, "the end of the command", func() bool { return !groupRuns(r.group) })
+	}
+	left, err := os.ReadDir(r.dir)
+	if got := fmt.Sprint(left); err != nil || got != "[- env - ready.json]" {
+		t.Errorf("%s are left behind, %v", got, err)
+	}
+	next := startRun(t, r.dir, `:`, `exit 0`)
+	if code := next.end(); code != 0 {
+		t.Errorf("the next run ended with %d: %s", code, next.errs)
+	}
+	next.leavesNothing(t)
+}

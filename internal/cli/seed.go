@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// A seed is what a sandbox begins with. The sandbox reads it as JSON; a person may write YAML, which says the same with
+// fewer marks. What is turned into JSON here keeps every digit: a number never passes through a float.
+
+// isSeed tells the seeds that have a name from files.
+func isSeed(name string) bool { return name == "demo" || name == "none" }
+
+const seedHint = "name demo, none, or a file: till sandbox seed --help shows one"
+
+// readSeed reads the file of a seed, or standard input where the name is -, and returns it as JSON.
+func (s *session) readSeed(name string) (json.RawMessage, error) {
+	var text []byte
+	var err error
+	if name == "-" {
+		text, err = io.ReadAll(s.io.In)
+	} else {
+		text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, usageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
+	}
+	seed, err := seedJSON(text, strings.ToLower(filepath.Ext(name)))
+	if err != nil {
+		return nil, usageError(fmt.Sprintf("the seed %s: %v", name, err), "")
+	}
+	return seed, nil
+}
+
+// seedJSON reads by the extension of the file's name, and where that says nothing, what is JSON as JSON and all else as
+// YAML.
+func seedJSON(text []byte, extension string) (json.RawMessage, error) {
+	isYAML := extension == ".yaml" || extension == ".yml"
+	var seed json.RawMessage
+	err := json.Unmarshal(text, &seed)
+	if !isYAML && err == nil {
+		return seed, nil
+	}
+	if extension == ".json" {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+			return nil, fmt.Errorf("line %d is not JSON: %w", line, err)
+		}
+		return nil, err
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	doc, second := new(yaml.Node), new(yaml.Node)
+	if err := dec.Decode(doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := dec.Decode(second); err == nil {
+		return nil, fmt.Errorf("line %d: a second document begins; keep one", second.Line)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if doc.Kind == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("it holds no fields such as resellers and invoices")
+	}
+	var b bytes.Buffer
+	if err := appendJSON(&b, doc.Content[0]); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// appendJSON writes a YAML value as JSON. It refuses what JSON cannot say, or what would say it twice.
+func appendJSON(b *bytes.Buffer, n *yaml.Node) error {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return fmt.Errorf("line %d: anchors and aliases are not for a seed; write it out", n.Line)
+	}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := appendJSON(b, item); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+		return nil
+	case yaml.MappingNode:
+		return appendObject(b, n)
+	}
+	return appendScalar(b, n)
+}
+
+func appendObject(b *bytes.Buffer, n *yaml.Node) error {
+	given := map[string]bool{}
+	b.WriteByte('{')
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Anchor != "":
+			return fmt.Errorf("line %d: the name of a field must be plain text", key.Line)
+		case given[key.Value]:
+			return fmt.Errorf("line %d: %s is given twice; give it once", key.Line, key.Value)
+		}
+		given[key.Value] = true
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(asJSON(key.Value))
+		b.WriteByte(':')
+		if err := appendJSON(b, n.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+
+func appendScalar(b *bytes.Buffer, n *yaml.Node) error {
+	switch tag := n.ShortTag(); tag {
+	case "!!str", "!!timestamp":
+		b.Write(asJSON(n.Value))
+	case "!!null":
+		b.WriteString("null")
+	case "!!bool":
+		b.WriteString(strings.ToLower(n.Value))
+	case "!!int", "!!float":
+		if !plainNumber.MatchString(n.Value) {
+			return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text", n.Line, n.Value)
+		}
+		b.WriteString(n.Value)
+	default:
+		return fmt.Errorf("line %d: the tag %s is not for a seed", n.Line, tag)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// TestShopChecks runs the shop's tests, and then sees them fail where the shop is wrong.
+func TestShopChecks(t *testing.T) {
+	t.Parallel()
+	run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh")))
+	if run.code != 0 || strings.Count(run.out, "ok: ") != 8 {
+		t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
+	}
+	shop := contents(t, absolute(t, "examples/shop/shop.sh"))
+	for name, wrong := range map[string]struct{ from, to, fails string }{
+		"it ships what is not paid":    {"42) echo waiting", "42) echo shipped", "an order that is not paid waits"},
+		"it forgets its orders":        {`echo "$id" >"$order"`, `rm "$order"`, "shop"},
+		"it asks for too little":       {"=25.00", "=2.50", "and what it costs"},
+		"it never learns of a payment": {"0) echo shipped", "0) echo waiting", "one that is paid is shipped"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			broken := strings.Replace(shop, wrong.from, wrong.to, 1)
+			if broken == shop {
+				t.Fatalf("the shop has no %q", wrong.from)
+			}
+			for file, text := range map[string]string{"shop.sh": broken, "test.sh": contents(t, absolute(t, "examples/shop/test.sh"))} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", filepath.Join(dir, "test.sh")))
+			if run.code == 0 || wrong.fails != "shop" && !strings.Contains(run.err, "FAIL: "+wrong.fails+":") {
+				t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
+			}
+		})
+	}
+}
+
+// TestShopLosesAnAnswer has the answer to the shop's create get lost after the service has made the invoice. The shop must
+// not make a second one, however often it is asked.
+func TestShopLosesAnAnswer(t *testing.T) {
+	t.Parallel()
+	box, err := sandbox.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var creates atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			box.ServeHTTP(w, r)
+			return
+		}
+		creates.Add(1)
+		box.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler) // drops the connection
+	}))
+	t.Cleanup(server.Close)
+	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(), "SHOP_DIR="+t.TempDir())
+	for range 3 {
+		finish(t, command(t, env, "sh", absolute(t, "examples/shop/shop.sh"), "order", "1001")).want(t, 20, "")
+	}
+	dump, err := box.Dump()
+	if made := bytes.Count(dump, []byte(`"Order 1001"`)); err != nil || made != 1 || creates.Load() != 1 {
+		t.Errorf("%d invoices were made by %d requests, %v", made, creates.Load(), err)
+	}
+}

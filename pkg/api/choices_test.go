@@ -1,0 +1,862 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+)
+
+// choices are the values that the client is tried with, for each setting of the sandbox: its default first, and at least
+// one that is as different as can be. Where the interface is silent, the client must get along with all of them.
+var choices = map[string][]string{
+	"first_page":                  {"1", "0"},
+	"default_page_size":           {"20", "1"},
+	"max_page_size":               {"1000", "3"},
+	"page_size_too_large":         {"reject", "clamp"},
+	"page_out_of_range":           {"empty", "reject", "clamp"},
+	"empty_page_count":            {"0", "1"},
+	"list_order":                  {"newest", "oldest"},
+	"tags_match":                  {"current", "history"},
+	"period_end":                  {"inclusive", "exclusive"},
+	"unknown_in_filter":           {"reject", "no_match"},
+	"reversed_period":             {"reject", "empty"},
+	"invoice_filter":              {"optional", "required", "ignored"},
+	"invoice_list":                {"page", "array"},
+	"time_layout":                 {"2006-01-02T15:04:05", "Mon, 02 Jan 2006 15:04:05 MST", "20060102 150405"},
+	"filter_times":                {"either", "layout"},
+	"created_layout":              {"2006-01-02T15:04:05", "2006-01-02 15:04:05.000"},
+	"withdrawal_flow":             {"New>Processing>Completed,Processing>Failed*,New>Cancelled*", "New>sent_out", "created>1>2>3*"},
+	"withdrawal_pace":             {"none", "New>Processing=1s,Processing>Completed=1s"},
+	"history_order":               {"oldest", "newest"},
+	"id_format":                   {"uuid", "text", "digits"},
+	"merchant_id_of":              {"owner", "merchant"},
+	"merchant_id_format":          {"uuid", "digits"},
+	"merchant_sees":               {"own", "all"},
+	"reseller_withdraws":          {"allowed", "forbidden"},
+	"order_id_format":             {"digits", "text"},
+	"min_amount":                  {"1", "2"},
+	"max_amount":                  {"none", "10000000"},
+	"needless_memo":               {"accept", "reject"},
+	"fiat_address":                {"crypto", "fiat"},
+	"amount_shown":                {"sent", "converted"},
+	"memo_shown":                  {"no", "yes"},
+	"is_testnet":                  {"true", "false"},
+	"absent_fields":               {"omit", "null"},
+	"duplicate_order_ids":         {"accept", "reject"},
+	"invoice_statuses":            {"Awaiting,Paid,Expired", "open,settled,gone"},
+	"invoice_expiry":              {"never", "15m"},
+	"invoice_states":              {"Open,Closed,Closed", "1,1,1"},
+	"invoice_finished":            {"paid", "closed"},
+	"choosen_unpaid":              {"null", "empty", "omit"},
+	"choosen_paid":                {"record", "currency", "null", "omit"},
+	"due_date_in":                 {"text", "date_time"},
+	"min_items":                   {"1", "0"},
+	"max_items":                   {"none", "2"},
+	"paid_in":                     {"invoice", "Eth"},
+	"due_date_text":               {"deprecated", ""},
+	"duplicate_invoice_order_ids": {"accept", "reject"},
+	"invite_uuid":                 {"id", "reference"},
+	"invite_label":                {"Invite {n}", "", "\"{invite}\" — ☕"},
+	"invites_listed":              {"all", "open"},
+	"invite_url":                  {"http://{host}/invite/{invite}", "other"},
+	"invite_reuse":                {"reject", "accept"},
+	"reseller_auth":               {"bearer", "any_key", "none"},
+	"rebate_percent":              {"1", "0", "100"},
+	"balance_record":              {"kind", "list"},
+	"currency_balance":            {"record", "amounts", "map"},
+	"zero_amounts":                {"omit", "show"},
+	"include_fiat_is":             {"flag", "currency"},
+	"include_fiat":                {"optional", "required"},
+	"fiat_currency":               {"Usd", "Jpy"},
+	"rebate_codes":                {"currency", "amount"},
+	"stats_codes":                 {"amount", "currency"},
+	"stats_zeros":                 {"show", "omit"},
+	"rebate_created":              {"invoice", "payment"},
+	"currencies":                  {"Btc,Eth,Ltc,UsdtErc20,UsdtTrc20,Xlr,UsdcXlr,Usd,Eur,Gbp,Jpy,Kwd", "Eur,Usd,Xlr,Ltc,Btc"},
+	"fiat_codes_in":               {"either", "as_shown"},
+	"code_case":                   {"exact", "any"},
+	"unknown_keys":                {"reject", "ignore"},
+	"unknown_parameters":          {"reject", "ignore"},
+	"empty_text":                  {"reject", "absent"},
+	"max_text":                    {"none", "40"},
+	"content_type":                {"ignored", "required"},
+	"requests_per_second":         {"none", "1"},
+	"envelope":                    {"everywhere", "as_shown"},
+	"max_body":                    {"1048576", "400"},
+	"decimals_Btc":                {"8", "0", "9"}, // one of its family
+	"rate_Btc":                    {"60000", "0.000000001", "999999999"},
+}
+
+// withoutEffect are the settings that nothing can show to a client, each with the reason. Whatever changes an answer or
+// its timing belongs in choices.
+var withoutEffect = map[string]string{
+	"callback_on_create": "it decides what is posted to a callback, which is no answer to a client",
+	"callback_targets":   "likewise",
+	"callback_attempts":  "likewise",
+	"callback_backoff":   "likewise",
+	"callback_timeout":   "likewise",
+}
+
+// beside are further settings, for choices that need another one to tell or to be allowed: the walk is made with each.
+var beside = map[string][]string{
+	"max_page_size=3":           {"default_page_size=2"},
+	"page_size_too_large=clamp": {"", "max_page_size=2 default_page_size=1"},
+	"page_out_of_range=reject":  {"", "first_page=0", "empty_page_count=1"},
+	"page_out_of_range=clamp":   {"", "first_page=0", "list_order=oldest"},
+	"merchant_sees=all":         {"", "list_order=oldest", "first_page=0"},
+	"currency_balance=amounts":  {"", "balance_record=list"},
+	"currency_balance=map":      {"", "balance_record=list"},
+	"include_fiat=required":     {"", "include_fiat_is=currency"},
+}
+
+// family is the part of a name that settings for several currencies or errors share.
+var family = regexp.MustCompile(`^(rate|decimals)_[A-Z]|^error_`)
+
+func TestEveryChoiceIsTried(t *testing.T) {
+	tried := map[string]bool{"error_": true} // TestErrorChoices
+	for name := range choices {
+		tried[name] = true
+		if prefix := family.FindString(name); prefix != "" {
+			tried[prefix[:strings.Index(prefix, "_")+1]] = true
+		}
+	}
+	known := map[string]bool{}
+	for _, s := range sandbox.Settings() {
+		known[s.Name] = true
+		values := choices[s.Name]
+		if prefix := family.FindString(s.Name); values == nil && prefix != "" && tried[prefix[:strings.Index(prefix, "_")+1]] {
+			continue
+		}
+		switch reason := withoutEffect[s.Name]; {
+		case reason != "" && values != nil:
+			t.Errorf("%s is said to have no effect on a client, and is tried", s.Name)
+		case reason != "":
+		case len(values) < 2:
+			t.Errorf("%s is not tried with two values: add them to choices, or say in withoutEffect why no client can tell", s.Name)
+		case values[0] != s.Default:
+			t.Errorf("%s is tried with %q first, and its default is %q", s.Name, values[0], s.Default)
+		case len(slices.Compact(slices.Sorted(slices.Values(values)))) != len(values):
+			t.Errorf("%s is tried twice with one value: %q", s.Name, values)
+		}
+	}
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(choices)), slices.Collect(maps.Keys(withoutEffect))) {
+		if !known[name] {
+			t.Errorf("there is no setting %s", name)
+		}
+	}
+}
+
+// One walk through all of the client for every value of every setting.
+func TestChoices(t *testing.T) {
+	t.Run("defaults", func(t *testing.T) { newJourney(t).run() })
+	for _, name := range slices.Sorted(maps.Keys(choices)) {
+		for _, value := range choices[name][1:] {
+			setting := name + "=" + value
+			t.Run(setting, func(t *testing.T) {
+				t.Parallel()
+				more := beside[setting]
+				if more == nil {
+					more = []string{""}
+				}
+				for _, others := range more {
+					newJourney(t, append(strings.Fields(others), setting)...).run()
+				}
+			})
+		}
+	}
+}
+
+// All errors with another status and code at once. What a status proves is the client's to judge.
+func TestErrorChoices(t *testing.T) {
+	for _, rule := range []string{"400:-%d", "422:%d", "500:%d", "409:%d"} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			var settings []string
+			for n, s := range sandbox.Settings() {
+				if strings.HasPrefix(s.Name, "error_") {
+					settings = append(settings, s.Name+"="+fmt.Sprintf(rule, 9000+n))
+				}
+			}
+			newJourney(t, settings...).run()
+		})
+	}
+}
+
+// Too many requests are told from other refusals, and say when to come back.
+func TestTooManyRequests(t *testing.T) {
+	j := newJourney(t, "requests_per_second=2")
+	j.still = true
+	for range 2 {
+		must[[]api.Invite](j)(j.client.Invites.List(j.ctx))
+	}
+	for name, err := range map[string]error{
+		"read":   second(j.client.Invites.List(j.ctx)),
+		"create": second(j.client.Withdrawals.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})),
+	} {
+		if e := j.refused(name, err, name == "create"); e.Outcome != api.Rejected || e.Status != 429 || e.RetryAfter != time.Second {
+			t.Errorf("%s: got %+v", name, e)
+		}
+	}
+}
+
+// A journey is a client, a sandbox with some settings, and a clock that goes on by a second with each request.
+type journey struct {
+	testing.TB
+	ctx      context.Context
+	settings map[string]string
+	box      *sandbox.Server
+	client   *api.Client
+
+	mu    sync.Mutex
+	now   time.Time
+	still bool   // the clock
+	last  []byte // the last answer
+}
+
+func newJourney(t testing.TB, settings ...string) *journey {
+	t.Helper()
+	j := &journey{TB: t, ctx: t.Context(), settings: map[string]string{}, now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)}
+	opts := []sandbox.Option{sandbox.WithClock(func() time.Time { return j.now })}
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		j.settings[name] = value
+		opts = append(opts, sandbox.WithSetting(name, value))
+	}
+	var err error
+	if j.box, err = sandbox.New(opts...); err != nil {
+		t.Fatal(err)
+	}
+	j.client = j.as(j.box.Key())
+	return j
+}
+
+func (j *journey) as(key string, opts ...api.Option) *api.Client {
+	j.Helper()
+	return must[*api.Client](j)(api.New("http://127.0.0.1", append(opts, api.WithAPIKey(key), api.WithTransport(j), api.WithRetries(0))...))
+}
+
+func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
+	j.mu.Lock() // lists are read ahead, side by side
+	defer j.mu.Unlock()
+	if !j.still {
+		j.now = j.now.Add(time.Second)
+	}
+	in := r.Clone(r.Context())
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	j.box.ServeHTTP(w, in)
+	j.last = bytes.TrimSpace(w.Body.Bytes())
+	return w.Result(), nil
+}
+
+// raw sends what the client would not, and returns the status and the answer.
+func (j *journey) raw(method, path, body string) (int, []byte) {
+	j.Helper()
+	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+j.box.Key())
+	r.Header.Set("Content-Type", "application/json")
+	w := must[*http.Response](j)(j.RoundTrip(r))
+	return w.StatusCode, j.last
+}
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// refused wants an *api.Error with the outcome that its status and its body prove.
+func (j *journey) refused(what string, err error, create bool) *api.Error {
+	j.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) {
+		j.Fatalf("%s: got %v, which is no *api.Error", what, err)
+	}
+	said := e.Reason != "" && e.Description != ""
+	want := api.Failed
+	switch {
+	case create && said && slices.Contains([]int{400, 401, 403, 404, 405, 413, 415, 422, 429}, e.Status):
+		want = api.Rejected
+	case create:
+		want = api.Unknown
+	case said && e.Status/100 == 4, e.Status == 401, e.Status == 403, e.Status == 429:
+		want = api.Rejected
+	}
+	if e.Outcome != want || e.Status < 400 || e.Error() == "" {
+		j.Errorf("%s: got %+v, want the outcome %s", what, e, want)
+	}
+	if !said && j.settings["envelope"] != "as_shown" {
+		j.Errorf("%s: the envelope is lost: %+v", what, e)
+	}
+	return e
+}
+
+// either is for what one setting allows and another refuses.
+func (j *journey) either(what string, err error, create bool) (allowed bool) {
+	j.Helper()
+	if err != nil {
+		j.refused(what, err, create)
+	}
+	return err == nil
+}
+
+// gather reads a whole list. No id is there twice.
+func (j *journey) gather(items iter.Seq2[api.Withdrawal, error]) (all []api.Withdrawal, err error) {
+	j.Helper()
+	seen := map[string]bool{}
+	for w, err := range items {
+		if err != nil {
+			return all, err
+		}
+		if seen[w.ID] {
+			j.Errorf("%s is there twice", w.ID)
+		}
+		seen[w.ID] = true
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func ids(all []api.Withdrawal) []string {
+	list := make([]string, len(all))
+	for i, w := range all {
+		list[i] = w.ID
+	}
+	return slices.Sorted(slices.Values(list))
+}
+
+// found wants these withdrawals in a list, no more and no fewer.
+func (j *journey) found(what string, filter api.WithdrawalFilter, want []string) {
+	j.Helper()
+	got, err := j.gather(j.client.Withdrawals.All(j.ctx, filter, api.ListOptions{PageSize: 3}))
+	if err != nil {
+		j.Fatalf("%s: %v", what, err)
+	}
+	if want = slices.Sorted(slices.Values(want)); !slices.Equal(ids(got), want) {
+		j.Errorf("%s: got %v, want %v", what, ids(got), want)
+	}
+}
+
+var (
+	btc  = api.Currency{Kind: api.Crypto, Code: "Btc"}
+	ltc  = api.Currency{Kind: api.Crypto, Code: "Ltc"}
+	xlr  = api.Currency{Kind: api.Crypto, Code: "Xlr"}
+	usd  = api.Currency{Kind: api.Fiat, Code: "Usd"}
+	eur  = api.Currency{Kind: api.Fiat, Code: "Eur"}
+	none = "7c9e6679-7425-40de-944b-e07fc1f90ae7" // nothing has this id
+)
+
+func btcAmount(minor int64) api.Amount {
+	return api.Amount{Kind: api.Crypto, Code: "Btc", Minor: minor}
+}
+func usdAmount(minor int64) api.Amount {
+	return api.Amount{Kind: api.Fiat, Code: "USD", Minor: minor}
+}
+
+func (j *journey) run() {
+	made, created := j.withdraw()
+	j.list(made, created)
+	j.refusals()
+	j.byHand()
+	id, reseller := j.invite()
+	j.sell(id, reseller)
+	j.theirWithdrawals(id, reseller)
+}
+
+// withdraw creates withdrawals of every sort and gets each. It returns their ids and, by id, when each was made as the
+// service writes it.
+func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created map[string]string) {
+	requests, created = map[string]api.CreateWithdrawal{}, map[string]string{}
+	names := strings.FieldsFunc(choices["withdrawal_flow"][0], func(r rune) bool { return r == '>' || r == ',' })
+	if flow := j.settings["withdrawal_flow"]; flow != "" {
+		names = strings.FieldsFunc(flow, func(r rune) bool { return r == '>' || r == ',' })
+	}
+	for n, r := range []api.CreateWithdrawal{
+		{Currency: btc, Amount: btcAmount(1501), Address: "bc1q-1"},
+		{Currency: ltc, Amount: usdAmount(2500), Address: "ltc1-2", Callback: "https://shop.example.com/w?n=2"},
+		{Currency: usd, Amount: usdAmount(999), Address: "DE00 bank"[:4]},
+		{Currency: xlr, Amount: api.Amount{Kind: api.Crypto, Code: "Xlr", Minor: 77}, Address: "G-4", Memo: "tea ☕"},
+		{Currency: btc, Amount: btcAmount(1502), Address: "bc1q-5"},
+		{Currency: ltc, Amount: api.Amount{Kind: api.Crypto, Code: "Ltc", Minor: 1503}, Address: "ltc1-6"},
+		{Currency: btc, Amount: usdAmount(4000), Address: "bc1q-7"},
+	} {
+		if n != 4 {
+			r.ExternalOrderID = strconv.Itoa(4711 + n)
+		}
+		id := must[string](j)(j.client.Withdrawals.Create(j.ctx, r))
+		if _, twice := requests[id]; twice || id == "" {
+			j.Fatalf("the id %q is one of another", id)
+		}
+		requests[id] = r
+		if n < 2 {
+			if err := j.box.AdvanceWithdrawal(id, strings.TrimSuffix(names[1], "*")); err != nil {
+				j.Fatal(err)
+			}
+		}
+		got := must[api.Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id))
+		if !bytes.Equal(got.RawJSON(), j.last) {
+			j.Errorf("the text %s is kept of %s", got.RawJSON(), j.last)
+		}
+		if got.Address != (api.Address{Text: r.Address}) {
+			j.Errorf("the address %+v was %q", got.Address, r.Address)
+		}
+		j.matches(got, r)
+		for _, s := range got.Statuses {
+			if s.Status == names[0] {
+				created[id] = s.At
+			}
+		}
+	}
+	return requests, created
+}
+
+// matches wants of a withdrawal what was asked for.
+func (j *journey) matches(got api.Withdrawal, r api.CreateWithdrawal) {
+	j.Helper()
+	number, _ := strconv.ParseInt("0"+r.ExternalOrderID, 10, 64)
+	if got.ID == "" || got.MerchantID == "" || got.Currency != r.Currency || got.Callback != r.Callback || got.ExternalOrderID != r.ExternalOrderID || got.ExternalID != number || got.Address.Text != r.Address {
+		j.Errorf("got %+v of %+v", got, r)
+	}
+	if got.Amount != r.Amount && (got.Amount.Code != r.Currency.Code || got.Amount.Kind != r.Currency.Kind || got.Amount.Minor <= 0 || j.settings["amount_shown"] != "converted") {
+		j.Errorf("the amount %+v was %+v", got.Amount, r.Amount)
+	}
+	if !slices.ContainsFunc(got.Statuses, func(s api.Status) bool { return s.Status == got.Current && s.At != "" }) {
+		j.Errorf("the status %q is not in the history %+v", got.Current, got.Statuses)
+	}
+}
+
+// list reads the withdrawals in every way.
+func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]string) {
+	all := slices.Sorted(maps.Keys(made))
+	got := must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 3})))
+	if !slices.Equal(ids(got), all) {
+		j.Fatalf("got %v, want %v", ids(got), all)
+	}
+	for _, w := range got {
+		j.matches(w, made[w.ID])
+		if w.Address.Currency != w.Currency.Code || w.Address.Kind == "" || !json.Valid(w.RawJSON()) {
+			j.Errorf("got %+v from %s", w, w.RawJSON())
+		}
+		again, err := json.Marshal(w.Address)
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(w.RawJSON()), " ", ""), `"address":`+strings.ReplaceAll(string(again), " ", "")) {
+			j.Errorf("the address is written as %s, and was in %s", again, w.RawJSON())
+		}
+	}
+	for _, size := range []int{1, 2, 7, 100} { // the last may be more than a page holds
+		items, err := j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: size}))
+		if j.either("a large page", err, false) && !slices.Equal(ids(items), all) {
+			j.Errorf("by %d: got %v, want %v", size, ids(items), all)
+		}
+	}
+	var paged []api.Withdrawal
+	for number := range 5 {
+		page, err := j.client.Withdrawals.List(j.ctx, api.WithdrawalFilter{}, number, 3)
+		if !j.either("a page", err, false) {
+			continue
+		}
+		if page.Total != int64(len(all)) || page.PageCount < 3 || len(page.Items) > 3 {
+			j.Errorf("page %d: %d items of %d on %d pages", number, len(page.Items), page.Total, page.PageCount)
+		}
+		paged = append(paged, page.Items...)
+	}
+	if pages := slices.Compact(ids(paged)); !slices.Equal(pages, all) {
+		j.Errorf("the pages 0 to 4 hold %v, want %v", pages, all)
+	}
+
+	// A filter by currency, status and time.
+	byCode := func(codes ...string) (want []string) {
+		for id, r := range made {
+			if slices.Contains(codes, r.Currency.Code) {
+				want = append(want, id)
+			}
+		}
+		return want
+	}
+	j.found("Btc", api.WithdrawalFilter{Currencies: []api.Currency{btc}}, byCode("Btc"))
+	j.found("Ltc and Usd", api.WithdrawalFilter{Currencies: []api.Currency{ltc, usd}}, byCode("Ltc", "Usd"))
+	j.found("none", api.WithdrawalFilter{Currencies: []api.Currency{eur}}, nil)
+	for _, tag := range []string{got[0].Current, got[len(got)-1].Current} {
+		var want []string
+		for _, w := range got {
+			if w.Current == tag || j.settings["tags_match"] == "history" && slices.ContainsFunc(w.Statuses, func(s api.Status) bool { return s.Status == tag }) {
+				want = append(want, w.ID)
+			}
+		}
+		j.found(tag, api.WithdrawalFilter{Tags: []string{tag}}, want)
+	}
+	byTime := slices.Clone(got) // of creation, the oldest first
+	if len(got) > 0 && made[got[0].ID].Address != "bc1q-1" {
+		slices.Reverse(byTime)
+	}
+	for n, w := range byTime {
+		if made[w.ID].Amount.Minor == 0 || n == 0 && made[w.ID].Address != "bc1q-1" || n == 6 && made[w.ID].Address != "bc1q-7" {
+			j.Errorf("the list is in no order of time: %v", got)
+		}
+	}
+	at := created[byTime[2].ID]
+	j.found("since", api.WithdrawalFilter{From: at}, ids(byTime[2:]))
+	until := byTime[:3]
+	if j.settings["period_end"] == "exclusive" {
+		until = byTime[:2]
+	}
+	j.found("until", api.WithdrawalFilter{To: at}, ids(until))
+	for what, filter := range map[string]api.WithdrawalFilter{
+		"an unknown status":   {Tags: []string{"Unheard"}},
+		"an unknown currency": {Currencies: []api.Currency{{Kind: api.Crypto, Code: "Doge"}}},
+		"a reversed period":   {From: created[byTime[5].ID], To: created[byTime[1].ID]},
+	} {
+		items, err := j.gather(j.client.Withdrawals.All(j.ctx, filter, api.ListOptions{PageSize: 3}))
+		if j.either(what, err, false) && len(items) > 0 {
+			j.Errorf("%s: got %v", what, ids(items))
+		}
+	}
+}
+
+// refusals are what no setting allows, and what some allow.
+func (j *journey) refusals() {
+	w, v := j.client.Withdrawals, j.client.Invoices
+	goods := []api.Item{{Name: "x", Amount: 5}}
+	j.refused("no such withdrawal", second(w.Get(j.ctx, none)), false)
+	j.refused("no such invoice", second(v.Get(j.ctx, none)), false)
+	j.refused("no such invite", second(j.client.Invites.Get(j.ctx, none)), false)
+	j.refused("no such reseller", second(j.client.Resellers.Stats(j.ctx, none)), false)
+	j.refused("no funds", second(w.Create(j.ctx, api.CreateWithdrawal{Currency: usd, Amount: usdAmount(1 << 62), Address: "a"})), true)
+	j.refused("no memo", second(w.Create(j.ctx, api.CreateWithdrawal{Currency: xlr, Amount: usdAmount(5), Address: "a"})), true)
+	j.refused("no such currency", second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "Doge"}, Items: goods})), true)
+	stranger := j.as(api.SandboxKeyPrefix + "wrong")
+	j.refused("a wrong key", second(v.Get(j.ctx, none)), false)
+	j.refused("a wrong key, a create", second(stranger.Withdrawals.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})), true)
+	_, err := j.as(j.box.Key(), api.WithoutResellerAuth()).Invites.List(j.ctx)
+	j.either("no key", err, false)
+
+	for what, create := range map[string]func() error{
+		"a needless memo": func() error {
+			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a", Memo: "m"}))
+		},
+		"an order id again": func() error {
+			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a", ExternalOrderID: "4711"}))
+		},
+		"a small amount": func() error {
+			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(1), Address: "a"}))
+		},
+		"a large amount": func() error {
+			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(10_000_001), Address: "a"}))
+		},
+		"a long text": func() error {
+			return second(v.Create(j.ctx, api.CreateInvoice{Title: strings.Repeat("x", 100), Currency: usd, Items: goods}))
+		},
+		"many items": func() error {
+			return second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: usd, Items: slices.Repeat(goods, 20)}))
+		},
+		"a code in another case": func() error {
+			return second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "btc"}, Items: goods}))
+		},
+		"a code as in an amount": func() error {
+			return second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Fiat, Code: "USD"}, Items: goods}))
+		},
+	} {
+		j.either(what, create(), true)
+	}
+}
+
+// byHand makes what the client itself would not: what somebody else's program made, the client has to show.
+func (j *journey) byHand() {
+	for _, body := range []string{
+		`{"title":"t","currency":{"Fiat":"Usd"},"items":[]}`,
+		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"5","tax":1}]}`,
+		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"5"}],"order_id":""}`,
+		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"5"}],"due_date":"soon"}`,
+	} {
+		text, err := j.client.Do(j.ctx, "POST", "/api/invoice", json.RawMessage(body))
+		if !j.either(body, err, true) {
+			continue
+		}
+		var id string
+		if err := json.Unmarshal(text, &id); err != nil {
+			j.Fatal(err)
+		}
+		got := must[api.Invoice](j)(j.client.Invoices.Get(j.ctx, id))
+		if got.ID != id || got.Title != "t" || got.ExternalOrderID != "" || got.Items == nil {
+			j.Errorf("got %+v of %s", got, body)
+		}
+		if err := j.box.PayInvoice(id); err != nil {
+			j.Fatal(err)
+		}
+		must[api.Invoice](j)(j.client.Invoices.Get(j.ctx, id))
+	}
+	_, err := j.client.Do(j.ctx, "GET", "/api/invites?color=red", nil)
+	j.either("an unknown parameter", err, false)
+
+	status, text := j.raw("POST", "/api/merchant_withdrawal/create", `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":5}},"address":"a","external_order_id":"A-17/ü"}`)
+	if status != 200 {
+		return
+	}
+	var id string
+	if err := json.Unmarshal(text, &id); err != nil {
+		j.Fatal(err)
+	}
+	if got := must[api.Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id)); got.ExternalOrderID != "A-17/ü" || got.ExternalID != 0 {
+		j.Errorf("got %+v", got)
+	}
+}
+
+// invite makes a reseller and looks at it in every way.
+func (j *journey) invite() (id string, reseller *api.Client) {
+	const sent = "6f1c2a34-9d0e-4b7a-8c55-0123456789ab"
+	c := j.client
+	made := must[api.Invite](j)(c.Invites.Create(j.ctx, sent))
+	if api.CheckUUID(made.Invite) != nil || made.URL == "" || !bytes.Equal(made.RawJSON(), j.last) {
+		j.Errorf("got %+v from %s", made, j.last)
+	}
+	j.either("the same UUID again", second(c.Invites.Create(j.ctx, sent)), true)
+	listed := func() bool {
+		return slices.ContainsFunc(must[[]api.Invite](j)(c.Invites.List(j.ctx)), func(i api.Invite) bool { return i.Invite == made.Invite && json.Valid(i.RawJSON()) })
+	}
+	if !listed() {
+		j.Error("the invite is not in the list")
+	}
+	if got := must[api.Invite](j)(c.Invites.Get(j.ctx, made.Invite)); got.Invite != made.Invite || got.Label != made.Label {
+		j.Errorf("got %+v of %+v", got, made)
+	}
+	id, key, err := j.box.RedeemInvite(made.Invite, "North shop")
+	if err != nil {
+		j.Fatal(err)
+	}
+	if listed() != (j.settings["invites_listed"] != "open") {
+		j.Error("the list of invites is another than the setting has it")
+	}
+	if !slices.Contains(must[[]string](j)(c.Resellers.IDs(j.ctx)), id) {
+		j.Error("the reseller is not among the ids")
+	}
+	for _, got := range append(must[[]api.Reseller](j)(c.Resellers.List(j.ctx)), must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))) {
+		if got.ID != id || got.InviteInfo.Invite != made.Invite || got.InviteInfo.Label != "North shop" || !json.Valid(got.RawJSON()) {
+			j.Errorf("got %+v", got)
+		}
+	}
+	if got := must[api.Invite](j)(c.Resellers.Invite(j.ctx, id)); got.Invite != made.Invite || got.Label != "North shop" {
+		j.Errorf("got %+v", got)
+	}
+	reseller = j.as(key)
+	_, err = reseller.Resellers.IDs(j.ctx)
+	j.either("a reseller's key", err, false)
+	return id, reseller
+}
+
+// sell makes a reseller's invoices, pays some, and compares all figures.
+func (j *journey) sell(id string, reseller *api.Client) {
+	c := j.client
+	number := int64(17)
+	requests := []api.CreateInvoice{
+		{Title: "Order 1", Currency: usd, Items: []api.Item{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}}, OrderID: "A-1", Number: &number, CallbackURL: "https://shop.example.com/paid"},
+		{Title: "Order 2", Currency: btc, Items: []api.Item{{Name: "Tea", Amount: 90_000}}},
+		{Title: "Order 3", Currency: usd, Items: []api.Item{{Name: "Tea", Amount: 999}}},
+		{Title: "Order 4", Currency: eur, Items: []api.Item{{Name: "Tea", Amount: 1000}}},
+	}
+	var invoices []string
+	for n, r := range requests {
+		invoice := must[string](j)(reseller.Invoices.Create(j.ctx, r))
+		invoices = append(invoices, invoice)
+		waiting := must[api.Invoice](j)(reseller.Invoices.Get(j.ctx, invoice))
+		if must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice)) {
+			j.Errorf("invoice %d is finished before it is paid", n)
+		}
+		switch n {
+		case 2: // stays as it is
+			continue
+		case 3:
+			if err := j.box.ExpireInvoice(invoice); err != nil {
+				j.Fatal(err)
+			}
+			must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice))
+		default:
+			if err := j.box.PayInvoice(invoice); err != nil {
+				j.Fatal(err)
+			}
+			if !must[bool](j)(c.Resellers.InvoiceFinished(j.ctx, id, invoice)) {
+				j.Errorf("invoice %d is paid and not finished", n)
+			}
+		}
+		got := must[api.Invoice](j)(c.Resellers.Invoice(j.ctx, id, invoice))
+		if !bytes.Equal(got.RawJSON(), j.last) {
+			j.Errorf("the text %s is kept of %s", got.RawJSON(), j.last)
+		}
+		for _, v := range []api.Invoice{waiting, got} {
+			if v.ID != invoice || v.Title != r.Title || v.Currency != r.Currency || !slices.Equal(v.Items, r.Items) || v.ExternalOrderID != r.OrderID || (v.ExternalNumber == 17) != (r.Number != nil) ||
+				v.CreatedDate == "" || v.Status == "" || v.State == "" || v.Choosen != nil && !json.Valid(v.Choosen) {
+				j.Errorf("got %+v of %+v", v, r)
+			}
+		}
+		if waiting.Status == got.Status {
+			j.Errorf("the status stays %s", got.Status)
+		}
+	}
+
+	stats := must[api.ResellerStats](j)(c.Resellers.Stats(j.ctx, id))
+	count := int64(0)
+	for _, s := range stats.InvoiceStats {
+		count += s.Count
+	}
+	paid, earned := map[string]int64{}, map[string]int64{}
+	for _, r := range stats.InvoiceRebates {
+		if !slices.Contains(invoices[:2], r.ID) || r.Created == "" {
+			j.Errorf("a rebate of %+v", r)
+		}
+		for _, a := range r.PaidAmount {
+			paid[a.Code] += a.Minor
+		}
+		for _, a := range r.Rebate {
+			earned[a.Code] += a.Minor
+		}
+	}
+	if stats.ID != id || stats.Label != "North shop" || count != 4 || len(stats.InvoiceRebates) != 2 || !bytes.Equal(stats.RawJSON(), j.last) {
+		j.Errorf("got %+v", stats)
+	}
+	for name, total := range map[string]struct {
+		totals []api.CodeTotal
+		want   map[string]int64
+	}{"volume": {stats.TotalVolume, paid}, "rebates": {stats.TotalRebates, earned}} {
+		got := map[string]int64{}
+		for _, of := range total.totals {
+			for _, a := range of.Amounts {
+				got[a.Code] += a.Minor
+			}
+		}
+		for _, m := range []map[string]int64{got, total.want} {
+			maps.DeleteFunc(m, func(_ string, minor int64) bool { return minor == 0 })
+		}
+		if !maps.Equal(got, total.want) {
+			j.Errorf("total %s: got %v, want %v", name, got, total.want)
+		}
+	}
+	if j.settings["paid_in"] == "" && (paid["Btc"] != 90_000 || paid["USD"]+paid["Usd"] != 2675) {
+		j.Errorf("paid were %v", paid)
+	}
+
+	// Four ways to the same rebates.
+	rebates := must[api.RebateList](j)(c.Resellers.Rebate(j.ctx, id))
+	info := must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))
+	if len(info.Rebates) != len(rebates.Amounts) {
+		j.Errorf("the rebates %+v and %+v", info.Rebates, rebates.Amounts)
+	}
+	for n, amount := range rebates.Amounts {
+		code := amount.Code
+		if amount.Kind == api.Fiat { // as in a Currency
+			code = code[:1] + strings.ToLower(code[1:])
+		}
+		one := must[api.RebateMap](j)(c.Resellers.RebateIn(j.ctx, id, code))
+		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount || !slices.ContainsFunc(info.Rebates, func(r api.Rebate) bool { return r.Amount == amount }) {
+			j.Errorf("rebate %d: got %+v, %+v and %+v", n, amount, one, info.Rebates)
+		}
+		if want := earned[amount.Code] + earned[code]; amount.Minor != want && amount.Minor*2 != want { // the same key, where the spellings are one
+			j.Errorf("the rebate %+v, and the statistics have %v", amount, earned)
+		}
+	}
+
+	// Nothing was spent, so the balances are what was paid.
+	balance := must[json.RawMessage](j)(c.Resellers.Balance(j.ctx, id))
+	for code, minor := range paid {
+		if !json.Valid(balance) || !holds(balance, minor) {
+			j.Errorf("the balance %s, and %d %s were paid", balance, minor, code)
+		}
+		if code == "USD" {
+			code = "Usd"
+		}
+		answered := 0
+		for _, fiat := range []string{"", "true", "false", "Eur"} {
+			one, err := c.Resellers.BalanceIn(j.ctx, id, code, fiat)
+			if j.either("include_fiat="+fiat, err, false) {
+				answered++
+				if !holds(one, minor) {
+					j.Errorf("the balance %s, and %d %s were paid", one, minor, code)
+				}
+			}
+		}
+		if answered < 1 || answered > 3 {
+			j.Errorf("%d spellings of include_fiat are right", answered)
+		}
+	}
+
+	for _, filter := range []string{`{"currencies":[],"tags":[]}`, "", `{"x":1}`} {
+		list, err := c.Resellers.Invoices(j.ctx, id, json.RawMessage(filter), -1, 3)
+		if filter == `{"currencies":[],"tags":[]}` && err != nil {
+			j.Fatal(err)
+		}
+		found := 0
+		for _, invoice := range invoices {
+			found += bytes.Count(list, []byte(`"`+invoice+`"`))
+		}
+		if j.either("the filter "+filter, err, false) && (!json.Valid(list) || found != 3 && (found != 2 || j.settings["page_size_too_large"] != "clamp")) {
+			j.Errorf("by %s: got %s", filter, list)
+		}
+	}
+	j.either("an order id again", second(reseller.Invoices.Create(j.ctx, requests[0])), true)
+	_, err := c.Invoices.Get(j.ctx, invoices[0])
+	j.either("another's invoice", err, false)
+}
+
+// holds says whether a number is somewhere in JSON of any shape.
+func holds(text []byte, n int64) bool {
+	return regexp.MustCompile(`[:\[]` + strconv.FormatInt(n, 10) + `\b`).Match(text)
+}
+
+// theirWithdrawals are a reseller's, if it may have any.
+func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
+	requests := map[string]api.CreateWithdrawal{}
+	for n := range 5 {
+		r := api.CreateWithdrawal{Currency: btc, Amount: btcAmount(int64(10 + n)), Address: "theirs", ExternalOrderID: strconv.Itoa(n + 1)}
+		made, err := reseller.Withdrawals.Create(j.ctx, r)
+		if j.either("a reseller's withdrawal", err, true) {
+			requests[made] = r
+		}
+	}
+	theirs := slices.Sorted(maps.Keys(requests))
+	if len(theirs) != 5 && len(theirs) != 0 {
+		j.Errorf("%d of 5 were made", len(theirs))
+	}
+	got := must[[]api.Withdrawal](j)(j.gather(j.client.Resellers.AllWithdrawals(j.ctx, id, api.WithdrawalFilter{}, api.ListOptions{PageSize: 2})))
+	own := must[[]api.Withdrawal](j)(j.gather(reseller.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 3})))
+	if !slices.Equal(ids(got), theirs) || !slices.Equal(ids(own), theirs) {
+		j.Fatalf("got %v and %v, want %v", ids(got), ids(own), theirs)
+	}
+	for _, w := range got {
+		j.matches(w, requests[w.ID])
+		one := must[api.Withdrawal](j)(j.client.Resellers.Withdrawal(j.ctx, id, w.ID))
+		if one.ID != w.ID || one.MerchantID != w.MerchantID || !bytes.Equal(one.RawJSON(), j.last) {
+			j.Errorf("got %+v of %+v", one, w)
+		}
+	}
+	seen := 0
+	for _, w := range must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 3}))) {
+		if requests[w.ID].Address != "" {
+			seen++
+		}
+	}
+	if seen != 0 && seen != len(theirs) {
+		j.Errorf("the merchant sees %d of %d", seen, len(theirs))
+	}
+	j.refused("no such withdrawal", second(j.client.Resellers.Withdrawal(j.ctx, id, none)), false)
+}

@@ -1,0 +1,799 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// A receiver takes callbacks. What it answers with is up to answer, which is
+// called with the number of the request, from 1.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	posts []post
+}
+
+type post struct{ path, body string }
+
+func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *receiver {
+	t.Helper()
+	in := &receiver{}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || err != nil {
+			t.Errorf("%s with %q, %v", r.Method, r.Header.Get("Content-Type"), err)
+		}
+		in.mu.Lock()
+		in.posts = append(in.posts, post{r.URL.RequestURI(), string(body)})
+		n := len(in.posts)
+		in.mu.Unlock()
+		if answer != nil {
+			answer(n, w, r)
+		}
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+// failing answers the first few with 500, and then with 200.
+func failing(times int) func(int, http.ResponseWriter, *http.Request) {
+	return func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n <= times {
+			w.WriteHeader(500)
+		}
+		fmt.Fprintf(w, "answer %d", n)
+	}
+}
+
+func (in *receiver) got() []post {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.posts)
+}
+
+// told is which statuses were posted, in order.
+func (in *receiver) told(t testing.TB) string {
+	t.Helper()
+	var all []string
+	for _, p := range in.got() {
+		all = append(all, at(t, decode(t, p.body), "current").(string))
+	}
+	return strings.Join(all, " ")
+}
+
+func callbackBox(t testing.TB, opts ...sandbox.Option) box {
+	t.Helper()
+	b := newBox(t, append([]sandbox.Option{set("callback_backoff", "1ms")}, opts...)...)
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func (b box) withCallback(url string) string {
+	b.t.Helper()
+	return b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"a<&>b","callback":"`+url+`"}`)
+}
+
+// advanceOver moves a withdrawal on through the control, and returns the delivery.
+func (b box) advanceOver(id, status string) sandbox.Delivery {
+	b.t.Helper()
+	var answer struct{ Delivery sandbox.Delivery }
+	w := b.send("POST", "/sandbox/advance", `{"withdrawal":"`+id+`","status":"`+status+`"}`)
+	b.ok(w)
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		b.t.Fatal(err)
+	}
+	return answer.Delivery
+}
+
+func (b box) mustAdvance(id string, statuses ...string) {
+	b.t.Helper()
+	for _, status := range statuses {
+		if err := b.AdvanceWithdrawal(id, status); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// eventually waits for what happens by itself.
+func eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for range 2000 {
+		if so() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("it never came to this: %s", what)
+}
+
+// states are those of all deliveries, with the number of attempts.
+func states(b interface{ Deliveries() []sandbox.Delivery }) string {
+	var all []string
+	for _, d := range b.Deliveries() {
+		all = append(all, fmt.Sprint(d.Status, " ", d.State, " ", len(d.Attempts)))
+	}
+	return strings.Join(all, ", ")
+}
+
+func wantStates(t testing.TB, b interface{ Deliveries() []sandbox.Delivery }, want string) {
+	t.Helper()
+	if got := states(b); got != want {
+		t.Errorf("the deliveries are %q, want %q", got, want)
+	}
+}
+
+func TestCallback(t *testing.T) {
+	b := callbackBox(t)
+	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); io.WriteString(w, "thanks") })
+	id := b.withCallback(in.URL + "/a?b=c")
+	if n := len(in.got()); n != 0 {
+		t.Fatalf("%d posts at the creation", n)
+	}
+	var want []string
+	for _, status := range []string{"Processing", "Completed"} {
+		*b.now = b.now.Add(time.Minute)
+		answer := b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"`+status+`"}`)
+		shown := b.send("GET", getPath+id, "").Body.String()
+		want = append(want, shown)
+		if got := in.got(); len(got) != len(want) || got[len(got)-1] != (post{"/a?b=c", shown}) {
+			t.Errorf("posted was %q, want %q", got, shown)
+		}
+		same(t, at(t, answer, "current"), `"`+status+`"`)
+		same(t, at(t, answer, "delivery", "attempts"), `[{"at":"`+b.now.Format(time.RFC3339)+`","status":201,"answer":"thanks","error":""}]`)
+		same(t, at(t, answer, "delivery", "state"), `"delivered"`)
+	}
+	all := b.Deliveries()
+	if len(all) != 2 || all[0].ID == all[1].ID || all[0].Withdrawal != id || all[0].Status != "Processing" || all[1].Status != "Completed" || all[0].URL != in.URL+"/a?b=c" {
+		t.Errorf("the log has %+v", all)
+	}
+	for i, d := range all {
+		if string(d.Body) != want[i] {
+			t.Errorf("the body kept is %s, want %s", d.Body, want[i])
+		}
+	}
+	var listed []sandbox.Delivery
+	if err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed); err != nil || len(listed) != 2 || listed[1].ID != all[1].ID {
+		t.Errorf("listed is %+v, %v", listed, err)
+	}
+}
+
+func TestNoCallback(t *testing.T) {
+	b := callbackBox(t)
+	id := b.create(createPath, btcBody)
+	same(t, at(t, b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`), "delivery"), `null`)
+	same(t, b.get("/sandbox/callbacks"), `[]`)
+}
+
+func TestCallbackOnCreate(t *testing.T) {
+	b := callbackBox(t, set("callback_on_create", "yes"))
+	in := newReceiver(t, nil)
+	id := b.withCallback(in.URL)
+	eventually(t, "the creation is posted", func() bool { return states(b) == "New delivered 1" })
+	b.mustAdvance(id, "Processing")
+	if got := in.told(t); got != "New Processing" {
+		t.Errorf("posted was %s", got)
+	}
+}
+
+// A receiver that fails twice gets the body three times, and what comes later only
+// then.
+func TestCallbackRetries(t *testing.T) {
+	b := callbackBox(t)
+	retry := make(chan struct{})
+	in := newReceiver(t, func(n int, w http.ResponseWriter, r *http.Request) {
+		if n == 2 {
+			<-retry
+		}
+		failing(2)(n, w, r)
+	})
+	id := b.withCallback(in.URL)
+	if d := b.advanceOver(id, "Processing"); d.State != "pending" || len(d.Attempts) != 1 || d.Attempts[0].Status != 500 || d.Attempts[0].Answer != "answer 1" {
+		t.Errorf("after the first attempt it is %+v", d)
+	}
+	if d := b.advanceOver(id, "Completed"); d.State != "pending" || len(d.Attempts) != 0 {
+		t.Errorf("what comes second is %+v", d)
+	}
+	close(retry)
+	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
+	if got := in.told(t); got != "Processing Processing Processing Completed" {
+		t.Errorf("posted was %s", got)
+	}
+	posts := in.got()
+	if posts[0] != posts[1] || posts[1] != posts[2] {
+		t.Errorf("the bodies differ: %q", posts)
+	}
+	quiet(t)
+}
+
+// quiet waits until nothing that posts is left running.
+func quiet(t testing.TB) {
+	t.Helper()
+	eventually(t, "no goroutine that posts is left", func() bool {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return !strings.Contains(string(stacks), "sandbox.(*Server).deliver") && !strings.Contains(string(stacks), "http.(*persistConn)")
+	})
+}
+
+func TestCallbackGivenUp(t *testing.T) {
+	b := callbackBox(t, set("callback_attempts", "2"))
+	in := newReceiver(t, failing(2))
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing", "Completed")
+	eventually(t, "the second is delivered", func() bool { return states(b) == "Processing failed 2, Completed delivered 1" })
+	if got := in.told(t); got != "Processing Processing Completed" {
+		t.Errorf("posted was %s", got)
+	}
+}
+
+// What does not answer at all: nobody there, nothing said in time, no HTTP.
+func TestCallbackUnanswered(t *testing.T) {
+	patient := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "1m"))
+	hasty := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "50ms"))
+	silent := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	closed := newReceiver(t, nil)
+	closed.Close()
+	rude, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rude.Close()
+	go func() {
+		for {
+			conn, err := rude.Accept()
+			if err != nil {
+				return
+			}
+			if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				io.Copy(io.Discard, r.Body)
+			}
+			io.WriteString(conn, "\x1b[2Jhello\r\n\r\n")
+			conn.Close()
+		}
+	}()
+	for _, test := range []struct {
+		b           box
+		url, reason string
+	}{
+		{hasty, silent.URL, "no answer came within 50ms"},
+		{patient, closed.URL, "refused"},
+		{patient, "http://" + rude.Addr().String(), "hello"},
+	} {
+		d := test.b.advanceOver(test.b.withCallback(test.url), "Processing")
+		if d.State != "failed" || len(d.Attempts) != 1 || d.Attempts[0].Status != 0 || !strings.Contains(d.Attempts[0].Error, test.reason) {
+			t.Errorf("%s: %+v, want %s", test.url, d, test.reason)
+		}
+	}
+}
+
+// Of an answer, 1 KiB is kept, and nothing that is no text.
+func TestCallbackAnswer(t *testing.T) {
+	b := callbackBox(t, set("callback_attempts", "1"))
+	for _, test := range []struct {
+		sent, kept string
+		status     int
+		state      string
+	}{
+		{"", "", 200, "delivered"},
+		{strings.Repeat("x", 1024), strings.Repeat("x", 1024), 299, "delivered"},
+		{strings.Repeat("x", 5000), strings.Repeat("x", 1024), 400, "failed"},
+		{strings.Repeat("x", 1023) + "é and more", strings.Repeat("x", 1023), 403, "failed"},
+		{strings.Repeat("x", 1022) + "é and more", strings.Repeat("x", 1022) + "é", 404, "failed"},
+		{"a\xffb", "a\uFFFDb", 500, "failed"},
+	} {
+		in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(test.status)
+			io.WriteString(w, test.sent)
+		})
+		d := b.advanceOver(b.withCallback(in.URL), "Processing")
+		if d.State != test.state || d.Attempts[0].Status != test.status || d.Attempts[0].Answer != test.kept {
+			t.Errorf("%q: %+v", test.sent, d)
+		}
+	}
+}
+
+// Nothing is posted to another machine, whichever way the URL names it.
+func TestCallbackTargets(t *testing.T) {
+	defer fakeNames(t, map[string][4]byte{"shop.example.": {192, 0, 2, 1}, "here.example.": {127, 0, 0, 1}})()
+	b := callbackBox(t)
+	in := newReceiver(t, nil)
+	for _, url := range []string{"http://192.0.2.1/x", "http://[2001:db8::1]:8080/", "http://[::ffff:192.0.2.1]/", "http://0.0.0.0:1/", "http://shop.example:8080/"} {
+		id := b.withCallback(url)
+		d := b.advanceOver(id, "Processing")
+		if d.State != "refused" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "not a loopback address") {
+			t.Errorf("%s: %+v", url, d)
+		}
+		if d := b.advanceOver(id, "Completed"); d.State != "refused" { // and it holds nothing up
+			t.Errorf("%s: %+v", url, d)
+		}
+	}
+	_, port, _ := net.SplitHostPort(in.Listener.Addr().String())
+	for _, host := range []string{"127.0.0.1", "here.example", "[::ffff:127.0.0.1]"} {
+		if d := b.advanceOver(b.withCallback("http://"+host+":"+port), "Processing"); d.State != "delivered" {
+			t.Errorf("%s: %+v", host, d)
+		}
+	}
+	before := len(in.got())
+	redirecting := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, in.URL, 307) })
+	if d := b.advanceOver(b.withCallback(redirecting.URL), "Processing"); d.Attempts[0].Status != 307 || d.State == "delivered" {
+		t.Errorf("a redirect: %+v", d)
+	}
+	if len(in.got()) != before {
+		t.Error("the redirect was followed")
+	}
+}
+
+// fakeNames answers look-ups of names until it is undone.
+func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		query := make([]byte, 512)
+		for {
+			n, from, err := conn.ReadFrom(query)
+			if err != nil {
+				return
+			}
+			name, end := "", 12
+			for query[end] != 0 {
+				length := int(query[end])
+				name += string(query[end+1:end+1+length]) + "."
+				end += 1 + length
+			}
+			end += 5 // the end of the name, type and class
+			kind := binary.BigEndian.Uint16(query[end-4:])
+			answer := slices.Clone(query[:min(n, end)])
+			answer[2], answer[3] = 0x85, 0x80
+			copy(answer[6:12], []byte{0, 0, 0, 0, 0, 0}) // no records, unless one follows
+			if ip, known := names[name]; known && kind == 1 {
+				answer[7] = 1
+				answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+				answer = append(answer, ip[:]...)
+			} else if !known {
+				answer[3] |= 3
+			}
+			conn.WriteTo(answer, from)
+		}
+	}()
+	old := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+	return func() { net.DefaultResolver = old; conn.Close() }
+}
+
+func TestCallbackToAnyTarget(t *testing.T) {
+	var own net.IP
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && n.IP.To4() != nil {
+			own = n.IP
+		}
+	}
+	if own == nil {
+		t.Skip("this machine has no address but loopback ones")
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(own.String(), "0"))
+	if err != nil {
+		t.Skip(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	go server.Serve(listener)
+	defer server.Close()
+	url := "http://" + listener.Addr().String()
+	b := callbackBox(t)
+	if d := b.advanceOver(b.withCallback(url), "Processing"); d.State != "refused" {
+		t.Errorf("it is %+v", d)
+	}
+	b = callbackBox(t, set("callback_targets", "any"))
+	if d := b.advanceOver(b.withCallback(url), "Processing"); d.State != "delivered" {
+		t.Errorf("it is %+v", d)
+	}
+}
+
+// A receiver may ask the sandbox, and even move the very withdrawal on.
+func TestCallbackCallsBack(t *testing.T) {
+	b := callbackBox(t, set("callback_timeout", "1m"))
+	var id string
+	in := newReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, at(t, b.get(getPath+id), "current"))
+		if n == 1 {
+			fmt.Fprint(w, " ", b.advanceOver(id, "Completed").State)
+			_, err := b.Resend(b.Deliveries()[0].ID)
+			fmt.Fprint(w, " ", err != nil && strings.Contains(err.Error(), "at this moment"))
+		}
+	})
+	id = b.withCallback(in.URL)
+	if d := b.advanceOver(id, "Processing"); d.Attempts[0].Answer != "Processing pending true" {
+		t.Errorf("the receiver saw %+v", d.Attempts)
+	}
+	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 1, Completed delivered 1" })
+}
+
+func TestResend(t *testing.T) {
+	b := callbackBox(t, set("callback_attempts", "2"))
+	var status = 500
+	var mu sync.Mutex
+	answerWith := func(s int) { mu.Lock(); defer mu.Unlock(); status = s }
+	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.WriteHeader(status)
+	})
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing")
+	eventually(t, "it is given up", func() bool { return states(b) == "Processing failed 2" })
+	d := b.Deliveries()[0]
+	body := in.got()[0]
+	b.mustAdvance(id, "Completed") // which the body does not tell of
+	eventually(t, "the next is given up", func() bool { return states(b) == "Processing failed 2, Completed failed 2" })
+	for i, step := range []struct {
+		status int
+		state  string
+	}{{500, "failed"}, {204, "delivered"}, {503, "delivered"}} {
+		answerWith(step.status)
+		got, err := b.Resend(d.ID)
+		if err != nil || got.State != step.state || len(got.Attempts) != 3+i || got.Attempts[2+i].Status != step.status {
+			t.Errorf("a resend answered with %d: %+v, %v", step.status, got, err)
+		}
+		if posts := in.got(); posts[len(posts)-1] != body {
+			t.Errorf("posted was %q", posts[len(posts)-1])
+		}
+	}
+	wantStates(t, b, "Processing delivered 5, Completed failed 2")
+	same(t, at(t, b.post("/sandbox/callbacks/resend", `{"id":"`+strings.ToUpper(d.ID)+`"}`), "attempts", 5, "status"), `503`)
+	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{"id":"`+uuid("x")+`"}`), 404, "not_found", uuid("x"))
+	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{}`), 400, "invalid_body", "id")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Resend(d.ID); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A pending one that is resent does not wait any longer, and does not overtake.
+func TestResendPending(t *testing.T) {
+	b := newBox(t, set("callback_backoff", "1h"))
+	defer b.Close()
+	in := newReceiver(t, failing(2))
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing", "Completed")
+	wantStates(t, b, "Processing pending 1, Completed pending 0")
+	all := b.Deliveries()
+	if _, err := b.Resend(all[1].ID); err == nil || !strings.Contains(err.Error(), all[0].ID) {
+		t.Errorf("a resend out of turn: %v", err)
+	}
+	if d, err := b.Resend(all[0].ID); err != nil || d.State != "pending" || len(d.Attempts) != 2 {
+		t.Errorf("a resend that fails: %+v, %v", d, err)
+	}
+	if d, err := b.Resend(all[0].ID); err != nil || d.State != "delivered" || len(d.Attempts) != 3 {
+		t.Errorf("a resend: %+v, %v", d, err)
+	}
+	eventually(t, "the next one follows", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
+	if got := in.told(t); got != "Processing Processing Processing Completed" {
+		t.Errorf("posted was %s", got)
+	}
+}
+
+// A state keeps what is pending. Whoever has it next can resend, and one that
+// serves goes on by itself.
+func TestCallbacksSurvive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	in := newReceiver(t, failing(2))
+	b := fileBox(t, path, set("callback_backoff", "1h"))
+	first := b.withCallback(in.URL + "/first")
+	b.mustAdvance(first, "Processing", "Completed")
+	before := b.Deliveries()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = fileBox(t, path, set("callback_backoff", "1h"))
+	if was, is := fmt.Sprint(before), fmt.Sprint(b.Deliveries()); was != is {
+		t.Errorf("the log was %s and is %s", was, is)
+	}
+	if d, err := b.Resend(before[0].ID); err != nil || d.State != "pending" || len(d.Attempts) != 2 {
+		t.Errorf("a resend: %+v, %v", d, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b = fileBox(t, path)
+	wantStates(t, b, "Processing pending 2, Completed pending 0")
+	defer serve(t, b)()
+	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
+}
+
+// What an earlier process left pending goes first, within the same command.
+func TestCallbackAfterLeftover(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	in := newReceiver(t, failing(1))
+	b := fileBox(t, path, set("callback_backoff", "1h"))
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing")
+	b.Close()
+	b = fileBox(t, path)
+	b.mustAdvance(id, "Completed")
+	wantStates(t, b, "Processing delivered 2, Completed delivered 1")
+	if got := in.told(t); got != "Processing Processing Completed" {
+		t.Errorf("posted was %s", got)
+	}
+}
+
+// serve lets a sandbox serve; what it returns ends that.
+func serve(t testing.TB, b box) (stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Serve(ctx, listener) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Several that serve one state share what is left; each delivery is posted once.
+func TestCallbacksAreTakenOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	const n = 20
+	down := newReceiver(t, failing(n))
+	b := fileBox(t, path, set("callback_backoff", "1h"))
+	for i := range n {
+		b.mustAdvance(b.withCallback(fmt.Sprintf("%s/%d", down.URL, i)), "Processing")
+	}
+	b.Close()
+	boxes := []box{fileBox(t, path), fileBox(t, path), fileBox(t, path)}
+	for _, b := range boxes {
+		defer serve(t, b)()
+	}
+	eventually(t, "all are delivered", func() bool { return !strings.Contains(states(boxes[0]), "pending") })
+	seen := map[string]int{}
+	for _, p := range down.got() {
+		seen[p.path]++
+	}
+	for path, times := range seen {
+		if times != 2 {
+			t.Errorf("%s was posted %d times", path, times)
+		}
+	}
+	if len(seen) != n || strings.Count(states(boxes[1]), "delivered 2") != n {
+		t.Errorf("%d were posted; %s", len(seen), states(boxes[1]))
+	}
+}
+
+// While another process holds a delivery, it is left alone; when its term is over,
+// it is not.
+func TestCallbackOfAnotherProcess(t *testing.T) {
+	for until, free := range map[string]bool{"2999-01-01T00:00:00Z": false, "2001-01-01T00:00:00Z": true} {
+		path := filepath.Join(t.TempDir(), "box.db")
+		in := newReceiver(t, failing(1))
+		b := fileBox(t, path, set("callback_backoff", "1h"))
+		id := b.withCallback(in.URL)
+		b.mustAdvance(id, "Processing")
+		b.Close()
+		holdDelivery(t, path, until)
+		b = fileBox(t, path)
+		d := b.Deliveries()[0]
+		if got, err := b.Resend(d.ID); free != (err == nil) || free != (got.State == "delivered") {
+			t.Errorf("held until %s: %+v, %v", until, got, err)
+		}
+		if d := b.advanceOver(id, "Completed"); free != (d.State == "delivered") {
+			t.Errorf("held until %s, the next one is %+v", until, d)
+		}
+		if want := map[bool]int{true: 3, false: 1}[free]; len(in.got()) != want {
+			t.Errorf("held until %s: %d posts, want %d", until, len(in.got()), want)
+		}
+		b.Close()
+	}
+}
+
+// holdDelivery writes what a process that was killed has left: the first delivery
+// of the last commit, held by it.
+func holdDelivery(t *testing.T, path, until string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var last []byte
+	if err := db.QueryRow("SELECT changes FROM commits ORDER BY number DESC LIMIT 1").Scan(&last); err != nil {
+		t.Fatal(err)
+	}
+	freed := at(t, decode(t, string(last)), 0, "then", 0).(map[string]any)
+	d := freed["delivery"].(map[string]any)
+	if d["holder"] != nil {
+		t.Fatal("Close has not let go of it")
+	}
+	d["holder"], d["until"] = "another", until
+	text, err := json.Marshal([]any{freed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("INSERT INTO commits (number, changes) SELECT max(number) + 1, ? FROM commits", text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Close cuts off what is out, and leaves nothing running.
+func TestCloseCutsCallbackOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	out := make(chan struct{})
+	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
+	b := fileBox(t, path, set("callback_timeout", "1m"), set("callback_attempts", "1"))
+	id := b.withCallback(in.URL)
+	advanced := make(chan error, 1)
+	go func() { advanced <- b.AdvanceWithdrawal(id, "Processing") }()
+	<-out
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-advanced; err != nil {
+		t.Error(err)
+	}
+	quiet(t)
+	b = fileBox(t, path)
+	d := b.Deliveries()[0]
+	if d.State != "pending" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "closed") {
+		t.Errorf("it left %+v", d)
+	}
+}
+
+// Serve does not wait for receivers: a control that does is answered with what is
+// known.
+func TestServeEndsDespiteCallback(t *testing.T) {
+	b := callbackBox(t, set("callback_timeout", "1m"))
+	out := make(chan struct{})
+	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
+	defer b.Close() // before the receiver, which waits for it
+	id := b.withCallback(in.URL)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, answered := make(chan error, 1), make(chan string, 1)
+	go func() { ended <- b.Serve(ctx, listener) }()
+	go func() {
+		r, _ := http.NewRequest("POST", "http://"+listener.Addr().String()+"/sandbox/advance", strings.NewReader(`{"withdrawal":"`+id+`","status":"Processing"}`))
+		r.Header.Set("Authorization", "Bearer "+b.Key())
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(answer.Body)
+		answered <- string(text)
+	}()
+	<-out
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text := <-answered; !strings.Contains(text, `"state":"pending","attempts":[]`) {
+		t.Errorf("answered was %s", text)
+	}
+}
+
+// A reset takes the deliveries with it.
+func TestResetDropsCallbacks(t *testing.T) {
+	b := newBox(t, set("callback_timeout", "1m"))
+	out, answer := make(chan struct{}), make(chan struct{})
+	in := newReceiver(t, func(int, http.ResponseWriter, *http.Request) { close(out); <-answer })
+	id := b.withCallback(in.URL)
+	advanced := make(chan error, 1)
+	go func() { advanced <- b.AdvanceWithdrawal(id, "Processing") }()
+	<-out
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	close(answer)
+	if err := <-advanced; err != nil {
+		t.Error(err)
+	}
+	quiet(t)
+	wantStates(t, b, "")
+}
+
+func TestCallbacksInDump(t *testing.T) {
+	b := newBox(t, set("callback_backoff", "1h"))
+	defer b.Close()
+	in := newReceiver(t, failing(1))
+	b.mustAdvance(b.withCallback(in.URL), "Processing", "Completed")
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := callbackBox(t, sandbox.WithSeedJSON(text))
+	if was, is := fmt.Sprint(b.Deliveries()), fmt.Sprint(again.Deliveries()); was != is {
+		t.Errorf("the log was %s and is %s", was, is)
+	}
+	if copied, err := again.Dump(); err != nil || string(copied) != string(text) {
+		t.Errorf("the dump of a dump is %s, %v", copied, err)
+	}
+	stop := serve(t, again)
+	eventually(t, "both are delivered", func() bool { return states(again) == "Processing delivered 2, Completed delivered 1" })
+	stop()
+	d := b.Deliveries()[0]
+	for what, change := range map[string][2]string{
+		"id":         {`"id": "` + d.ID, `"id": "x`},
+		"state":      {`"state": "pending"`, `"state": "lost"`},
+		"url":        {`"url": "` + d.URL + `"`, `"url": ""`},
+		"body":       {`"body": "{`, `"body": "`},
+		"holder":     {`"state": "pending"`, `"holder": "x", "state": "pending"`},
+		"time":       {`"at": "2026-05-03T10:00:00Z",` + "\n" + `          "status": 500`, `"at": "2026-05-03T10:00:00+01:00","status": 500`},
+		"withdrawal": {`"withdrawal": "` + d.Withdrawal, `"withdrawal": "` + uuid("x")},
+	} {
+		bad := strings.Replace(string(text), change[0], change[1], 1)
+		if bad == string(text) {
+			t.Errorf("%s: the test changes nothing", what)
+		}
+		if err := again.Restore([]byte(bad)); err == nil {
+			t.Errorf("a delivery with another %s was taken", what)
+		}
+	}
+}
+
+// Many at once, in memory and in a file: each is posted once, in its order.
+func TestConcurrentCallbacks(t *testing.T) {
+	for _, b := range []box{callbackBox(t), fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
+		in := newReceiver(t, nil)
+		const workers, each = 8, 5
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for range each {
+					id := b.withCallback(in.URL)
+					for _, status := range []string{"Processing", "Completed"} {
+						if d := b.advanceOver(id, status); d.State != "delivered" {
+							t.Errorf("it is %+v", d)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		told := map[string][]string{}
+		for _, p := range in.got() {
+			w := decode(t, p.body)
+			id := at(t, w, "id").(string)
+			told[id] = append(told[id], at(t, w, "current").(string))
+		}
+		if len(told) != workers*each {
+			t.Errorf("%d withdrawals were posted", len(told))
+		}
+		for id, statuses := range told {
+			if strings.Join(statuses, " ") != "Processing Completed" {
+				t.Errorf("of %s was posted %v", id, statuses)
+			}
+		}
+	}
+	quiet(t)
+}

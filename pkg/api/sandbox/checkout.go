@@ -1,0 +1,329 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// The pages are what a browser shows: an invoice, which a customer pays there,
+// and an invite. Whoever has such an address may see the page, as with any hosted
+// checkout, so no key is wanted. There is no script in them, and nothing is loaded
+// from anywhere.
+const (
+	invoicePages = "/invoice/"
+	invitePages  = "/invite/"
+)
+
+func isPage(path string) bool {
+	return strings.HasPrefix(path, invoicePages) || strings.HasPrefix(path, invitePages)
+}
+
+//go:embed checkout.html
+var checkoutHTML string
+
+//go:embed checkout.css
+var checkoutCSS string
+
+// checkout is what all pages share. It is made when the first of them is asked
+// for, since a program that only brings the sandbox along has no use for it.
+var checkout = sync.OnceValue(func() (c struct {
+	templates *template.Template
+	styleHash string
+	plainHost *regexp.Regexp
+}) {
+	c.templates = template.Must(template.New("").Funcs(template.FuncMap{
+		"style":   func() template.CSS { return template.CSS(checkoutCSS) },
+		"visible": visible,
+	}).Parse(checkoutHTML))
+	sum := sha256.Sum256([]byte(checkoutCSS))
+	c.styleHash = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	c.plainHost = regexp.MustCompile(`^(127\.0\.0\.1|([a-z0-9-]+\.)*[a-z][a-z0-9-]*)(:[1-9][0-9]{0,4})?$`)
+	return c
+})
+
+// A page is one answer to a browser.
+type page struct {
+	status     int
+	template   string
+	view       any
+	formAction string // where its form may lead, or nothing where it has none
+	next       string // sends the browser there and shows nothing
+}
+
+// servePage answers one request for a page. The order of the checks is that of
+// the interface, and so are the statuses, but errors are pages too.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
+	p, err := s.page(w, r)
+	if err != nil {
+		p = s.problem(r.URL.Path, err)
+	}
+	header := w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src "+checkout().styleHash+
+		"; form-action "+orNone(p.formAction)+"; base-uri 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	// Other sites are told nothing. The page itself still is, because a browser
+	// that may not send a Referer does not say where a form comes from either.
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	if p.next != "" {
+		http.Redirect(w, r, p.next, http.StatusSeeOther)
+		return
+	}
+	var body bytes.Buffer
+	if err := checkout().templates.ExecuteTemplate(&body, p.template, p.view); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every view fits its template
+		return
+	}
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(p.status)
+	if r.Method != http.MethodHead {
+		w.Write(body.Bytes())
+	}
+}
+
+func orNone(sources string) string {
+	if sources == "" {
+		return "'none'"
+	}
+	return sources
+}
+
+func (s *Server) page(w http.ResponseWriter, r *http.Request) (page, error) {
+	if err := checkHost(r); err != nil {
+		return page{}, err
+	}
+	if err := checkOrigin(r); err != nil && !isVisit(r) {
+		return page{}, err
+	}
+	id, isInvoice := strings.CutPrefix(r.URL.Path, invoicePages)
+	show := s.invoicePage
+	if !isInvoice {
+		id, show = strings.TrimPrefix(r.URL.Path, invitePages), s.invitePage
+	}
+	methods := []string{http.MethodGet, http.MethodHead}
+	if toPay, pays := strings.CutSuffix(id, "/pay"); pays && isInvoice {
+		id, show, methods = toPay, s.payPage, []string{http.MethodPost}
+	}
+	id, ok := parseUUID(id)
+	if !ok {
+		return page{}, fail(unknownPath, "There is no page at this address. Check that it was copied whole.")
+	}
+	if !slices.Contains(methods, r.Method) {
+		allow := strings.Join(methods, ", ")
+		w.Header().Set("Allow", allow)
+		return page{}, fail(wrongMethod, "This address does not take %s; use %s.", shorten(r.Method), allow)
+	}
+	if err := s.store.refresh(); err != nil {
+		return page{}, err
+	}
+	return show(id)
+}
+
+// isVisit says whether somebody follows a link to a page, from whatever site: a
+// browser that opens the page for itself lets nobody else look into it.
+func isVisit(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// invoicePageView is an invoice as its page shows it.
+type invoicePageView struct {
+	ID, Title, Status string
+	Number            *int64
+	Items             []shownItem
+	Total             string
+	Long              bool // amounts too long to stand on one line of a phone
+	Created, PaidAt   shownTime
+	Awaiting, Paid    bool   // or expired
+	Shop              string // the callback_url
+	Alert             string // why a payment was not taken
+}
+
+type shownItem struct{ Name, Amount string }
+
+// A shownTime is for people, and for machines.
+type shownTime struct{ Text, Exact string }
+
+func shownAt(t time.Time) shownTime {
+	return shownTime{t.Format("2 January 2006, 15:04:05 UTC"), t.Format(time.RFC3339)}
+}
+
+func (s *Server) invoicePage(id string) (page, error) {
+	v, err := s.anyInvoice(id)
+	if err != nil {
+		return page{}, err
+	}
+	return s.showInvoice(v, nil), nil
+}
+
+// payPage is PayInvoice, at the push of a button. A customer who pushes it twice
+// has paid once and is led on all the same.
+func (s *Server) payPage(id string) (page, error) {
+	refused := s.PayInvoice(id)
+	v, err := s.anyInvoice(id)
+	if err != nil {
+		return page{}, err
+	}
+	switch {
+	case v.Phase != paid:
+		return s.showInvoice(v, refused), nil
+	case v.Callback != "":
+		return page{next: v.Callback}, nil
+	}
+	return page{next: invoicePages + v.ID}, nil
+}
+
+// anyInvoice is a copy of an invoice, whoever made it.
+func (s *Server) anyInvoice(id string) (v invoice, err error) {
+	s.store.read(func(st *state) {
+		if found := st.invoices[id]; found != nil {
+			v = *found
+		}
+	})
+	if v.ID == "" {
+		return v, fail(notFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
+	}
+	return v, nil
+}
+
+// showInvoice is the page of an invoice, and says why it could not be paid when
+// somebody has just tried.
+func (s *Server) showInvoice(v invoice, refused error) page {
+	c := byCode[v.Currency]
+	view := invoicePageView{
+		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.settings.invoiceStatuses[v.Phase],
+		Total: decimal(v.Total, s.settings.decimals[v.Currency]) + " " + c.amountCode(), Created: shownAt(v.Created),
+		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Shop: v.Callback,
+	}
+	view.Long = len(view.Total) > 20
+	for _, item := range v.Items {
+		minor, _ := parseInteger(item.Amount) // was checked
+		view.Items = append(view.Items, shownItem{item.Name, decimal(minor, s.settings.decimals[v.Currency]) + " " + c.amountCode()})
+	}
+	if view.Paid {
+		view.PaidAt = shownAt(v.PaidAt)
+	}
+	p := page{status: http.StatusOK, template: "invoice"}
+	if view.Awaiting {
+		p.formAction = formAction(v.Callback)
+	}
+	if refused != nil {
+		f := asFailure(refused)
+		p.status, view.Alert = s.settings.errors[f.kind].status, f.description
+		if f.kind == wrongStatus {
+			view.Alert = "It had expired when the button was pushed."
+		}
+	}
+	p.view = view
+	return p
+}
+
+// formAction is where the form of an invoice may lead: to the sandbox, and on to
+// the shop, since browsers hold a redirect against it too. A host that a policy
+// cannot spell, such as [::1] or one with letters outside ASCII, is let through by
+// its scheme.
+func formAction(callback string) string {
+	shop, err := url.Parse(callback)
+	if err != nil || callback == "" {
+		return "'self'"
+	}
+	if host := strings.ToLower(shop.Host); checkout().plainHost.MatchString(host) {
+		return "'self' " + shop.Scheme + "://" + host
+	}
+	return "'self' " + shop.Scheme + ":"
+}
+
+// invitePageView is an invite as its page shows it.
+type invitePageView struct {
+	ID, Label string
+	Redeemed  bool // and cannot be again
+}
+
+func (s *Server) invitePage(id string) (page, error) {
+	var view invitePageView
+	s.store.read(func(st *state) {
+		if v := st.invites[id]; v != nil {
+			view = invitePageView{v.ID, v.Label, v.Redeemed && s.settings.inviteReuse == "reject"}
+		}
+	})
+	if view.ID == "" {
+		return page{}, fail(notFound, "There is no invite at this address. Check that it was copied whole, or ask for a new one.")
+	}
+	return page{status: http.StatusOK, template: "invite", view: view}, nil
+}
+
+// problemView is a page that could not be shown.
+type problemView struct {
+	Title, Text string
+	Invoice     string // whose page leads further
+}
+
+func (s *Server) problem(path string, err error) page {
+	f := asFailure(err)
+	view := problemView{Title: "This did not work", Text: f.description}
+	switch f.kind {
+	case notFound, unknownPath:
+		view.Title = "Nothing is here"
+	case wrongHost, crossOrigin:
+		view.Title = "Refused"
+	case wrongMethod:
+		if toPay, pays := strings.CutSuffix(path, "/pay"); pays {
+			view.Invoice, _ = parseUUID(strings.TrimPrefix(toPay, invoicePages))
+		}
+	}
+	return page{status: s.settings.errors[f.kind].status, template: "problem", view: view}
+}
+
+func asFailure(err error) *failure {
+	f, known := errors.AsType[*failure](err)
+	if !known {
+		f = &failure{internalError, err.Error()}
+	}
+	return f
+}
+
+// decimal writes minor units, which are not negative, in whole units: 2501 with
+// two decimals is 25.01.
+func decimal(minor int64, decimals int) string {
+	digits := strconv.FormatInt(minor, 10)
+	if decimals == 0 {
+		return digits
+	}
+	if short := decimals + 1 - len(digits); short > 0 {
+		digits = strings.Repeat("0", short) + digits
+	}
+	point := len(digits) - decimals
+	return digits[:point] + "." + digits[point:]
+}
+
+// visible shows what would be invisible in somebody's text as \u202e is shown
+// here, above all what turns the direction of writing round. The two joiners stay
+// as they are: words of some languages and many emoji are made with them.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+			b.WriteRune(r)
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point):
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,185 @@
+//go:build unix
+
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// picturesDir is a variable that names a directory for pictures of the pages, for
+// whoever wants to look at them.
+const picturesDir = "TILL_PICTURES"
+
+var looks = []look{{320, 640, "light"}, {375, 720, "light"}, {375, 720, "dark"}, {1280, 800, "light"}, {1280, 800, "dark"}}
+
+// A customer comes from the shop, pays with the button and is back in the shop. No
+// script runs, and the browser has nothing to say against the pages.
+func TestCheckoutInBrowser(t *testing.T) {
+	b := startBrowser(t)
+	box := newBox(t)
+	origin := make(chan string, 1) // of the form that paid
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" && strings.HasSuffix(r.URL.Path, "/pay") {
+			origin <- r.Header.Get("Origin") + " " + r.Header.Get("Sec-Fetch-Site")
+		}
+		box.ServeHTTP(w, r)
+	}))
+	defer service.Close()
+	referers := make(chan string, 1)
+	var page string // of the invoice
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprintf(w, `<!doctype html><title>Shop</title><a href="%s">To the checkout</a>`, page)
+		case "/thanks":
+			referers <- r.Referer()
+			fmt.Fprint(w, `<!doctype html><title>Thanks</title>Thanks`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer shop.Close()
+	shopURL := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1) // another site than the sandbox's
+	thanks := shopURL + "/thanks?order=1001"
+	id := box.create(invoicePath, fmt.Sprintf(`{"title":"Order 1001","number":1001,"currency":{"Fiat":"Usd"},
+		"items":[{"name":"Coffee beans","amount":"2500"},{"name":"Shipping","amount":"450"}],"callback_url":%q}`, thanks))
+	page = service.URL + "/invoice/" + id
+
+	b.use(look{375, 720, "light"})
+	b.open(shopURL + "/")
+	b.click("a")
+	if at := b.loaded(); at != page {
+		t.Fatalf("the link leads to %s, not %s", at, page)
+	}
+	b.click("form button")
+	if at := b.loaded(); at != thanks {
+		t.Fatalf("after the payment the browser is at %s, not at %s", at, thanks)
+	}
+	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
+	if got, want := <-origin, service.URL+" same-origin"; got != want {
+		t.Errorf("the form came with the origin %q, not %q", got, want)
+	}
+	if got := <-referers; got != "" {
+		t.Errorf("the shop was told %q", got)
+	}
+	b.open(page)
+	b.click("a")
+	if at := b.loaded(); at != thanks {
+		t.Errorf("the link on the paid invoice leads to %s, not %s", at, thanks)
+	}
+	<-referers
+	b.quiet()
+}
+
+// The keyboard is enough, and an invoice that names no shop leads back to itself.
+func TestCheckoutByKeyboard(t *testing.T) {
+	b := startBrowser(t)
+	box := newBox(t)
+	service := httptest.NewServer(box)
+	defer service.Close()
+	id := box.create(invoicePath, usdInvoice)
+	page := service.URL + "/invoice/" + id
+	b.use(look{1280, 800, "light"})
+	b.open(page)
+	b.press("Tab", 9, "")
+	b.press("Enter", 13, "\r")
+	if at := b.loaded(); at != page {
+		t.Errorf("after the payment the browser is at %s, not at %s", at, page)
+	}
+	b.element(".paid")
+	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
+	b.quiet()
+}
+
+// A page of another site cannot pay with the customer's browser.
+func TestForeignFormInBrowser(t *testing.T) {
+	b := startBrowser(t)
+	box := newBox(t)
+	service := httptest.NewServer(box)
+	defer service.Close()
+	id := box.create(invoicePath, usdInvoice)
+	pay := service.URL + "/invoice/" + id + "/pay"
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>Foreign</title><form method="post" action="%s"><button>Win a prize</button></form>`, pay)
+	}))
+	defer foreign.Close()
+	for _, from := range []string{foreign.URL, strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)} { // another port, another site
+		b.use(look{1280, 800, "light"})
+		b.open(from)
+		b.click("button")
+		if at := b.loaded(); at != pay {
+			t.Fatalf("the form leads to %s, not to %s", at, pay)
+		}
+		b.element("h1")
+		same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
+	}
+}
+
+// Every page fits every screen, and is drawn as it is meant to be.
+func TestPagesInBrowser(t *testing.T) {
+	b := startBrowser(t)
+	box := newBox(t)
+	service := httptest.NewServer(box)
+	defer service.Close()
+	invoice := func(title, currency, item, amount string) string {
+		return box.create(invoicePath, fmt.Sprintf(`{"title":%q,"number":1001,"currency":%s,"items":[{"name":%q,"amount":%q},{"name":"Shipping","amount":"450"}],
+			"callback_url":"http://localhost:1/thanks"}`, title, currency, item, amount))
+	}
+	waiting, paid, expired := invoice("Order 1001", `{"Fiat":"Usd"}`, "Coffee beans", "2500"), invoice("Order 1002", `{"Fiat":"Eur"}`, "Tea", "300"), invoice("Order 1003", `{"Fiat":"Usd"}`, "Cocoa", "900")
+	long := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
+	hebrew := invoice("הזמנה 1004", `{"Fiat":"Jpy"}`, "ספר (2)", "1200")
+	if err := box.PayInvoice(paid); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.ExpireInvoice(expired); err != nil {
+		t.Fatal(err)
+	}
+	invite := at(t, box.post("/api/invite", `"`+uuid("page")+`"`), "invite").(string)
+	for _, page := range []struct{ name, path string }{
+		{"waiting", "/invoice/" + waiting}, {"paid", "/invoice/" + paid}, {"expired", "/invoice/" + expired},
+		{"long", "/invoice/" + long}, {"hebrew", "/invoice/" + hebrew}, {"missing", "/invoice/" + uuid("none")},
+		{"method", "/invoice/" + waiting + "/pay"}, {"invite", "/invite/" + invite},
+	} {
+		for _, look := range looks {
+			b.use(look)
+			b.open(service.URL + page.path)
+			if got := b.contentWidth(); got > look.width {
+				t.Errorf("%s, %s: it is %d wide", page.name, look, got)
+			}
+			text := b.picture()
+			if dir := os.Getenv(picturesDir); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, page.name+"-"+look.String()+".png"), text, 0o644); err != nil {
+					t.Error(err)
+				}
+			}
+			picture, err := png.Decode(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := picture.Bounds().Dx(); got != look.width {
+				t.Errorf("%s, %s: the picture is %d wide", page.name, look, got)
+			}
+			// The ground of a page says whether its style was taken at all.
+			if got := brightness(picture, 1, picture.Bounds().Dy()-2); (look.scheme == "dark") != (got < 0x4000) {
+				t.Errorf("%s, %s: the brightness of its ground is %#x", page.name, look, got)
+			}
+			b.quiet()
+		}
+	}
+}
+
+func brightness(picture image.Image, x, y int) uint32 {
+	r, g, b, _ := picture.At(x, y).RGBA()
+	return (r + g + b) / 3
+}

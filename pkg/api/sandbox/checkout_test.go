@@ -1,0 +1,409 @@
+package sandbox_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// visit asks for a page as a browser does, without a key. Headers are given as
+// "Name: value".
+func (b box) visit(method, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://localhost:80"+path, nil)
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+// shows wants a page with this status and these pieces of HTML in it.
+func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
+	b.t.Helper()
+	if w.Code != status {
+		b.t.Fatalf("status %d, want %d: %s", w.Code, status, w.Body)
+	}
+	header := w.Header()
+	for name, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Referrer-Policy": "same-origin", "Content-Length": fmt.Sprint(w.Body.Len()),
+	} {
+		if got := header.Get(name); got != want {
+			b.t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	body := w.Body.String()
+	_, style, _ := strings.Cut(body, "<style>")
+	style, _, found := strings.Cut(style, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action "
+	if got := header.Get("Content-Security-Policy"); !found || !strings.HasPrefix(got, policy) || !strings.HasSuffix(got, "; base-uri 'none'; frame-ancestors 'none'") {
+		b.t.Errorf("Content-Security-Policy: %s\nwant %s...", got, policy)
+	}
+	for _, piece := range append(pieces, `<html lang="en">`, "no real money") {
+		if !strings.Contains(body, piece) {
+			b.t.Errorf("the page does not hold %s:\n%s", piece, body)
+		}
+	}
+	for _, piece := range []string{"<script", " style=", " on", "ZgotmplZ", "<img", "<link", "<iframe"} {
+		if _, body, _ := strings.Cut(body, "</style>"); strings.Contains(regexp.MustCompile(`>[^<]*<`).ReplaceAllString(body, "><"), piece) {
+			b.t.Errorf("the page holds %s:\n%s", piece, body)
+		}
+	}
+}
+
+// hides wants a page without these pieces.
+func (b box) hides(w *httptest.ResponseRecorder, pieces ...string) {
+	b.t.Helper()
+	for _, piece := range pieces {
+		if strings.Contains(w.Body.String(), piece) {
+			b.t.Errorf("the page holds %s:\n%s", piece, w.Body)
+		}
+	}
+}
+
+// leads wants a redirect to an address.
+func (b box) leads(w *httptest.ResponseRecorder, to string) {
+	b.t.Helper()
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != to {
+		b.t.Fatalf("status %d to %q, want 303 to %q: %s", w.Code, w.Header().Get("Location"), to, w.Body)
+	}
+	if got := w.Header().Get("Cache-Control"); got != "no-store" {
+		b.t.Errorf("Cache-Control of the redirect: %q", got)
+	}
+}
+
+func shopInvoice(callback string) string {
+	return strings.Replace(usdInvoice, "{", `{"callback_url":"`+callback+`",`, 1)
+}
+
+func TestInvoicePage(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, `{"title":"Two books","number":12,"currency":{"Fiat":"USD"},"order_id":"secret-17",
+		"items":[{"name":"Book","amount":"2500"},{"name":"Stamp","amount":"1"}],"callback_url":"https://shop.example/thanks?a=1&b=2"}`)
+	path := "/invoice/" + id
+	w := b.visit("GET", path)
+	b.shows(w, 200, "<bdi>Two books</bdi>", "<dd>12</dd>", ">Awaiting</span>", `<time datetime="2026-05-03T10:00:00Z">3 May 2026, 10:00:00 UTC</time>`,
+		`<th scope="row"><bdi>Book</bdi></th><td class="amount">25.00 USD</td>`, `<td class="amount">0.01 USD</td>`,
+		`<th scope="row">Total</th><td class="amount">25.01 USD</td>`,
+		`<form method="post" action="/invoice/`+id+`/pay">`, `<button type="submit">Pay 25.01 USD</button>`)
+	b.hides(w, "Paid at", "Return to the shop", "secret-17", "<input", `role="alert"`)
+
+	*b.now = start.Add(time.Minute)
+	before := b.Balance("Usd")
+	b.leads(b.visit("POST", path+"/pay"), "https://shop.example/thanks?a=1&b=2")
+	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Paid"`)
+	*b.now = start.Add(time.Hour)
+	b.leads(b.visit("POST", path+"/pay"), "https://shop.example/thanks?a=1&b=2") // a second push
+	if got := b.Balance("Usd") - before; got != 2501 {
+		t.Errorf("the balance grew by %d, want 2501", got)
+	}
+	w = b.visit("GET", path)
+	b.shows(w, 200, ">Paid</span>", `<time datetime="2026-05-03T10:01:00Z">3 May 2026, 10:01:00 UTC</time>`, `href="https://shop.example/thanks?a=1&amp;b=2">Return to the shop</a>`)
+	b.hides(w, "<form", "<button")
+}
+
+func TestInvoicePageWithoutMuch(t *testing.T) {
+	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"))
+	id := b.create(invoicePath, strings.NewReplacer("Fiat", "Crypto", "Usd", "Btc").Replace(usdInvoice))
+	path := "/invoice/" + strings.ToUpper(id)
+	w := b.visit("GET", path+"?lang=de")
+	b.shows(w, 200, ">Waiting</span>", "Pay 0.00002500 Btc")
+	b.hides(w, "Invoice number")
+	b.leads(b.visit("POST", path+"/pay"), "/invoice/"+id)
+	w = b.visit("GET", path)
+	b.shows(w, 200, ">Done</span>")
+	b.hides(w, "Return to the shop", "<form")
+	zero := b.create(invoicePath, strings.Replace(usdInvoice, "{", `{"number":0,`, 1))
+	b.shows(b.visit("GET", "/invoice/"+zero), 200, "<dd>0</dd>")
+}
+
+func TestInvoicePageDecimals(t *testing.T) {
+	b := newBox(t)
+	for _, test := range [][4]string{
+		{"Fiat", "Jpy", "7", "7 JPY"}, {"Fiat", "Kwd", "7", "0.007 KWD"}, {"Fiat", "Kwd", "12345", "12.345 KWD"}, {"Fiat", "Usd", "100", "1.00 USD"},
+		{"Crypto", "Eth", "1", "0.000000001 Eth"}, {"Crypto", "Btc", "9223372036854775807", "92233720368.54775807 Btc"},
+	} {
+		id := b.create(invoicePath, strings.NewReplacer("Fiat", test[0], "Usd", test[1], "2500", test[2]).Replace(usdInvoice))
+		b.shows(b.visit("GET", "/invoice/"+id), 200, ">Pay "+test[3]+"<", `<td class="amount">`+test[3]+"</td></tr>\n</tbody>")
+	}
+}
+
+func TestExpiredInvoicePage(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
+	if err := b.ExpireInvoice(id); err != nil {
+		t.Fatal(err)
+	}
+	w := b.visit("GET", "/invoice/"+id)
+	b.shows(w, 200, ">Expired</span>", "has expired and can no longer be paid")
+	b.hides(w, "<form", "<button", "Return to the shop", `role="alert"`)
+	before := b.Balance("Usd")
+	w = b.visit("POST", "/invoice/"+id+"/pay")
+	b.shows(w, 422, `role="alert"`, "It was not paid.", "It had expired")
+	b.hides(w, "<form")
+	if b.Balance("Usd") != before {
+		t.Error("an expired invoice was paid")
+	}
+	b = newBox(t, set("error_wrong_status", "409:1"))
+	id = b.create(invoicePath, usdInvoice)
+	if err := b.ExpireInvoice(id); err != nil {
+		t.Fatal(err)
+	}
+	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 409)
+}
+
+// A payment that the books cannot hold is refused on the page, which stays payable.
+func TestPaymentOverflowOnPage(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, strings.Replace(usdInvoice, "2500", "9223372036854775807", 1))
+	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 422, `role="alert"`, "int64", "<form")
+	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
+}
+
+// What a merchant writes is text, and looks like what it is.
+func TestPageEscapes(t *testing.T) {
+	b := newBox(t)
+	invoice := func(title, item string) string {
+		return "/invoice/" + b.create(invoicePath, fmt.Sprintf(`{"title":"%s","currency":{"Fiat":"Usd"},"items":[{"name":"%s","amount":"5"}]}`, title, item))
+	}
+	w := b.visit("GET", invoice(`</title><script>alert(1)</script>&amp;`, `<b onclick='x'>\"{{.}}`))
+	b.shows(w, 200, "<bdi>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;</bdi>", "<bdi>&lt;b onclick=&#39;x&#39;&gt;&#34;{{.}}</bdi>")
+	b.hides(w, "<script", "<b ")
+	b.shows(b.visit("GET", invoice(`Pay \u202eDSU 00.1\u2066 \u200b\u00ad`, `\u061c\u3164\ue000\u2028\udb40\udc41`)), 200,
+		`<bdi>Pay \u202eDSU 00.1\u2066 \u200b\u00ad</bdi>`, `<bdi>\u061c\u3164`+"\ue000"+`\u2028\U000e0041</bdi>`, `: Pay \u202eDSU 00.1`)
+	// The joiners belong to words and emoji.
+	b.shows(b.visit("GET", invoice("👩‍💻 می\u200cخواهم ☂️", "שלום")), 200, "<bdi>👩‍💻 می\u200cخواهم ☂️</bdi>", "<bdi>שלום</bdi>")
+}
+
+// The form may lead to the sandbox and to the shop, and nowhere else.
+func TestFormAction(t *testing.T) {
+	b := newBox(t)
+	policy := func(path string) string {
+		_, after, _ := strings.Cut(b.visit("GET", path).Header().Get("Content-Security-Policy"), "form-action ")
+		sources, _, _ := strings.Cut(after, ";")
+		return sources
+	}
+	for callback, want := range map[string]string{
+		"https://shop.example/thanks":          "'self' https://shop.example",
+		"http://localhost:3000/":               "'self' http://localhost:3000",
+		"http://127.0.0.1:3000":                "'self' http://127.0.0.1:3000",
+		"HTTP://Shop.Example:80/a":             "'self' http://shop.example:80",
+		"http://user:secret@shop.example/":     "'self' http://shop.example",
+		"https://xn--bcher-kva.example/?q='s'": "'self' https://xn--bcher-kva.example",
+		"http://[::1]:3000/":                   "'self' http:", // what follows, a policy cannot spell, or a browser spells otherwise
+		"https://bücher.example/":              "'self' https:",
+		"http://127.1:3000/":                   "'self' http:",
+		"http://0x7f000001/":                   "'self' http:",
+		"http://127.0.0.2/":                    "'self' http:",
+		"https://shop.example:/":               "'self' https:",
+		"https://a;script-src,b/":              "'self' https:",
+		"https://*/":                           "'self' https:",
+		"https://'none'/":                      "'self' https:",
+		"https://localhost.:1/":                "'self' https:",
+	} {
+		id := b.create(invoicePath, shopInvoice(callback))
+		if got := policy("/invoice/" + id); got != want {
+			t.Errorf("%s: form-action %s, want %s", callback, got, want)
+		}
+		b.visit("POST", "/invoice/"+id+"/pay")
+		if got := policy("/invoice/" + id); got != "'none'" {
+			t.Errorf("%s: a page without a form has form-action %s", callback, got)
+		}
+	}
+	if got := policy("/invoice/" + b.create(invoicePath, usdInvoice)); got != "'self'" {
+		t.Errorf("without a shop: form-action %s", got)
+	}
+	if got := policy("/invoice/x"); got != "'none'" {
+		t.Errorf("nothing there: form-action %s", got)
+	}
+	for _, bad := range []string{"javascript:alert(1)", "data:text/html,x", "//shop.example/", "/thanks", "ftp://shop.example/", "http:///x", "http:shop.example", "https://a b/"} {
+		b.refused(b.send("POST", invoicePath, shopInvoice(bad)), 400, "invalid_body", "callback_url")
+	}
+	id := b.create(invoicePath, shopInvoice("https://bücher.example/danke schön"))
+	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "https://b%c3%bccher.example/danke sch%c3%b6n")
+}
+
+func TestPageNotFound(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, usdInvoice)
+	for _, path := range []string{"/invoice/", "/invoice/x", "/invoice/" + uuid("none"), "/invoice/" + id + "/", "/invoice/" + id + "/paid", "/invoice//pay",
+		"/invoice/" + id + "/pay/pay", "/invoice/..%2f" + id, "/invite/", "/invite/" + id, "/invite/" + id + "/pay", "/invoice/%3Cscript%3E"} {
+		w := b.visit("GET", path)
+		b.shows(w, 404, "<h1>Nothing is here</h1>")
+		b.hides(w, "<form", "<script")
+	}
+	b.shows(b.visit("POST", "/invoice/"+uuid("none")+"/pay"), 404)
+	b.shows(b.visit("POST", "/invoice/x/pay"), 404)
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	b.shows(b.visit("GET", "/invoice/"+id), 404)
+	b.refused(b.visit("GET", "/invoice"), 404, "unknown_path") // the interface's answer, as everywhere else
+	b = newBox(t, set("error_not_found", "410:7"))
+	b.shows(b.visit("GET", "/invoice/"+uuid("none")), 410)
+}
+
+func TestPageMethods(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, usdInvoice)
+	page, pay := "/invoice/"+id, "/invoice/"+id+"/pay"
+	got, head := b.visit("GET", page), b.visit("HEAD", page)
+	if head.Code != 200 || head.Body.Len() != 0 || head.Header().Get("Content-Length") != fmt.Sprint(got.Body.Len()) ||
+		head.Header().Get("Content-Security-Policy") != got.Header().Get("Content-Security-Policy") {
+		t.Errorf("HEAD: %d %v %s", head.Code, head.Header(), head.Body)
+	}
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "ET", "X"} {
+		w := b.visit(method, page)
+		b.shows(w, 405, method)
+		if got := w.Header().Get("Allow"); got != "GET, HEAD" {
+			t.Errorf("%s: Allow %q", method, got)
+		}
+	}
+	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS"} {
+		w := b.visit(method, pay)
+		b.shows(w, 405, method, `<a href="`+page+`">Go to the invoice</a>`)
+		if got := w.Header().Get("Allow"); got != "POST" {
+			t.Errorf("%s: Allow %q", method, got)
+		}
+	}
+	if w := b.visit("HEAD", pay); w.Code != 405 || w.Body.Len() != 0 {
+		t.Errorf("HEAD of %s: %d", pay, w.Code)
+	}
+	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
+}
+
+// A link from anywhere leads to a page. Nothing else does that another site has a
+// hand in, and no other site's form pays.
+func TestPageOrigin(t *testing.T) {
+	b := newBox(t)
+	page := "/invoice/" + b.create(invoicePath, shopInvoice("https://shop.example/"))
+	const navigate, document = "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"
+	for _, test := range []struct {
+		headers      []string
+		shown, takes bool
+	}{
+		{nil, true, true},
+		{[]string{"Origin: http://localhost:80"}, true, true},
+		{[]string{"Sec-Fetch-Site: same-origin", navigate, document, "Origin: http://localhost:80"}, true, true},
+		{[]string{"Sec-Fetch-Site: none", navigate, document}, true, true},
+		{[]string{"Sec-Fetch-Site: cross-site", navigate, document}, true, false},
+		{[]string{"Sec-Fetch-Site: same-site", navigate, document}, true, false},
+		{[]string{"Sec-Fetch-Site: cross-site", navigate, document, "Origin: null"}, true, false},
+		{[]string{"Sec-Fetch-Site: cross-site", navigate, "Sec-Fetch-Dest: iframe"}, false, false},
+		{[]string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"}, false, false},
+		{[]string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"}, false, false},
+		{[]string{"Sec-Fetch-Site: cross-site"}, false, false},
+		{[]string{"Origin: https://shop.example"}, false, false},
+		{[]string{"Origin: http://localhost:81"}, false, false},
+		{[]string{"Origin: null"}, false, false},
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			want := 403
+			if test.shown {
+				want = 200
+			}
+			if w := b.visit(method, page, test.headers...); w.Code != want {
+				t.Errorf("%s with %q: %d, want %d", method, test.headers, w.Code, want)
+			}
+		}
+		id := b.create(invoicePath, shopInvoice("https://shop.example/"))
+		w, status := b.visit("POST", "/invoice/"+id+"/pay", test.headers...), `"Paid"`
+		if test.takes {
+			b.leads(w, "https://shop.example/")
+		} else {
+			b.shows(w, 403, "<h1>Refused</h1>")
+			status = `"Awaiting"`
+		}
+		same(t, at(t, b.get(invoicePath+"?id="+id), "status"), status)
+	}
+	// The interface itself is no place to visit.
+	b.refused(b.visit("GET", "/api/invoice", "Sec-Fetch-Site: cross-site", navigate, document), 403, "cross_origin")
+
+	r := httptest.NewRequest("GET", "http://shop.example"+page, nil)
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	b.shows(w, 403, "<h1>Refused</h1>", "shop.example")
+	b.hides(w, "Order")
+}
+
+// However many push the button at once, one of them pays and all are led on.
+func TestPayTogether(t *testing.T) {
+	b := newBox(t)
+	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
+	before := b.Balance("Usd")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if w := b.visit("POST", "/invoice/"+id+"/pay"); w.Code != 303 || w.Header().Get("Location") != "https://shop.example/" {
+				t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
+			}
+		})
+	}
+	wg.Wait()
+	if got := b.Balance("Usd") - before; got != 2500 {
+		t.Errorf("the balance grew by %d, want 2500", got)
+	}
+}
+
+func TestInvitePage(t *testing.T) {
+	for _, reuse := range []string{"reject", "accept"} {
+		b := newBox(t, set("invite_reuse", reuse))
+		made := b.post("/api/invite", `"`+uuid("invite")+`"`)
+		id, url := at(t, made, "invite").(string), at(t, made, "url").(string)
+		path := strings.TrimPrefix(url, "http://sandbox.localhost")
+		b.shows(b.visit("GET", path), 200, "<bdi>Invite 1</bdi>", "<code>till sandbox invite redeem "+id+"</code>")
+		if _, _, err := b.RedeemInvite(id, "A & \u202eB"); err != nil {
+			t.Fatal(err)
+		}
+		w := b.visit("GET", path)
+		if b.shows(w, 200, `<bdi>A &amp; \u202eB</bdi>`); reuse == "accept" {
+			b.shows(w, 200, "invite redeem "+id)
+		} else {
+			b.shows(w, 200, "has been redeemed")
+			b.hides(w, "<code>")
+		}
+		b.shows(b.visit("POST", path), 405)
+	}
+}
+
+// A state that cannot be read any more is a page as well.
+func TestPageOfBrokenState(t *testing.T) {
+	b := newBox(t, sandbox.WithState(filepath.Join(t.TempDir(), "box.db")))
+	id := b.create(invoicePath, usdInvoice)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for method, path := range map[string]string{"GET": "/invoice/" + id, "POST": "/invoice/" + id + "/pay"} {
+		b.shows(b.visit(method, path), 500, "<h1>This did not work</h1>")
+	}
+}
+
+// A dump is no way to send customers somewhere else than to a web page.
+func TestDumpCallback(t *testing.T) {
+	b := newBox(t)
+	b.create(invoicePath, shopInvoice("https://shop.example/"))
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Restore(text); err != nil {
+		t.Fatal(err)
+	}
+	err = b.Restore([]byte(strings.Replace(string(text), "https://shop.example/", "javascript:alert(1)", 1)))
+	if err == nil || !strings.Contains(err.Error(), "invoices[0]") {
+		t.Errorf("a dump with a script for a shop: %v", err)
+	}
+}

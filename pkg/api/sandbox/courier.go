@@ -1,0 +1,504 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// A courier posts a server's deliveries. Those of one withdrawal are a round: a
+// goroutine that posts them one after the other, waits where it has to, and ends
+// when none is pending. The store is never locked while a request is out.
+//
+// Of several servers on one file, the one that made a delivery holds it, for a
+// term that is renewed with each attempt. When a server is gone it has let go, or
+// its term runs out, and then one other can take the delivery: before each attempt
+// a server claims it by a write, which only one of them can.
+type courier struct {
+	name   string // random; tells this server from the others on its file
+	client *http.Client
+	limit  time.Duration // for one attempt
+	ctx    context.Context
+	stop   context.CancelFunc
+	slots  chan struct{} // bounds the requests that are out at a time
+
+	mu      sync.Mutex
+	closed  bool
+	rounds  map[string]*round // by withdrawal
+	running sync.WaitGroup
+}
+
+// A round is under courier.mu, but for wake.
+type round struct {
+	cause   string        // the delivery on whose account it began
+	more    bool          // something became pending since it looked last
+	resting bool          // it waits before the next attempt
+	news    chan struct{} // closed, and another made, at every change
+	wake    chan struct{} // ends a rest
+}
+
+const (
+	maxOut      = 64
+	maxAnswer   = 1 << 10
+	maxRest     = time.Hour       // between two attempts
+	termSlack   = 5 * time.Second // for a machine that is slow
+	attendEvery = time.Second     // how often a server that serves looks for deliveries that nobody holds
+)
+
+func newCourier(s *settings) *courier {
+	c := &courier{name: newUUID(), limit: s.callbackTimeout, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	dialer := &net.Dialer{}
+	if s.callbackTargets == "loopback" {
+		dialer.Control = loopbackOnly
+	}
+	c.client = &http.Client{
+		// No proxy, which would be another target, and no connection that is kept, which would be a goroutine that is kept.
+		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c
+}
+
+// A targetError refuses a target.
+type targetError struct{ address string }
+
+func (e *targetError) Error() string {
+	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
+}
+
+// loopbackOnly looks at the address that is dialled in the end, whatever name led
+// to it.
+func loopbackOnly(_, address string, _ syscall.RawConn) error {
+	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
+		return &targetError{address}
+	}
+	return nil
+}
+
+// term is until when a delivery is held that is posted, or will be after a rest.
+func (c *courier) term(rest time.Duration) time.Time {
+	return time.Now().Add(rest + c.limit + termSlack).UTC().Round(0)
+}
+
+// post makes one request, and reports whether its target was refused.
+func (c *courier) post(address, body string) (a Attempt, refused bool) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.limit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return Attempt{Error: cleaned(err.Error())}, false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "till-sandbox")
+	answer, err := c.client.Do(req)
+	if err != nil {
+		_, refused = errors.AsType[*targetError](err)
+		return Attempt{Error: c.reason(ctx, err)}, refused
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has come, and it is what counts
+	return Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
+}
+
+func (c *courier) reason(ctx context.Context, err error) string {
+	switch {
+	case c.ctx.Err() != nil:
+		return "the sandbox was closed before an answer came"
+	case ctx.Err() != nil:
+		return fmt.Sprintf("no answer came within %s", c.limit)
+	}
+	if refused, ok := errors.AsType[*targetError](err); ok {
+		return refused.Error()
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok { // which names the URL once more
+		err = outer.Err
+	}
+	return cleaned(err.Error())
+}
+
+// cleaned is a text of others as it is kept: bounded, in valid UTF-8, no
+// character cut in two.
+func cleaned(text string) string {
+	if len(text) > maxAnswer {
+		end := maxAnswer
+		for end > maxAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// delivered reports whether an answer takes the body on.
+func (a Attempt) delivered() bool { return a.Status >= 200 && a.Status < 300 }
+
+var (
+	errGone   = fail(notFound, "The delivery is gone; the sandbox was reset meanwhile.")
+	errHeld   = errors.New("another server holds the delivery")
+	errClosed = errors.New("the sandbox is closed")
+	errEnding = fail(internalError, "The sandbox ends; its list of callbacks will say what came of the attempt.")
+)
+
+// attempt posts a delivery, records what came of it, and returns it as it is then.
+func (s *Server) attempt(d delivery) (delivery, error) {
+	select {
+	case s.courier.slots <- struct{}{}:
+		defer func() { <-s.courier.slots }()
+	case <-s.courier.ctx.Done():
+	}
+	if s.courier.ctx.Err() != nil {
+		return d, errClosed
+	}
+	if d.State == pendingDelivery {
+		if err := s.claim(&d); err != nil {
+			return d, err
+		}
+	}
+	at := s.now()
+	a, refused := s.courier.post(d.URL, d.Body)
+	a.At = at
+	err := s.store.put(func(st *state) (change, error) {
+		old := st.deliveries[d.ID]
+		if old == nil { // the state was begun anew meanwhile
+			return change{}, errGone
+		}
+		d = *old
+		d.Attempts = append(append([]Attempt{}, old.Attempts...), a)
+		switch {
+		case a.delivered():
+			d.State = deliveredDelivery
+		case old.State == deliveredDelivery:
+		case refused:
+			d.State = refusedDelivery
+		case old.State != pendingDelivery || s.courier.ctx.Err() == nil && int64(len(d.Attempts)) >= s.settings.callbackAttempts:
+			d.State = failedDelivery
+		}
+		switch {
+		case d.State != pendingDelivery:
+			d.Holder, d.Until = "", time.Time{}
+		case old.Holder == s.courier.name:
+			d.Until = s.courier.term(s.rest(len(d.Attempts)))
+		}
+		return change{Delivery: &d}, nil
+	})
+	return d, err
+}
+
+// claim makes this server the one that posts a pending delivery. When another one
+// is, d says until when.
+func (s *Server) claim(d *delivery) error {
+	return s.store.put(func(st *state) (change, error) {
+		queue := st.pending[d.Withdrawal]
+		if len(queue) == 0 || queue[0].ID != d.ID {
+			return change{}, errGone
+		}
+		*d = *queue[0]
+		if !d.free(s.courier.name, time.Now()) {
+			return change{}, errHeld
+		}
+		d.Holder, d.Until = s.courier.name, s.courier.term(0)
+		return change{Delivery: d}, nil
+	})
+}
+
+// rest is how long to wait after so many attempts.
+func (s *Server) rest(attempts int) time.Duration {
+	rest := s.settings.callbackBackoff
+	for range attempts - 1 {
+		rest = min(2*rest, maxRest)
+	}
+	return rest
+}
+
+// began starts the rounds of the deliveries that a write has made.
+func (s *Server) began(c change) {
+	if c.Delivery != nil && c.Delivery.Holder == s.courier.name {
+		s.start(c.Delivery.Withdrawal, c.Delivery.ID)
+	}
+	for _, next := range c.Then {
+		s.began(next)
+	}
+}
+
+// start sees to it that a withdrawal has a round, unless the server is closed, and
+// returns the one that there was already.
+func (s *Server) start(withdrawal, cause string) *round {
+	c := s.courier
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.rounds[withdrawal]; r != nil {
+		r.more = true
+		return r
+	}
+	if c.closed {
+		return nil
+	}
+	r := &round{cause: cause, news: make(chan struct{}), wake: make(chan struct{}, 1)}
+	c.rounds[withdrawal] = r
+	c.running.Add(1)
+	go func() {
+		defer c.running.Done()
+		s.deliver(withdrawal, r)
+	}()
+	return nil
+}
+
+// deliver is a round.
+func (s *Server) deliver(withdrawal string, r *round) {
+	c := s.courier
+	for {
+		var d delivery
+		s.store.read(func(st *state) {
+			if queue := st.pending[withdrawal]; len(queue) > 0 {
+				d = *queue[0]
+			}
+		})
+		if d.ID == "" {
+			if c.leave(withdrawal, r, false) {
+				return
+			}
+			continue
+		}
+		d, err := s.attempt(d)
+		c.tell(r)
+		pause := time.Duration(0)
+		switch {
+		case err == errGone, err == nil && d.State != pendingDelivery:
+			continue // with what is the first now
+		case err == errHeld:
+			pause = time.Until(d.Until)
+		case err != nil: // the state cannot be written; what is pending there stays pending
+			c.leave(withdrawal, r, true)
+			return
+		default:
+			pause = s.rest(len(d.Attempts))
+		}
+		if !c.sleep(r, pause) {
+			c.leave(withdrawal, r, true)
+			return
+		}
+	}
+}
+
+// leave ends a round, unless there is more for it to do.
+func (c *courier) leave(withdrawal string, r *round, whatever bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.more && !whatever {
+		r.more = false
+		return false
+	}
+	delete(c.rounds, withdrawal)
+	close(r.news)
+	return true
+}
+
+func (c *courier) tell(r *round) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.renew()
+}
+
+func (r *round) renew() {
+	close(r.news)
+	r.news = make(chan struct{})
+}
+
+// sleep rests for a while, or until it is woken. It returns false when the server
+// is closed.
+func (c *courier) sleep(r *round, pause time.Duration) bool {
+	set := func(resting bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		select {
+		case <-r.wake: // meant for a rest that was over just then
+		default:
+		}
+		r.resting = resting
+		r.renew()
+	}
+	set(true)
+	defer set(false)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.wake:
+	case <-c.ctx.Done():
+	}
+	return c.ctx.Err() == nil
+}
+
+// awaitFirst waits for the first attempt of a delivery that was just made, and
+// returns the delivery as it is then. It does not wait where an earlier one of the
+// same withdrawal has to come first and was under way already: that may take long,
+// and it may be the receiver of that very one who asks.
+func (s *Server) awaitFirst(ctx context.Context, made *delivery) Delivery {
+	c := s.courier
+	for {
+		c.mu.Lock()
+		r := c.rounds[made.Withdrawal]
+		var news chan struct{}
+		started := false
+		if r != nil && !r.resting {
+			news, started = r.news, r.cause == made.ID
+		}
+		c.mu.Unlock()
+		d, first := s.store.delivery(made.ID)
+		switch {
+		case d.ID == "":
+			return made.view()
+		case len(d.Attempts) > 0, d.State != pendingDelivery, news == nil, first != d.ID && !started:
+			return d.view()
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return d.view()
+		}
+	}
+}
+
+// again posts a delivery that was over and done with.
+func (s *Server) again(ctx context.Context, d delivery) (Delivery, error) {
+	c := s.courier
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return Delivery{}, errClosed
+	}
+	c.running.Add(1)
+	c.mu.Unlock()
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer c.running.Done()
+		defer close(done)
+		d, err = s.attempt(d)
+	}()
+	select {
+	case <-done:
+		if err != nil {
+			return Delivery{}, err
+		}
+		return d.view(), nil
+	case <-ctx.Done():
+		return Delivery{}, errEnding
+	}
+}
+
+// hurry has a pending delivery posted now, which is the first of its withdrawal.
+func (s *Server) hurry(ctx context.Context, d delivery) (Delivery, error) {
+	c := s.courier
+	before := len(d.Attempts)
+	if r := s.start(d.Withdrawal, d.ID); r != nil {
+		c.mu.Lock()
+		resting := r.resting
+		if resting {
+			r.resting = false // which only the first who wakes it finds
+			r.wake <- struct{}{}
+		}
+		c.mu.Unlock()
+		if !resting {
+			return Delivery{}, fail(wrongStatus, "The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", d.ID)
+		}
+	}
+	for {
+		c.mu.Lock()
+		r := c.rounds[d.Withdrawal]
+		var news chan struct{}
+		if r != nil && !r.resting {
+			news = r.news
+		}
+		c.mu.Unlock()
+		now, _ := s.store.delivery(d.ID)
+		switch {
+		case now.ID == "":
+			return Delivery{}, errGone
+		case len(now.Attempts) > before:
+			return now.view(), nil
+		case c.ctx.Err() != nil:
+			return Delivery{}, errClosed
+		case news == nil:
+			if err := s.store.refresh(); err != nil {
+				return Delivery{}, err
+			}
+			return Delivery{}, fail(wrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return Delivery{}, errEnding
+		}
+	}
+}
+
+// attend takes up, until ctx is done, what is pending and held by nobody.
+func (s *Server) attend(ctx context.Context) {
+	tick := time.NewTicker(attendEvery)
+	defer tick.Stop()
+	for {
+		s.store.refresh()
+		for withdrawal, id := range s.unheld() {
+			s.start(withdrawal, id)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// unheld finds those, by withdrawal. One that this server holds has a round, but
+// for one that broke off because the state could not be written.
+func (s *Server) unheld() map[string]string {
+	found := map[string]string{}
+	s.store.read(func(st *state) {
+		for withdrawal, queue := range st.pending {
+			if queue[0].free(s.courier.name, time.Now()) {
+				found[withdrawal] = queue[0].ID
+			}
+		}
+	})
+	return found
+}
+
+// closeCourier ends all rounds, cuts off the request that is out, and lets go of what is
+// pending, so that another server need not wait for the end of a term.
+func (s *Server) closeCourier() {
+	c := s.courier
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.stop()
+	c.running.Wait()
+	held := func(st *state) (all []change) {
+		for _, queue := range st.pending {
+			for _, d := range queue {
+				if d.Holder == c.name {
+					free := *d
+					free.Holder, free.Until = "", time.Time{}
+					all = append(all, change{Delivery: &free})
+				}
+			}
+		}
+		return all
+	}
+	any := false
+	s.store.read(func(st *state) { any = len(held(st)) > 0 })
+	if any {
+		s.store.put(func(st *state) (change, error) { return change{Then: held(st)}, nil }) // if that fails, the terms run out
+	}
+}

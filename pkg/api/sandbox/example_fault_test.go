@@ -1,0 +1,42 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// What the careless do when a payment's answer is lost, and what becomes of it.
+func ExampleWithFault() {
+	box, err := sandbox.New(sandbox.WithFault(sandbox.Fault{
+		On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1,
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server := httptest.NewServer(box)
+	defer server.Close()
+	before := box.Balance("Btc")
+
+	pay := func() error {
+		body := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`
+		r, _ := http.NewRequest("POST", server.URL+"/api/merchant_withdrawal/create", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+box.Key())
+		answer, err := http.DefaultClient.Do(r)
+		if err == nil {
+			answer.Body.Close()
+		}
+		return err
+	}
+	for pay() != nil {
+		fmt.Println("it failed, try again")
+	}
+	fmt.Println("paid:", before-box.Balance("Btc"))
+	// Output:
+	// it failed, try again
+	// paid: 3000
+}

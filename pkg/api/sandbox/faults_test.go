@@ -1,0 +1,600 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+const createOp = "POST " + createPath
+
+func (b box) fault(f sandbox.Fault) sandbox.Fault {
+	b.t.Helper()
+	f, err := b.AddFault(f)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return f
+}
+
+// counters are how often each fault was asked and has struck.
+func (b box) counters() (all []string) {
+	b.t.Helper()
+	faults, err := b.Faults()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range faults {
+		all = append(all, fmt.Sprintf("%s:%d/%d", f.Do, f.Fired, f.Seen))
+	}
+	return all
+}
+
+func (b box) counted(want ...string) {
+	b.t.Helper()
+	if got := b.counters(); !slices.Equal(got, want) {
+		b.t.Errorf("the faults count %q, want %q", got, want)
+	}
+}
+
+// withdrawals is how many there are.
+func (b box) withdrawals() string {
+	b.t.Helper()
+	return fmt.Sprint(at(b.t, b.post(listPath, everything), "total"))
+}
+
+// A line is the sandbox behind a real port, and a client that never tries again.
+type line struct {
+	b        box
+	url      string
+	client   *http.Client
+	mu       sync.Mutex
+	requests int
+	ended    chan struct{} // one for each request whose handler is done
+}
+
+func (b box) overTheWire(change func(*http.Server)) *line {
+	b.t.Helper()
+	l := &line{b: b, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, ended: make(chan struct{}, 100)}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		l.requests++
+		l.mu.Unlock()
+		defer func() { l.ended <- struct{}{} }()
+		b.ServeHTTP(w, r)
+	}))
+	if change != nil {
+		change(server.Config)
+	}
+	server.Start()
+	b.t.Cleanup(server.Close)
+	l.url = server.URL
+	return l
+}
+
+func (l *line) send(ctx context.Context, method, path, body string) (status int, header http.Header, text string, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
+	if err != nil {
+		l.b.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+l.b.Key())
+	resp, err := l.client.Do(r)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, string(raw), err
+}
+
+// Each kind over a real connection: what the client sees, and what was done.
+func TestFaultKinds(t *testing.T) {
+	const page = "<!DOCTYPE html>"
+	envelopeOf := func(text string) bool {
+		return strings.HasPrefix(text, `{"error":{"code":1901,"reason":"fault","description":"`) && strings.HasSuffix(text, "\"}}\n")
+	}
+	isReset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) }
+	for _, c := range []struct {
+		do     string
+		done   string // how many withdrawals there are afterwards
+		status int    // 0: none came
+		broken func(error) bool
+		text   func(string) bool
+		kind   string
+	}{
+		{"refuse", "0", 0, isReset, nil, ""},
+		{"drop-before", "0", 0, func(err error) bool { return errors.Is(err, io.EOF) }, nil, ""},
+		{"drop-after", "1", 0, func(err error) bool { return errors.Is(err, io.EOF) }, nil, ""},
+		{"truncate", "1", 200, func(err error) bool { return err == io.ErrUnexpectedEOF }, func(text string) bool { return text[0] == '"' && len(text) == 19 }, "application/json"}, // of 39 bytes
+		{"delay=1ms", "1", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
+		{"status=503", "0", 503, nil, envelopeOf, "application/json"},
+		{"status=422", "0", 422, nil, envelopeOf, "application/json"},
+		{"status=200", "0", 200, nil, envelopeOf, "application/json"},
+		{"status=599", "0", 599, nil, envelopeOf, "application/json"},
+		{"status=503,bare", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" }, "text/plain; charset=utf-8"},
+		{"status=599,bare", "0", 599, nil, func(text string) bool { return text == "599\n" }, "text/plain; charset=utf-8"},
+		{"status=204", "0", 204, nil, func(text string) bool { return text == "" }, ""},
+		{"status=304,bare", "0", 304, nil, func(text string) bool { return text == "" }, ""},
+		{"html", "0", 200, nil, func(text string) bool { return strings.HasPrefix(text, page) }, "text/html; charset=utf-8"},
+		{"html=502", "0", 502, nil, func(text string) bool {
+			return strings.HasPrefix(text, page) && strings.Contains(text, "502 Bad Gateway")
+		}, "text/html; charset=utf-8"},
+		{"html=205", "0", 205, nil, func(text string) bool { return text == "" }, "text/html; charset=utf-8"},
+	} {
+		t.Run(c.do, func(t *testing.T) {
+			b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: c.do}))
+			l := b.overTheWire(nil)
+			status, header, text, err := l.send(t.Context(), "POST", createPath, btcBody)
+			if (err != nil) != (c.broken != nil) || err != nil && !c.broken(err) {
+				t.Errorf("the client gets the error %v", err)
+			}
+			if status != c.status || c.text != nil && !c.text(text) || header.Get("Content-Type") != c.kind {
+				t.Errorf("the client gets %d %q %q", status, header.Get("Content-Type"), text)
+			}
+			<-l.ended
+			if l.requests != 1 {
+				t.Errorf("the client sent %d requests", l.requests)
+			}
+			if got := b.withdrawals(); got != c.done {
+				t.Errorf("there are %s withdrawals, want %s", got, c.done)
+			}
+			b.counted(c.do + ":1/1")
+		})
+	}
+}
+
+// Without a server there is no connection to break: the handler panics as
+// net/http wants it to.
+func TestFaultWithoutServer(t *testing.T) {
+	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate"} {
+		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: do}))
+		func() {
+			defer func() {
+				if p := recover(); p != http.ErrAbortHandler {
+					t.Errorf("%s panics with %v", do, p)
+				}
+			}()
+			b.send("POST", createPath, btcBody)
+		}()
+	}
+}
+
+// A refusal is lost like any other answer, and half of one as well.
+func TestFaultLosesRefusals(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("none"))
+	l := b.overTheWire(nil)
+	for _, do := range []string{"drop-after", "truncate"} {
+		b.fault(sandbox.Fault{Do: do, Times: 1, On: createOp})
+		if status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody); err == nil || do == "truncate" && (status != 422 || strings.Contains(text, "}}")) {
+			t.Errorf("%s: %d %q %v", do, status, text, err)
+		}
+	}
+	if status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody); status != 422 || err != nil {
+		t.Errorf("%d %q %v", status, text, err)
+	}
+}
+
+// struckBy says which of n requests a fault strikes.
+func struckBy(t *testing.T, f sandbox.Fault, n int, before ...sandbox.Fault) (struck []bool) {
+	t.Helper()
+	b := newBox(t)
+	for _, other := range before {
+		b.fault(other)
+	}
+	f.Do, f.On = "status=503", "GET /api/resellers/ids"
+	b.fault(f)
+	for range n {
+		struck = append(struck, b.send("GET", "/api/resellers/ids", "").Code == 503)
+	}
+	return struck
+}
+
+func TestFaultRate(t *testing.T) {
+	const n = 1000
+	elsewhere := sandbox.Fault{On: createOp, Do: "html"}
+	seven := struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n)
+	if !slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 7}, n, elsewhere, elsewhere)) {
+		t.Error("one seed strikes two sequences")
+	}
+	if slices.Equal(seven, struckBy(t, sandbox.Fault{Rate: 0.5, Seed: 8}, n)) {
+		t.Error("two seeds strike one sequence")
+	}
+	first := struckBy(t, sandbox.Fault{Rate: 0.5}, n)
+	if !slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n)) {
+		t.Error("without a seed, it is not the same in each fresh state")
+	}
+	if slices.Equal(first, struckBy(t, sandbox.Fault{Rate: 0.5}, n, elsewhere)) {
+		t.Error("without a seed, two faults of one state go the same way")
+	}
+	for _, c := range []struct {
+		rate        float64
+		least, most int
+	}{{0.5, 400, 600}, {0.1, 50, 150}, {0.9, 850, 950}, {0.001, 0, 10}, {1, n, n}, {0, n, n}} {
+		for seed := range int64(3) {
+			hits := 0
+			for _, hit := range struckBy(t, sandbox.Fault{Rate: c.rate, Seed: seed}, n) {
+				if hit {
+					hits++
+				}
+			}
+			if hits < c.least || hits > c.most {
+				t.Errorf("at the rate %v it strikes %d of %d", c.rate, hits, n)
+			}
+		}
+	}
+}
+
+// However many requests come at once, it strikes just so often, and all are counted.
+func TestFaultTimes(t *testing.T) {
+	for name, b := range map[string]box{"in memory": newBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
+		b.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 3})
+		codes := make([]int, 40)
+		var all sync.WaitGroup
+		for i := range codes {
+			all.Go(func() { codes[i] = b.send("POST", createPath, btcBody).Code })
+		}
+		all.Wait()
+		refused := 0
+		for _, code := range codes {
+			if code == 503 {
+				refused++
+			} else if code != 200 {
+				t.Errorf("%s: %d", name, code)
+			}
+		}
+		if refused != 3 || b.withdrawals() != "37" {
+			t.Errorf("%s: %d were refused, there are %s withdrawals", name, refused, b.withdrawals())
+		}
+		b.counted("status=503:3/3") // what is spent is not asked
+	}
+}
+
+func TestFaultMatch(t *testing.T) {
+	const body = `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"a=b","external_order_id":"4711","callback":null}`
+	for _, c := range []struct {
+		match map[string]string
+		hits  bool
+	}{
+		{nil, true},
+		{map[string]string{"external_order_id": "4711"}, true},
+		{map[string]string{"external_order_id": "471"}, false},
+		{map[string]string{"external_order_id": ""}, false},
+		{map[string]string{"address": "a=b"}, true},
+		{map[string]string{"currency.Crypto": "Btc"}, true},
+		{map[string]string{"currency.Fiat": "Btc"}, false},
+		{map[string]string{"amount.Fiat.USD": "2500"}, true},
+		{map[string]string{"amount.Fiat.USD": "2500.0"}, false},
+		{map[string]string{"amount.Fiat.USD.x": "2500"}, false},
+		{map[string]string{"amount.Fiat": `{"USD":2500}`}, false}, // only values that are one thing
+		{map[string]string{"callback": "null"}, true},
+		{map[string]string{"memo": ""}, false},
+		{map[string]string{"currency.Crypto": "Btc", "external_order_id": "4711"}, true},
+		{map[string]string{"currency.Crypto": "Eth", "external_order_id": "4711"}, false},
+		{map[string]string{"external_order_id": "4711", "x": "1"}, false},
+	} {
+		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: "status=503", Match: c.match}))
+		if got := b.send("POST", createPath, body).Code; (got == 503) != c.hits {
+			t.Errorf("%v: %d", c.match, got)
+		}
+		want := 0
+		if c.hits {
+			want = 1
+		}
+		b.counted(fmt.Sprintf("status=503:%d/%d", want, want))
+	}
+
+	b := newBox(t)
+	id := b.create(createPath, btcBody)
+	b.fault(sandbox.Fault{Do: "status=503", Match: map[string]string{"id": id}})
+	if got := b.send("GET", getPath+id, "").Code; got != 503 {
+		t.Errorf("by the query: %d", got)
+	}
+	b.refused(b.send("GET", getPath+uuid("other"), ""), 404, "not_found")
+	b.counted("status=503:1/1")
+}
+
+// A request that no fault strikes is answered as if there were none, whatever is
+// wrong with it.
+func TestFaultLeavesRequestsAlone(t *testing.T) {
+	plain := newBox(t, set("max_body", "300"))
+	looking := newBox(t, set("max_body", "300"), sandbox.WithFault(sandbox.Fault{Do: "html", Match: map[string]string{"external_order_id": "x"}}),
+		sandbox.WithFault(sandbox.Fault{Do: "delay=1ns"}))
+	for _, body := range []string{"", " ", "{", `"x"`, "[]", "null", "\xff", `{"a":1}{}`, `{"external_order_id":"x","external_order_id":"x"}`, btcBody[:len(btcBody)-1],
+		strings.Repeat(" ", 299) + "1", strings.Repeat(" ", 300) + "1", strings.Repeat("x", 10_000)} {
+		for _, path := range []string{createPath, createPath + "?x=%zz", createPath + "?external_order_id=%zz", listPath + "?page=x"} {
+			want, got := plain.send("POST", path, body), looking.send("POST", path, body)
+			if got.Code != want.Code || got.Body.String() != want.Body.String() {
+				t.Errorf("%s %.40q: %d %s, want %d %s", path, body, got.Code, got.Body, want.Code, want.Body)
+			}
+		}
+	}
+	looking.create(createPath, btcBody)
+
+	cut := httptest.NewRequest("POST", "http://localhost"+createPath, io.MultiReader(strings.NewReader(btcBody), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	cut.Header.Set("Authorization", "Bearer "+looking.Key())
+	w := httptest.NewRecorder()
+	looking.ServeHTTP(w, cut) // what came is whole, but who knows what was to follow
+	looking.refused(w, 400, "invalid_body", "before it was complete")
+}
+
+// The first that strikes ends it, and a delay does not.
+func TestFaultOrder(t *testing.T) {
+	b := newBox(t)
+	for _, f := range []sandbox.Fault{
+		{Do: "delay=1ms"}, {Do: "status=500", On: "GET /api/invites"}, {Do: "status=501", Times: 2}, {Do: "delay=2ms", Times: 1}, {Do: "status=502", Times: 1}, {Do: "status=503", Times: 1},
+	} {
+		b.fault(f)
+	}
+	for i, want := range []int{501, 501, 502, 503, 200} {
+		if got := b.send("GET", "/api/resellers/ids", "").Code; got != want {
+			t.Errorf("request %d: %d, want %d", i, got, want)
+		}
+	}
+	b.counted("delay=1ms:5/5", "status=500:0/0", "status=501:2/2", "delay=2ms:1/1", "status=502:1/1", "status=503:1/1")
+}
+
+// What comes before a fault is not its business, and the controls never are.
+func TestFaultsComeLate(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{Do: "status=503"})
+	b.refused(b.sendAs("till_sandbox_wrong", "POST", createPath, btcBody), 401, "unauthorized")
+	b.refused(b.send("GET", "/api/nothing", ""), 404, "unknown_path")
+	b.refused(b.send("DELETE", createPath, ""), 405, "wrong_method")
+	b.refused(b.with("POST", createPath, btcBody, "Host", "evil.example.com"), 403, "wrong_host")
+	b.refused(b.with("POST", createPath, btcBody, "Origin", "https://evil.example.com"), 403, "cross_origin")
+	for _, c := range controls {
+		if got := b.send(c.method, c.path, c.body).Code; got == 503 {
+			t.Errorf("%s %s is hit", c.method, c.path)
+		}
+		b.fault(sandbox.Fault{Do: "status=503"}) // some of them take it away
+	}
+	for _, op := range sandbox.Operations() {
+		method, path, _ := strings.Cut(op, " ")
+		b.refused(b.send(method, path, ""), 503, "fault", "nothing was done")
+	}
+	if n := len(sandbox.Operations()); n != 22 {
+		t.Errorf("there are %d operations", n)
+	}
+}
+
+// Faults are a part of the state: of its file, of its dump, and gone with it.
+func TestFaultsAreState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	one, two := fileBox(t, path), fileBox(t, path)
+	id := one.create(createPath, btcBody)
+	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9, Match: map[string]string{"address": "bc1q"}})
+	for range 4 { // each of them sees the fault and what the other has counted
+		one.send("POST", createPath, btcBody)
+		two.send("POST", createPath, btcBody)
+	}
+	alone := newBox(t)
+	alone.fault(drop)
+	for range 8 {
+		alone.send("POST", createPath, btcBody)
+	}
+	if want := alone.counters(); !slices.Equal(one.counters(), want) || !slices.Equal(two.counters(), want) || want[0] == "status=503:0/8" {
+		t.Errorf("one server counts %q, two count %q and %q", want, one.counters(), two.counters())
+	}
+	other := two.fault(sandbox.Fault{Do: "html", On: "GET /api/merchant_withdrawal"})
+	if got := one.send("GET", getPath+id, "").Body.String(); !strings.HasPrefix(got, "<!DOCTYPE") {
+		t.Errorf("a fault of another process: %s", got)
+	}
+	before, err := one.Faults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := one.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, copy := range map[string]box{"again": fileBox(t, path), "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
+		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if f := copy.fault(sandbox.Fault{Do: "html", On: "GET /api/invites"}); f.ID == drop.ID || f.ID == other.ID {
+			t.Errorf("%s: the id %s is used twice", name, f.ID)
+		}
+	}
+	if _, err := one.ClearFaults("77"); err == nil || !strings.Contains(err.Error(), "77") {
+		t.Errorf("clearing what is not there: %v", err)
+	}
+	if gone, err := one.ClearFaults(other.ID); err != nil || len(gone) != 1 || gone[0].Fired != 1 || gone[0].Do != "html" {
+		t.Errorf("cleared %+v, %v", gone, err)
+	}
+	if got := two.send("GET", getPath+id, "").Code; got != 200 {
+		t.Errorf("after its end: %d", got)
+	}
+	if gone, err := two.ClearFaults(); err != nil || len(gone) != 2 || len(one.counters()) != 0 {
+		t.Errorf("cleared %+v, %v", gone, err)
+	}
+	if f := one.fault(sandbox.Fault{Do: "html"}); f.ID == drop.ID || f.ID == other.ID {
+		t.Errorf("the id %s comes again", f.ID)
+	}
+	if err := two.Reset(""); err != nil || len(one.counters()) != 0 {
+		t.Errorf("a reset leaves %q, %v", one.counters(), err)
+	}
+	if again := fileBox(t, path, sandbox.WithFault(sandbox.Fault{Do: "html"})); len(again.counters()) != 1 || len(one.counters()) != 1 {
+		t.Errorf("there are %q and %q", again.counters(), one.counters())
+	}
+}
+
+// What a caller does with a fault afterwards is not the sandbox's.
+func TestFaultsAreCopies(t *testing.T) {
+	b := newBox(t)
+	match := map[string]string{"address": "bc1q"}
+	f := b.fault(sandbox.Fault{Do: "html", Match: match})
+	listed, err := b.Faults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	match["address"], f.Match["address"], listed[0].Match["address"] = "x", "y", "z"
+	if listed, _ = b.Faults(); listed[0].Match["address"] != "bc1q" {
+		t.Errorf("it matches %v", listed[0].Match)
+	}
+}
+
+func TestFaultControls(t *testing.T) {
+	b := newBox(t)
+	same(t, b.get("/sandbox/faults"), `[]`)
+	same(t, b.post("/sandbox/faults", `{"do":"html"}`), `{"id":"1","on":"*","do":"html","rate":1,"times":0,"match":{},"seed":1,"seen":0,"fired":0}`)
+	same(t, b.post("/sandbox/faults", `{"do":"delay=2s","on":"POST /api/invoice","rate":0.25,"times":3,"match":{"title":"","currency.Fiat":"Usd"},"seed":9}`),
+		`{"id":"2","on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"","currency.Fiat":"Usd"},"seed":9,"seen":0,"fired":0}`)
+	b.send("GET", "/api/invites", "")
+	same(t, at(t, b.get("/sandbox/faults"), 0, "fired"), `1`)
+	for body, name := range map[string]string{
+		`{}`: "do", `{"do":1}`: "do", `{"do":"html","rate":0}`: "rate", `{"do":"html","rate":"1"}`: "rate", `{"do":"html","rate":1.5}`: "rate", `{"do":"html","rate":-1}`: "rate", `{"do":"html","rate":1e999}`: "rate",
+		`{"do":"html","times":-1}`: "times", `{"do":"html","times":1.5}`: "times", `{"do":"html","seed":-1}`: "seed", `{"do":"html","match":{"a":1}}`: "match.a", `{"do":"html","match":[]}`: "match",
+		`{"do":"html","match":{"a":"1","a":"2"}}`: "match.a", `{"do":"html","on":"GET /sandbox/dump"}`: "on", `{"do":"html","id":"7"}`: "id", `{"do":"html","fired":7}`: "fired", `{"do":"html","match":{"":""}}`: "match",
+	} {
+		b.refused(b.send("POST", "/sandbox/faults", body), 400, "invalid_body", name)
+	}
+	b.refused(b.send("POST", "/sandbox/faults/clear", `{"id":"3"}`), 404, "not_found", "3")
+	b.refused(b.send("POST", "/sandbox/faults/clear", `{"id":3}`), 400, "invalid_body", "id")
+	same(t, at(t, b.post("/sandbox/faults/clear", `{"id":"1"}`), 0, "id"), `"1"`)
+	same(t, at(t, b.post("/sandbox/faults/clear", `{}`), 0, "id"), `"2"`)
+	same(t, b.post("/sandbox/faults/clear", `{}`), `[]`)
+}
+
+func TestCheckFault(t *testing.T) {
+	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m", "delay=1ns", "status=200", "status=599", "status=503,bare", "html", "html=502"} {
+		if f, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil || f.On != "*" || f.Rate != 1 {
+			t.Errorf("%s: %+v, %v", do, f, err)
+		}
+	}
+	nan := 0.0
+	nan /= nan
+	for _, c := range []struct {
+		f           sandbox.Fault
+		field, says string
+	}{
+		{sandbox.Fault{}, "do", "drop-after"},
+		{sandbox.Fault{Do: "drop"}, "do", "drop-after"},
+		{sandbox.Fault{Do: "Refuse"}, "do", "Refuse"},
+		{sandbox.Fault{Do: "refuse="}, "do", "takes no value"},
+		{sandbox.Fault{Do: "drop-after=1"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "delay"}, "do", "delay"},
+		{sandbox.Fault{Do: "delay=2"}, "do", "delay=2"},
+		{sandbox.Fault{Do: "delay=0s"}, "do", "0s"},
+		{sandbox.Fault{Do: "delay=-1s"}, "do", "-1s"},
+		{sandbox.Fault{Do: "delay=10m1s"}, "do", "10m"},
+		{sandbox.Fault{Do: "delay=999999h999999h"}, "do", "delay"},
+		{sandbox.Fault{Do: "status"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status="}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=199"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=600"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=+50"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=0503"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=503,"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=503, bare"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "html="}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "html=502,bare"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: strings.Repeat("x", 1000)}, "do", "xxx..."},
+		{sandbox.Fault{Do: "html", On: "POST /api/merchant_withdrawal/crate"}, "on", `"POST /api/merchant_withdrawal/create"`},
+		{sandbox.Fault{Do: "html", On: "/api/invoice"}, "on", `"GET /api/invoice"`},
+		{sandbox.Fault{Do: "html", On: "POST /api/reseller/withdrawal/list"}, "on", `"POST /api/reseller/withdraw/list"`},
+		{sandbox.Fault{Do: "html", On: "GET /sandbox/dump"}, "on", "did you mean"},
+		{sandbox.Fault{Do: "html", On: strings.Repeat("x", 100_000)}, "on", "did you mean"},
+		{sandbox.Fault{Do: "html", Rate: 1.01}, "rate", "1.01"},
+		{sandbox.Fault{Do: "html", Rate: -0.5}, "rate", "-0.5"},
+		{sandbox.Fault{Do: "html", Rate: nan}, "rate", "NaN"},
+		{sandbox.Fault{Do: "html", Times: -1}, "times", "-1"},
+		{sandbox.Fault{Do: "html", Seed: -1}, "seed", "-1"},
+		{sandbox.Fault{Do: "html", Match: map[string]string{" ": "x"}}, "match", "field"},
+	} {
+		_, err := sandbox.CheckFault(c.f)
+		wrong, ok := errors.AsType[*sandbox.FaultError](err)
+		if !ok || wrong.Field != c.field || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v", c.f, err)
+		}
+		if _, err := sandbox.New(sandbox.WithFault(c.f)); err == nil {
+			t.Errorf("%+v is an option", c.f)
+		}
+	}
+}
+
+// A delay whose client hangs up does nothing.
+func TestDelayOfNobody(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
+	l := b.overTheWire(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan error)
+	go func() {
+		_, _, _, err := l.send(ctx, "POST", createPath, btcBody)
+		answered <- err
+	}()
+	b.until("delay=10m:1/1")
+	cancel()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-l.ended
+	if got := b.withdrawals(); got != "0" {
+		t.Errorf("there are %s withdrawals", got)
+	}
+}
+
+// until waits for the counters to be so.
+func (b box) until(want ...string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !slices.Equal(b.counters(), want); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("the faults count %q, and never %q", b.counters(), want)
+		}
+	}
+}
+
+// A server that is asked to end does not wait for a delay to be over.
+func TestDelayEndsWithTheServer(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served, answered := make(chan error), make(chan error)
+	go func() { served <- b.Serve(ctx, listener) }()
+	l := &line{b: b, url: "http://" + listener.Addr().String(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	go func() {
+		_, _, _, err := l.send(t.Context(), "POST", createPath, btcBody)
+		answered <- err
+	}()
+	b.until("delay=10m:1/1")
+	cancel()
+	if err := <-answered; !errors.Is(err, io.EOF) {
+		t.Errorf("the client gets %v", err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if got := b.withdrawals(); got != "0" {
+		t.Errorf("there are %s withdrawals", got)
+	}
+}
+
+// A delay may be longer than a server lets a request take.
+func TestDelayOutlastsTimeouts(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{On: createOp, Do: "delay=300ms"})
+	l := b.overTheWire(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond })
+	status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody)
+	if status != 200 || err != nil || b.withdrawals() != "1" {
+		t.Errorf("%d %q %v, there are %s withdrawals", status, text, err, b.withdrawals())
+	}
+}

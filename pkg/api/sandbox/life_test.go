@@ -1,0 +1,387 @@
+package sandbox_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+const (
+	twoSteps = "New>Processing=30s,Processing>Completed=2m"
+	refunds  = "New>Processing=30s,Processing>Failed=2m"
+)
+
+// statuses are a withdrawal's, as "New 10:00:00, Processing 10:00:30".
+func (b box) statuses(id string) string {
+	b.t.Helper()
+	var all []string
+	for _, s := range at(b.t, b.get(getPath+id), "statuses").([]any) {
+		when := at(b.t, s, "at").(string)
+		all = append(all, at(b.t, s, "status").(string)+" "+strings.TrimPrefix(when, start.Format("2006-01-02T")))
+	}
+	return strings.Join(all, ", ")
+}
+
+// A withdrawal moves when its time has come, and bears that time, however late
+// somebody looks.
+func TestPace(t *testing.T) {
+	b := newBox(t, set("withdrawal_pace", twoSteps))
+	id := b.create(createPath, btcBody)
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{29 * time.Second, "New 10:00:00"},
+		{time.Second, "New 10:00:00, Processing 10:00:30"},
+		{119 * time.Second, "New 10:00:00, Processing 10:00:30"},
+		{10 * time.Second, "New 10:00:00, Processing 10:00:30, Completed 10:02:30"},
+		{99 * 365 * 24 * time.Hour, "New 10:00:00, Processing 10:00:30, Completed 10:02:30"},
+	} {
+		*b.now = b.now.Add(step.after)
+		if got := b.statuses(id); got != step.want {
+			t.Errorf("at %v: %s, want %s", *b.now, got, step.want)
+		}
+	}
+}
+
+// What a control does and what the clock does are one history: the next step
+// counts from the last, and a way that a control has closed is not taken.
+func TestPaceBesideControls(t *testing.T) {
+	b := newBox(t, set("withdrawal_pace", refunds))
+	quick, cancelled, late := b.create(createPath, btcBody), b.create(createPath, btcBody), b.create(createPath, btcBody)
+	before := b.Balance("Btc")
+	*b.now = b.now.Add(10 * time.Second)
+	b.post("/sandbox/advance", `{"withdrawal":"`+quick+`","status":"Processing"}`)
+	b.post("/sandbox/advance", `{"withdrawal":"`+cancelled+`","status":"Cancelled"}`)
+	*b.now = b.now.Add(50 * time.Second)
+	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+late+`","status":"Cancelled"}`), 422, "wrong_status", "Processing")
+	b.post("/sandbox/clock", `{"advance_seconds":3600}`)
+	for id, want := range map[string]string{
+		quick:     "New 10:00:00, Processing 10:00:10, Failed 10:02:10",
+		cancelled: "New 10:00:00, Cancelled 10:00:10",
+		late:      "New 10:00:00, Processing 10:00:30, Failed 10:02:30",
+	} {
+		if got := b.statuses(id); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := b.Balance("Btc") - before; got != 3*1500 {
+		t.Errorf("%d came back, want 4500", got)
+	}
+}
+
+// A clock that is set back undoes nothing, and does nothing twice.
+func TestPaceWhenTheClockGoesBack(t *testing.T) {
+	b := newBox(t, set("withdrawal_pace", refunds), set("invoice_expiry", "1h"))
+	id, invoice := b.create(createPath, btcBody), b.create("/api/invoice", usdInvoice)
+	b.AdvanceClock(24 * time.Hour)
+	balance := b.Balance("Btc")
+	b.AdvanceClock(-48 * time.Hour)
+	young := b.create(createPath, btcBody)
+	b.AdvanceClock(48 * time.Hour)
+	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := b.statuses(young), "New 2026-05-02T10:00:00, Processing 2026-05-02T10:00:30, Failed 2026-05-02T10:02:30"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	same(t, at(t, b.get("/api/invoice?id="+invoice), "status"), `"Expired"`)
+	if got := b.Balance("Btc"); got != balance {
+		t.Errorf("the balance is %d, it was %d", got, balance)
+	}
+}
+
+// A waiting invoice expires, to the second; one that was paid before does not.
+func TestInvoiceExpiry(t *testing.T) {
+	b := newBox(t, set("invoice_expiry", "15m"))
+	waits, paid := b.create("/api/invoice", usdInvoice), b.create("/api/invoice", usdInvoice)
+	if err := b.PayInvoice(paid); err != nil {
+		t.Fatal(err)
+	}
+	*b.now = b.now.Add(15*time.Minute - time.Second)
+	same(t, at(t, b.get("/api/invoice?id="+waits), "status"), `"Awaiting"`)
+	*b.now = b.now.Add(time.Second)
+	same(t, at(t, b.get("/api/invoice?id="+waits), "status"), `"Expired"`)
+	*b.now = b.now.Add(time.Hour)
+	if err := b.PayInvoice(waits); err == nil {
+		t.Error("an invoice that has expired was paid")
+	}
+	same(t, at(t, b.get("/api/invoice?id="+paid), "status"), `"Paid"`)
+	for _, v := range at(t, b.get("/sandbox/dump"), "invoices").([]any) {
+		if at(t, v, "id") == waits {
+			same(t, at(t, v, "expired_at"), `"2026-05-03T10:15:00Z"`)
+		}
+	}
+}
+
+// moments are the times that the commits of a state file give to statuses and
+// expired invoices, in the order in which they were made, those at the start left
+// out.
+func moments(t *testing.T, path string) (all []time.Time) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT changes FROM commits ORDER BY number")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text []byte
+		if err := rows.Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		var changes []struct {
+			Withdrawal struct{ Statuses []struct{ At time.Time } }
+			Invoice    struct {
+				ExpiredAt time.Time `json:"expired_at"`
+			}
+		}
+		if err := json.Unmarshal(text, &changes); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			if n := len(c.Withdrawal.Statuses); n > 1 {
+				all = append(all, c.Withdrawal.Statuses[n-1].At)
+			}
+			if !c.Invoice.ExpiredAt.IsZero() {
+				all = append(all, c.Invoice.ExpiredAt)
+			}
+		}
+	}
+	return all
+}
+
+// Everything that a jump makes due happens in the order in which it was, over all
+// records and their chains, before anything else, and once, whoever looks.
+func TestJumpInOrderAndOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	settings := []sandbox.Option{set("withdrawal_pace", refunds), set("invoice_expiry", "100s")}
+	one, two := fileBox(t, path, settings...), fileBox(t, path, settings...)
+	const each = 20
+	for i := range each {
+		one.create(createPath, btcBody)
+		two.create("/api/invoice", usdInvoice)
+		for _, b := range []box{one, two} {
+			*b.now = b.now.Add(time.Duration(i%3) * 7 * time.Second)
+		}
+	}
+	funds := one.Balance("Btc")
+	for _, b := range []box{one, two} {
+		*b.now = b.now.Add(time.Hour)
+	}
+	var wg sync.WaitGroup
+	for _, b := range []box{one, two, one, two} {
+		wg.Go(func() { b.Identity() })
+	}
+	wg.Wait()
+	all := moments(t, path)
+	if len(all) != 3*each || !slices.IsSortedFunc(all, time.Time.Compare) {
+		t.Errorf("%d moves: %v", len(all), all)
+	}
+	if got, want := two.Balance("Btc"), int64(1_000_000_00000000); got != want || funds == want {
+		t.Errorf("the balance is %d after %d, want %d", got, funds, want)
+	}
+	again := fileBox(t, path, settings...)
+	*again.now = *one.now
+	if a, b := again.everythingIn(), one.everythingIn(); a != b {
+		t.Errorf("after a restart\n%s\nbefore\n%s", a, b)
+	}
+	if got := moments(t, path); len(got) != len(all) {
+		t.Errorf("a restart made %d more moves", len(got)-len(all))
+	}
+}
+
+// A century passes in one jump, over many records.
+func TestFarJump(t *testing.T) {
+	b := newBox(t, set("withdrawal_pace", twoSteps), set("invoice_expiry", "7d"))
+	const many = 20_000
+	for range many {
+		b.create(createPath, btcBody)
+		b.create("/api/invoice", usdInvoice)
+	}
+	if err := b.AdvanceClock(100 * 365 * 24 * time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(many))
+}
+
+// A state that begins with a due history, and one that begins anew while
+// something is due, are right at once and after a restart.
+func TestPaceOverBeginnings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	old := newBox(t)
+	id := old.create(createPath, btcBody)
+	text, err := old.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := fileBox(t, path, set("withdrawal_pace", twoSteps))
+	b.create(createPath, btcBody)
+	if err := b.AdvanceClock(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if made := moments(t, path); len(made) != 1 {
+		t.Errorf("moving the clock made %d moves", len(made))
+	}
+	*b.now = b.now.Add(time.Hour)
+	if err := b.Restore(text); err != nil {
+		t.Fatal(err)
+	}
+	want := "New 10:00:00, Processing 10:00:30, Completed 10:02:30"
+	if got := b.statuses(id); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	b.Close()
+	again := fileBox(t, path)
+	if got := again.statuses(id); got != want {
+		t.Errorf("after a restart %s, want %s", got, want)
+	}
+	same(t, at(t, again.post(listPath, everything), "total"), "1")
+}
+
+// A refund that does not fit into the balance waits until it does.
+func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("none"), set("withdrawal_pace", refunds))
+	const most = 1<<63 - 1
+	b.Fund("Btc", 2000)
+	id := b.create(createPath, btcBody) // 1500
+	other := b.create("/api/invoice", usdInvoice)
+	b.Fund("Btc", most-500)
+	b.AdvanceClock(time.Hour)
+	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30"; got != want || b.Balance("Btc") != most {
+		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
+	}
+	b.get("/api/invoice?id=" + other) // others go on
+	b.create(createPath, btcBody)
+	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want || b.Balance("Btc") != most {
+		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
+	}
+}
+
+// A served sandbox moves on when nobody asks: what it writes into its file shows.
+func TestServeKeepsTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	s, err := sandbox.New(sandbox.WithState(path), set("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	box{s, t, nil}.create(createPath, btcBody)
+	for begin := time.Now(); len(moments(t, path)) < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("nothing happens")
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever controls and the clock do in whatever order, each withdrawal's history
+// is the one that follows from its own times, and no unit is lost.
+func TestPaceHistories(t *testing.T) {
+	paces := map[string]struct {
+		to    string
+		after time.Duration
+	}{"New": {"Processing", 30 * time.Second}, "Processing": {"Failed", 2 * time.Minute}}
+	type moment struct {
+		status string
+		at     time.Time
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBox(t, set("withdrawal_pace", refunds))
+		now := start
+		histories := map[string][]moment{}
+		var ids []string
+		current := func(id string) moment { return histories[id][len(histories[id])-1] }
+		settle := func() {
+			for id := range histories {
+				for {
+					last := current(id)
+					step, paced := paces[last.status]
+					due := last.at.Add(step.after)
+					if !paced || due.After(now) {
+						break
+					}
+					histories[id] = append(histories[id], moment{step.to, due})
+				}
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"create": func(*rapid.T) {
+				id := b.create(createPath, btcBody)
+				ids = append(ids, id)
+				histories[id] = []moment{{"New", now}}
+			},
+			"control": func(rt *rapid.T) {
+				if len(ids) == 0 {
+					rt.Skip("nothing to move")
+				}
+				id := rapid.SampledFrom(ids).Draw(rt, "id")
+				status := rapid.SampledFrom([]string{"Processing", "Completed", "Failed", "Cancelled"}).Draw(rt, "status")
+				follows := map[string]string{"New": "Processing Cancelled", "Processing": "Completed Failed"}
+				if err := b.AdvanceWithdrawal(id, status); (err == nil) != strings.Contains(follows[current(id).status], status) {
+					rt.Fatalf("%s to %s: %v", current(id).status, status, err)
+				} else if err == nil {
+					histories[id] = append(histories[id], moment{status, now})
+				}
+			},
+			"time": func(rt *rapid.T) {
+				by := time.Duration(rapid.IntRange(-40, 200).Draw(rt, "seconds")) * time.Second
+				now = now.Add(by)
+				if rapid.Bool().Draw(rt, "by control") {
+					if err := b.AdvanceClock(by); err != nil {
+						rt.Fatal(err)
+					}
+				} else {
+					*b.now = b.now.Add(by)
+				}
+			},
+			"": func(rt *rapid.T) {
+				settle()
+				out := int64(0)
+				for _, id := range ids {
+					var want []string
+					for _, m := range histories[id] {
+						want = append(want, m.status+" "+m.at.Format("15:04:05"))
+					}
+					if got := b.statuses(id); got != strings.Join(want, ", ") {
+						rt.Fatalf("%s, want %s", got, strings.Join(want, ", "))
+					}
+					if last := current(id).status; last != "Failed" && last != "Cancelled" {
+						out += 1500
+					}
+				}
+				if got := b.Balance("Btc"); got != 1_000_000_00000000-out {
+					rt.Fatalf("the balance is %d with %d withdrawn", got, out)
+				}
+			},
+		})
+	})
+}

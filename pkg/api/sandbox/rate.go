@@ -1,0 +1,32 @@
+package sandbox
+
+import (
+	"net/http"
+	"sync"
+)
+
+// rate counts the requests of the second that it is, by the machine's clock: the
+// sandbox's own may stand still.
+type rate struct {
+	mu     sync.Mutex
+	second int64
+	count  int64
+}
+
+// checkRate refuses a request beyond the setting requests_per_second. Keys count together.
+func (s *Server) checkRate(w http.ResponseWriter) error {
+	if s.settings.perSecond == unlimited {
+		return nil
+	}
+	s.rate.mu.Lock()
+	defer s.rate.mu.Unlock()
+	if now := s.clock().Unix(); now != s.rate.second {
+		s.rate.second, s.rate.count = now, 0
+	}
+	if s.rate.count >= s.settings.perSecond {
+		w.Header().Set("Retry-After", "1")
+		return fail(rateLimited, "These are more than %d requests in one second; wait and send it again.", s.settings.perSecond)
+	}
+	s.rate.count++
+	return nil
+}

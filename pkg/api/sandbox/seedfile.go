@@ -1,0 +1,707 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A sower reads a seed in JSON, one that a person has written or a dump, and
+// completes it: what a person leaves out is made, as long as it follows from the
+// rest or does not matter. A dump has a format line, which says that it leaves
+// nothing out. What is wrong first is kept in err.
+type sower struct {
+	settings *settings
+	now      time.Time // the machine's, and then the seed's
+	d        dump
+	whole    bool // with a format line
+	err      error
+
+	ids      map[string]bool
+	accounts map[string]string  // whose id and whose label, to the id
+	keys     map[keyHash]bool   // of resellers
+	stated   map[string]bool    // accounts of which balances says what they hold
+	books    map[move]*big.Int  // what follows from invoices, withdrawals and swaps
+	lines    map[move]bool      // that balances names
+	invites  map[string]*invite // by id and by label; nil: several
+	byID     map[string]*withdrawal
+}
+
+// readSeed returns the complete dump that a seed stands for.
+func (s *Server) readSeed(text []byte) (dump, error) {
+	p := &sower{
+		settings: s.settings, now: s.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[keyHash]bool{{}: true, s.keyHash: true},
+		stated: map[string]bool{}, books: map[move]*big.Int{}, lines: map[move]bool{}, invites: map[string]*invite{}, byID: map[string]*withdrawal{},
+	}
+	raw, err := decodeSeed(text)
+	if err == nil {
+		p.seed(newObject(raw, "", &p.err))
+		err = p.err
+	}
+	if err != nil {
+		return dump{}, fail(invalidBody, "The seed is refused: %v", err)
+	}
+	return p.d, nil
+}
+
+func decodeSeed(text []byte) (json.RawMessage, error) {
+	if !utf8.Valid(text) {
+		return nil, fail(invalidBody, "it is not valid UTF-8; encode it as UTF-8.")
+	}
+	var raw json.RawMessage
+	err := json.Unmarshal(text, &raw)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+		return nil, fail(invalidBody, "line %d is not JSON (%v); mend it.", line, err)
+	}
+	if err == nil && raw[0] != '{' {
+		err = fail(invalidBody, "it is %s; it must be an object with fields such as resellers and invoices.", jsonType(raw))
+	}
+	return raw, err
+}
+
+func (p *sower) seed(in *object) {
+	in.asked = strings.Fields("format merchant_id clock_ahead_seconds balances invites resellers invoices withdrawals deliveries swaps faults")
+	if p.whole = in.has("format"); p.whole {
+		if format := in.text("format"); format != dumpFormat {
+			in.failAt("format", "is %q; it must be %q, or left out", shorten(format), dumpFormat)
+		}
+	}
+	if in.has("clock_ahead_seconds") {
+		p.d.ClockAhead = in.integer("clock_ahead_seconds")
+		if most := int64(maxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
+			in.failAt("clock_ahead_seconds", "is more than a century")
+			return
+		}
+	}
+	p.now = p.now.Add(time.Duration(p.d.ClockAhead) * time.Second).UTC().Truncate(time.Second)
+	p.d.Merchant = p.id(in, "merchant_id")
+	p.accounts[p.d.Merchant] = p.d.Merchant
+	p.each(in, "invites", "id label created redeemed", p.invite)
+	p.each(in, "resellers", "id label invite api_key key created", p.reseller)
+	p.each(in, "invoices", "id account title items total currency status phase created paid_at paid expired_at rebate order_id number callback", p.invoice)
+	p.each(in, "withdrawals", "id account amount currency debit address memo status statuses created order_id callback", p.withdrawal)
+	p.each(in, "deliveries", "id withdrawal status url body state attempts", p.delivery)
+	p.each(in, "faults", "id on do rate times match seed seen fired", p.fault)
+	p.each(in, "swaps", "withdrawal account from taken to given at", p.swap)
+	if in.has("balances") {
+		for i, raw := range in.array("balances") {
+			if p.err == nil {
+				p.balance(in, i, raw)
+			}
+		}
+	} else if !p.whole {
+		p.fresh()
+	}
+	p.err = in.done()
+	p.close()
+}
+
+// each reads a list of objects with these fields.
+func (p *sower) each(in *object, key, fields string, read func(*object)) {
+	if !in.has(key) {
+		return
+	}
+	for i, raw := range in.array(key) {
+		one := in.element(key, i, raw)
+		if p.err != nil {
+			return
+		}
+		one.asked = strings.Fields(fields)
+		read(one)
+		if p.err = one.done(); p.err != nil {
+			return
+		}
+	}
+}
+
+// id reads an id, or makes one.
+func (p *sower) id(in *object, key string) string {
+	if !in.has(key) {
+		return newUUID()
+	}
+	text := in.text(key)
+	id, ok := parseUUID(text)
+	switch {
+	case !ok:
+		in.failAt(key, "is %q, which is not a UUID", shorten(text))
+	case p.ids[id]:
+		in.failAt(key, "is %s, as that of another is", id)
+	}
+	p.ids[id] = true
+	return id
+}
+
+// withdrawalID reads the id of a withdrawal, which may be any text, as the setting
+// id_format has it, or makes one.
+func (p *sower) withdrawalID(in *object) string {
+	if !in.has("id") {
+		return p.settings.newWithdrawalID()
+	}
+	id := lower(in.text("id"))
+	if p.ids[id] {
+		in.failAt("id", "is %s, as that of another is", shorten(id))
+	}
+	p.ids[id] = true
+	return id
+}
+
+// label reads a label, which a dump may have without a text.
+func (p *sower) label(in *object, otherwise string) string {
+	if !in.has("label") {
+		return otherwise
+	}
+	if p.whole && string(in.fields["label"]) == `""` {
+		return ""
+	}
+	return in.text("label")
+}
+
+// time reads a time in RFC 3339, which is another one when it is not given.
+func (p *sower) time(in *object, key string, otherwise time.Time) time.Time {
+	if !in.has(key) {
+		return otherwise
+	}
+	text := in.text(key)
+	at, err := time.Parse(time.RFC3339, text)
+	if at = at.UTC(); err != nil || at.IsZero() || at.Year() < 1 || at.Year() > 9999 {
+		in.failAt(key, "is %q; it must be a time such as 2026-05-03T10:00:00Z", shorten(text))
+	}
+	return at
+}
+
+// account reads whose a record is: the merchant's, if it does not say.
+func (p *sower) account(in *object) string {
+	if !in.has("account") {
+		return p.d.Merchant
+	}
+	name := in.text("account")
+	id, known := p.accounts[name]
+	switch {
+	case !known:
+		in.failAt("account", "is %q, which is neither the label nor the id of a reseller here", shorten(name))
+	case id == "":
+		in.failAt("account", "is %q, which is the label of several resellers; give them ids, and name one", shorten(name))
+	}
+	return id
+}
+
+// amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
+// number of minor units of a currency that stands elsewhere.
+func (p *sower) amount(in *object, key string) (m money) {
+	raw := in.take(key)
+	if raw == nil {
+		return m
+	}
+	if raw[0] == '{' {
+		one := newObject(raw, in.at(key), in.err)
+		m = money{p.code(one, "code"), one.integer("minor")}
+		p.err = one.done()
+		return m
+	}
+	text := string(raw)
+	if raw[0] == '"' {
+		text, _ = asString(raw)
+	}
+	if minor, ok := parseInteger(text); ok {
+		return money{Minor: minor}
+	}
+	number, code, _ := strings.Cut(text, " ")
+	c, known := byCode[code]
+	if known {
+		decimals := p.settings.decimals[c.Code]
+		minor, ok := parseDecimal(number, decimals)
+		if !ok {
+			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", shorten(text), decimals)
+		}
+		return money{c.Code, minor}
+	}
+	in.failAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", shorten(string(raw)))
+	return m
+}
+
+// positive is an amount of a record, in the currency of the record if it names none.
+func (p *sower) positive(in *object, key, code string) money {
+	m := p.amount(in, key)
+	if m.Code == "" {
+		m.Code = code
+	}
+	if m.Minor <= 0 {
+		in.failAt(key, "is %d minor units; it must be above 0", m.Minor)
+	}
+	return m
+}
+
+func (p *sower) code(in *object, key string) string {
+	text := in.text(key)
+	c, known := byCode[text]
+	if !known {
+		in.failAt(key, "is %q, which is no currency of the sandbox", shorten(text))
+	}
+	return c.Code
+}
+
+// orderID reads an order id, which is text, though of digits more often than not.
+func orderID(in *object) string {
+	if raw := in.take("order_id"); raw != nil && raw[0] != '"' {
+		return strconv.FormatInt(in.integer("order_id"), 10)
+	}
+	return in.text("order_id")
+}
+
+func (p *sower) invite(in *object) {
+	v := &invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
+	if in.has("redeemed") {
+		v.Redeemed = in.boolean("redeemed")
+	}
+	p.add(v)
+}
+
+func (p *sower) add(v *invite) {
+	p.d.Invites = append(p.d.Invites, v)
+	p.invites[v.ID] = v
+	if _, several := p.invites[v.Label]; several {
+		p.invites[v.Label] = nil
+	} else {
+		p.invites[v.Label] = v
+	}
+}
+
+func (p *sower) reseller(in *object) {
+	r := &reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
+	if in.has("invite") {
+		name := lower(in.text("invite"))
+		v := p.invites[name]
+		if v == nil {
+			in.failAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", shorten(name))
+			return
+		}
+		if !in.has("label") {
+			r.Label = v.Label
+		}
+		r.Invite, v.Redeemed = v.ID, true
+	} else {
+		v := &invite{newUUID(), r.Label, r.Created, true}
+		p.add(v)
+		r.Invite = v.ID
+	}
+	p.key(in, r)
+	p.d.Resellers = append(p.d.Resellers, r)
+	p.accounts[r.ID] = r.ID
+	if _, several := p.accounts[r.Label]; several {
+		p.accounts[r.Label] = ""
+	} else {
+		p.accounts[r.Label] = r.ID
+	}
+}
+
+// key reads a reseller's key, or the hash of it that a dump has. Without either,
+// nobody has its key.
+func (p *sower) key(in *object, r *reseller) {
+	at := "api_key"
+	switch {
+	case in.has("key"):
+		at = "key"
+		if err := r.Key.UnmarshalText([]byte(in.text("key"))); err != nil {
+			in.failAt("key", "is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
+		}
+	case in.has("api_key"):
+		key := in.text("api_key")
+		if err := checkKey(key); err != nil {
+			in.failAt("api_key", "cannot be used: %v", err)
+		}
+		r.Key = hashKey(key)
+	default:
+		r.Key = hashKey(newKey())
+	}
+	if p.keys[r.Key] {
+		in.failAt(at, "is not this reseller's alone; give each one a key of its own")
+	}
+	p.keys[r.Key] = true
+}
+
+func (p *sower) invoice(in *object) {
+	v := &invoice{ID: p.id(in, "id"), Account: p.account(in), Title: fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)}
+	if in.has("title") {
+		v.Title = in.text("title")
+	}
+	if in.has("order_id") {
+		text := orderID(in)
+		v.OrderID = &text
+	}
+	if in.has("number") {
+		n := in.integer("number")
+		v.Number = &n
+	}
+	if in.has("callback") {
+		v.Callback = in.url("callback")
+	}
+	p.items(in, v)
+	p.phase(in, v)
+	if p.err != nil {
+		return
+	}
+	p.d.Invoices = append(p.d.Invoices, v)
+	if v.Phase == paid {
+		got := v.payment()
+		p.book(v.Account, balance, got.Code, got.Minor)
+		p.book(v.Account, volume, got.Code, got.Minor)
+		p.book(v.Account, rebates, got.Code, v.Rebate)
+	}
+}
+
+// items reads what an invoice is for, in one currency: items, their total, or
+// both.
+func (p *sower) items(in *object, v *invoice) {
+	if in.has("currency") {
+		v.Currency = p.code(in, "currency")
+	}
+	agree := func(in *object, key string, m money) int64 {
+		switch {
+		case v.Currency == "":
+			v.Currency = m.Code
+		case m.Code != "" && m.Code != v.Currency:
+			in.failAt(key, "is in %s, and the invoice in %s", m.Code, v.Currency)
+		}
+		return m.Minor
+	}
+	var sum int64
+	if in.has("items") {
+		items := in.array("items")
+		if len(items) == 0 && !p.whole {
+			in.failAt("items", "is empty; leave it out, or name at least one")
+		}
+		v.Items = []item{}
+		for i, raw := range items {
+			one := in.element("items", i, raw)
+			one.asked = []string{"name", "amount"}
+			name, minor := one.text("name"), agree(one, "amount", p.positive(one, "amount", ""))
+			if p.err = one.done(); p.err == nil && sum > math.MaxInt64-minor {
+				in.failAt("items", "add up to more than an int64 of minor units can hold")
+			}
+			if p.err != nil {
+				return
+			}
+			sum += minor
+			v.Items = append(v.Items, item{name, strconv.FormatInt(minor, 10)})
+		}
+	}
+	if empty := v.Items != nil && len(v.Items) == 0; !empty && in.has("total") || v.Items == nil {
+		v.Total = agree(in, "total", p.positive(in, "total", ""))
+		if v.Items == nil {
+			v.Items, sum = []item{{v.Title, strconv.FormatInt(v.Total, 10)}}, v.Total
+		}
+		if sum != v.Total {
+			in.failAt("total", "is %d minor units, and the items add up to %d", v.Total, sum)
+		}
+	}
+	if v.Total = sum; v.Currency == "" {
+		in.failAt("currency", "is missing, and no amount names one")
+	}
+}
+
+// phase reads where an invoice stands, by its status or, as a dump has it, by
+// number, and the times.
+func (p *sower) phase(in *object, v *invoice) {
+	hasPaid, hasExpired := in.has("paid_at"), in.has("expired_at")
+	switch {
+	case in.has("status") && in.has("phase"):
+		in.failAt("status", "and phase say the same; leave one out")
+	case in.has("status"):
+		status := in.text("status")
+		at := slices.Index(p.settings.invoiceStatuses[:], status)
+		if at < 0 {
+			in.failAt("status", "is %q; it must be %s", shorten(status), strings.Join(p.settings.invoiceStatuses[:], " or "))
+		}
+		v.Phase = invoicePhase(at)
+	case in.has("phase"):
+		n := in.integer("phase")
+		if n < int64(awaiting) || n > int64(expired) {
+			in.failAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
+			return
+		}
+		v.Phase = invoicePhase(n)
+	case hasPaid:
+		v.Phase = paid
+	case hasExpired:
+		v.Phase = expired
+	}
+	if hasPaid && v.Phase != paid {
+		in.failAt("paid_at", "belongs to a paid invoice only")
+	}
+	if hasExpired && v.Phase != expired {
+		in.failAt("expired_at", "belongs to an expired invoice only")
+	}
+	ended := p.time(in, "paid_at", time.Time{})
+	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
+	v.Created = p.now
+	if hasPaid {
+		v.Created = ended
+	} else if hasExpired {
+		v.Created = v.ExpiredAt
+	}
+	v.Created = p.time(in, "created", v.Created)
+	if v.Phase == paid {
+		if v.PaidAt = ended; !hasPaid {
+			v.PaidAt = v.Created
+		}
+	}
+	if in.has("paid") {
+		if v.Paid = p.positive(in, "paid", v.Currency); v.Phase != paid {
+			in.failAt("paid", "belongs to a paid invoice only")
+		}
+	} else if v.Phase == paid && !p.whole && p.err == nil {
+		v.Paid = p.paid(in, v)
+	}
+	earns := v.Phase == paid && v.Account != p.d.Merchant
+	if earns && !p.whole {
+		v.Rebate = p.settings.rebate(v.payment().Minor)
+	}
+	if in.has("rebate") {
+		v.Rebate = in.integer("rebate")
+		if v.Rebate < 0 || v.Rebate > v.payment().Minor || v.Rebate > 0 && !earns {
+			in.failAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
+		}
+	}
+}
+
+// paid is what a customer paid, where that was not the total.
+func (p *sower) paid(in *object, v *invoice) money {
+	m, err := p.settings.paid(v)
+	if err != nil {
+		in.failAt("", "%v", err)
+	}
+	return m
+}
+
+func (p *sower) withdrawal(in *object) {
+	w := &withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.text("address")}
+	if in.has("currency") {
+		w.Currency = p.code(in, "currency")
+	}
+	w.Amount = p.positive(in, "amount", w.Currency)
+	if w.Currency == "" {
+		w.Currency = w.Amount.Code
+	}
+	switch c := byCode[w.Amount.Code]; {
+	case w.Currency == "":
+		in.failAt("currency", "is missing, and the amount names none")
+	case c.Kind == crypto && c.Code != w.Currency:
+		in.failAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
+	}
+	if in.has("memo") {
+		w.Memo = in.text("memo")
+	}
+	if in.has("callback") {
+		w.Callback = in.url("callback")
+	}
+	if in.has("order_id") {
+		w.OrderID = orderID(in)
+		if n, ok := parseInteger(w.OrderID); p.settings.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
+			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", shorten(w.OrderID))
+		}
+	}
+	p.statuses(in, w)
+	if p.err != nil {
+		return
+	}
+	if in.has("debit") {
+		w.Debit = p.positive(in, "debit", w.Currency).Minor
+	} else if debit, err := p.settings.debit(w.Amount, w.Currency); err != nil {
+		in.failAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
+	} else {
+		w.Debit = debit
+	}
+	p.d.Withdrawals = append(p.d.Withdrawals, w)
+	p.byID[w.ID] = w
+	if !p.settings.flow.refunds[w.current()] {
+		p.book(w.Account, balance, w.Currency, -w.Debit)
+	}
+}
+
+// statuses reads a withdrawal's history, or makes one that leads to its status.
+func (p *sower) statuses(in *object, w *withdrawal) {
+	created := p.time(in, "created", p.now)
+	if !in.has("statuses") {
+		status := p.settings.flow.first
+		if in.has("status") {
+			status = in.text("status")
+		}
+		way := p.settings.flow.way(status)
+		if way == nil {
+			in.failAt("status", "is %q; withdrawal_flow leads to %s", shorten(status), strings.Join(p.settings.flow.statuses, ", "))
+		}
+		for _, status := range way {
+			w.Statuses = append(w.Statuses, reached{status, created})
+		}
+		return
+	}
+	if in.has("status") || in.has("created") {
+		in.failAt("statuses", "say all that status and created do; leave those out")
+		return
+	}
+	list := in.array("statuses")
+	if len(list) == 0 {
+		in.failAt("statuses", "is empty; leave it out, or name at least one")
+	}
+	for i, raw := range list {
+		one := in.element("statuses", i, raw)
+		one.asked = []string{"status", "at"}
+		r := reached{one.text("status"), p.time(one, "at", created)}
+		if !isName(r.Status) {
+			one.failAt("status", "is %q; use letters, digits, - and _", shorten(r.Status))
+		}
+		if p.err = one.done(); p.err != nil {
+			return
+		}
+		created = r.At
+		w.Statuses = append(w.Statuses, r)
+	}
+}
+
+func (p *sower) swap(in *object) {
+	s := Swap{Withdrawal: lower(in.text("withdrawal"))}
+	w := p.byID[s.Withdrawal]
+	if w == nil {
+		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", shorten(s.Withdrawal))
+		return
+	}
+	if s.Account = w.Account; in.has("account") && p.account(in) != w.Account {
+		in.failAt("account", "is not that of the withdrawal")
+	}
+	s.From, s.To = p.code(in, "from"), p.code(in, "to")
+	s.Taken, s.Given = p.positive(in, "taken", s.From).Minor, p.positive(in, "given", s.To).Minor
+	s.At = p.time(in, "at", w.created())
+	p.d.Swaps = append(p.d.Swaps, s)
+	p.book(s.Account, balance, s.From, -s.Taken)
+	p.book(s.Account, balance, s.To, s.Given)
+}
+
+// balance reads what an account holds in the end: "1.5 Btc" of the merchant's, or
+// an object, which says whose, and in a dump in which book.
+func (p *sower) balance(in *object, i int, raw json.RawMessage) {
+	m := move{Account: p.d.Merchant, Book: balance}
+	var one *object
+	if raw[0] == '{' {
+		one = in.element("balances", i, raw)
+		one.asked = strings.Fields("account amount book code delta")
+		m.Account = p.account(one)
+		if one.has("book") {
+			m.Book = book(one.text("book"))
+		}
+		if m.Book != balance && m.Book != volume && m.Book != rebates {
+			one.failAt("book", "is %q; it must be balance, volume or rebates", shorten(string(m.Book)))
+		}
+		if one.has("amount") {
+			held := p.amount(one, "amount")
+			m.Code, m.Delta = held.Code, held.Minor
+		} else {
+			m.Code, m.Delta = p.code(one, "code"), one.integer("delta")
+		}
+		p.err = one.done()
+	} else { // the same, in an object that has nothing else
+		key := fmt.Sprintf("balances[%d]", i)
+		one = &object{fields: map[string]json.RawMessage{key: raw}, err: in.err}
+		held := p.amount(one, key)
+		m.Code, m.Delta = held.Code, held.Minor
+		one = &object{path: key, err: in.err}
+	}
+	switch {
+	case m.Code == "":
+		one.failAt("", `names no currency; write it like "1.5 Btc"`)
+	case m.Delta < 0:
+		one.failAt("", "is negative")
+	}
+	line := m
+	line.Delta = 0
+	if p.lines[line] {
+		one.failAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
+	}
+	p.lines[line] = true
+	p.stated[m.Account] = p.stated[m.Account] || m.Book == balance
+	p.d.Balances = append(p.d.Balances, m)
+}
+
+// fresh gives the merchant what it has in a fresh sandbox.
+func (p *sower) fresh() {
+	p.stated[p.d.Merchant] = true
+	for _, c := range p.settings.currencies {
+		p.d.Balances = append(p.d.Balances, move{p.d.Merchant, balance, c.Code, p.settings.freshFunds(c)})
+	}
+}
+
+// book adds to a line that follows from the records.
+func (p *sower) book(account string, b book, code string, minor int64) {
+	line := move{Account: account, Book: b, Code: code}
+	if p.books[line] == nil {
+		p.books[line] = new(big.Int)
+	}
+	p.books[line].Add(p.books[line], big.NewInt(minor))
+}
+
+// close adds the books that follow from the rest, and holds those that were
+// stated against it: statistics are the same whether they come from the books or
+// from the invoices.
+func (p *sower) close() {
+	if p.err != nil {
+		return
+	}
+	var all []move
+	for _, m := range p.d.Balances {
+		if m.Book == balance {
+			if m.Delta > 0 {
+				all = append(all, m)
+			}
+			continue
+		}
+		line := m
+		line.Delta = 0
+		if follows := p.books[line]; follows == nil && m.Delta > 0 || follows != nil && follows.Cmp(big.NewInt(m.Delta)) != 0 {
+			p.err = fail(invalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, orZero(follows))
+			return
+		}
+	}
+	for _, id := range p.accountOrder() {
+		for _, b := range []book{balance, volume, rebates} {
+			for _, c := range registry {
+				minor := p.books[move{Account: id, Book: b, Code: c.Code}]
+				switch {
+				case minor == nil || b == balance && (p.whole || p.stated[id]):
+					continue
+				case minor.Sign() < 0:
+					p.err = fail(invalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
+					return
+				case !minor.IsInt64():
+					p.err = fail(invalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
+					return
+				case minor.Sign() > 0:
+					all = append(all, move{id, b, c.Code, minor.Int64()})
+				}
+			}
+		}
+	}
+	p.d.Balances = all
+}
+
+func orZero(n *big.Int) *big.Int {
+	if n == nil {
+		return new(big.Int)
+	}
+	return n
+}
+
+func (p *sower) accountOrder() []string {
+	ids := []string{p.d.Merchant}
+	for _, r := range p.d.Resellers {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}

@@ -1,0 +1,394 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+const shopSeed = `{
+	"balances": ["1000.00 USD", "1.5 Btc", {"account": "Stated", "amount": "7 Jpy"}],
+	"invites": [{"label": "For later"}, {}],
+	"resellers": [{"label": "Shop", "api_key": "till_sandbox_shop"}, {"label": "Stated", "invite": "For later"}, {}],
+	"invoices": [
+		{"account": "Shop", "title": "Order", "total": "25.99 Usd", "status": "Paid", "order_id": 4711, "number": 7},
+		{"account": "Shop", "items": [{"name": "Tea", "amount": 300}, {"name": "Pot", "amount": "12.00 Eur"}], "paid_at": "2026-05-01T12:00:00+02:00"},
+		{"account": "Stated", "currency": "Jpy", "total": 100, "status": "Paid"},
+		{"total": "0.00000001 Btc", "status": "Expired"},
+		{"total": "1 Xlr"}
+	],
+	"withdrawals": [
+		{"account": "Shop", "amount": "5.00 Usd", "address": "a", "status": "Completed"},
+		{"account": "Shop", "amount": "6.00 Eur", "address": "a", "status": "Failed"},
+		{"amount": "30.00 Usd", "currency": "Btc", "address": "b", "order_id": 4712, "created": "2026-05-02T08:00:00Z"}
+	]
+}`
+
+// What a person leaves out of a seed is made, and what follows is worked out.
+func TestSeedByHand(t *testing.T) {
+	b := newBox(t, sandbox.WithSeedJSON([]byte(shopSeed)))
+	d := b.get("/sandbox/dump")
+	shop, stated := at(t, d, "resellers", 0, "id").(string), at(t, d, "resellers", 1, "id").(string)
+	for code, want := range map[string]int64{"Usd": 100_000, "Btc": 150_000_000, "Eth": 0, "Jpy": 0} {
+		if got := b.Balance(code); got != want {
+			t.Errorf("the merchant has %d %s, want %d", got, code, want)
+		}
+	}
+	same(t, b.get("/api/reseller/balance?id="+shop), `{"Crypto":{},"Fiat":{"USD":2099,"EUR":1500}}`)
+	same(t, b.get("/api/reseller/balance?id="+stated), `{"Crypto":{},"Fiat":{"JPY":7}}`)
+	stats := b.get("/api/reseller/stats?id=" + shop)
+	same(t, at(t, stats, "label"), `"Shop"`)
+	same(t, at(t, stats, "total_volume"), `{"USD":{"USD":2599},"EUR":{"EUR":1500}}`)
+	same(t, at(t, stats, "total_rebates"), `{"USD":{"USD":25},"EUR":{"EUR":15}}`)
+	same(t, b.get("/api/reseller/rebate/currency?id="+stated+"&currency=Jpy"), `{"Jpy":{"Fiat":{"JPY":1}}}`)
+	same(t, at(t, b.get("/api/reseller/invite?id="+stated), "label"), `"Stated"`)
+	var labels []string
+	for _, v := range at(t, d, "invites").([]any) {
+		labels = append(labels, fmt.Sprint(at(t, v, "label"), at(t, v, "redeemed")))
+	}
+	if got, want := strings.Join(labels, ","), "For latertrue,Invite 2false,Shoptrue,Reseller 3true"; got != want {
+		t.Errorf("invites %s, want %s", got, want)
+	}
+	same(t, at(t, d, "invoices", 0, "id"), `"`+at(t, d, "invoices", 0, "id").(string)+`"`)
+	seen := b.ok(b.sendAs("till_sandbox_shop", "POST", listPath, everything))
+	same(t, at(t, seen, "total"), "2")
+	for _, v := range at(t, d, "invoices").([]any) {
+		text, _ := json.Marshal(v)
+		switch {
+		case at(t, v, "title") == "Order":
+			same(t, at(t, v, "order_id"), `"4711"`)
+			same(t, at(t, v, "items"), `[{"name":"Order","amount":"2599"}]`)
+			same(t, at(t, v, "created"), `"2026-05-03T10:00:00Z"`)
+			same(t, at(t, v, "paid_at"), `"2026-05-03T10:00:00Z"`)
+		case at(t, v, "title") == "Invoice 2":
+			same(t, at(t, v, "paid_at"), `"2026-05-01T10:00:00Z"`)
+			same(t, at(t, v, "created"), `"2026-05-01T10:00:00Z"`)
+		case at(t, v, "title") == "Invoice 4":
+			same(t, at(t, v, "phase"), "2")
+			same(t, at(t, v, "total"), "1")
+		case at(t, v, "title") == "Invoice 5":
+			same(t, at(t, v, "phase"), "0")
+			same(t, at(t, v, "total"), "10000000")
+		case at(t, v, "title") != "Invoice 3":
+			t.Errorf("%s", text)
+		}
+	}
+	same(t, at(t, d, "withdrawals", 0, "debit"), "50000") // 30 dollars at 60000
+	same(t, at(t, d, "withdrawals", 0, "statuses"), `[{"status":"New","at":"2026-05-02T08:00:00Z"}]`)
+	same(t, at(t, d, "withdrawals", 1, "statuses", 2), `{"status":"Completed","at":"2026-05-03T10:00:00Z"}`)
+	same(t, at(t, d, "withdrawals", 2, "statuses", 2, "status"), `"Failed"`)
+}
+
+// Without balances the merchant has what it has in a fresh sandbox; with some,
+// what they say; and what is not stated follows.
+func TestSeedOfBalances(t *testing.T) {
+	for seed, want := range map[string]int64{
+		`{}`:              100_000_000,
+		`{"balances":[]}`: 0,
+		`{"balances":["1 Btc"],"invoices":[{"total":"5.00 Usd","status":"Paid"}]}`:                                                                0,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"},{"total":"1.00 Usd"}]}`:                                                  500,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"4.00 Usd","address":"a"}]}`:                   100,
+		`{"balances":["9.00 Usd"],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"4.00 Usd","address":"a"}]}`:         900,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"8.00 Usd","address":"a","status":"Failed"}]}`: 500,
+		`{"balances":["0 Usd"],"invoices":[{"total":"5.00 Usd","status":"Paid"}]}`:                                                                0,
+	} {
+		if got := newBox(t, sandbox.WithSeedJSON([]byte(seed))).Balance("Usd"); got != want {
+			t.Errorf("%s: %d, want %d", seed, got, want)
+		}
+	}
+}
+
+// A book that is stated says nothing of the balance, and a dump says all: of an
+// account without a balance, that it has none.
+func TestSeedOfBooks(t *testing.T) {
+	b := newBox(t, sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"a"}],"invoices":[{"account":"a","total":"5 Jpy","status":"Paid"}],"balances":[{"account":"a","book":"volume","code":"Jpy","delta":5}]}`)))
+	id := at(t, b.get("/api/resellers/ids"), 0).(string)
+	same(t, b.get("/api/reseller/balance?id="+id), `{"Crypto":{},"Fiat":{"JPY":5}}`)
+
+	empty := newBox(t, sandbox.WithSeed("none"))
+	empty.Fund("Btc", 1500)
+	empty.create(createPath, btcBody)
+	text, err := empty.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := newBox(t, sandbox.WithSeedJSON(text)).Balance("Btc"); got != 0 {
+		t.Errorf("%d Btc came from nowhere", got)
+	}
+}
+
+// Each message says where the mistake is.
+func TestSeedRefused(t *testing.T) {
+	for seed, says := range map[string]string{
+		``: "line 1", "{\n\"a\":1,\n}": "line 3", `[]`: "an array", `null`: "null", "{}{}": "line 1", "\xff": "UTF-8",
+		`{"more":1}`:           "more is not a field here; the fields are format, merchant_id",
+		`{"format":"x"}`:       "format is \"x\"",
+		`{"balances":{}}`:      "balances must be an array",
+		`{"balances":["1.5"]}`: "balances[0]", `{"balances":[5]}`: "balances[0] names no currency", `{"balances":["1 Usd","-1 Usd"]}`: "balances[1]", `{"balances":["1 btc"]}`: "balances[0]",
+		`{"balances":["0.001 Usd"]}`: "at most 2 decimals", `{"balances":["1 Usd","2 USD"]}`: "balances[1] is the balance in Usd", `{"balances":["99999999999999999999 Usd"]}`: "int64",
+		`{"balances":[{"amount":"1 Usd","account":"nobody"}]}`: "balances[0].account is \"nobody\"", `{"balances":[null]}`: "balances[0]",
+		`{"balances":[{"book":"volume","amount":"1 Usd"}]}`:                                        "the paid invoices add up to 0",
+		`{"resellers":[{"label":"a"},{"label":""}]}`:                                               "resellers[1].label",
+		`{"resellers":[{"label":"a","lable":"b"}]}`:                                                "resellers[0].lable is not a field here; the fields are id, label, invite",
+		`{"resellers":[{"label":"a","label":"b"}]}`:                                                "resellers[0].label is given twice",
+		`{"resellers":[{"api_key":"real"}]}`:                                                       "resellers[0].api_key",
+		`{"resellers":[{"api_key":"till_sandbox_test"}]}`:                                          "resellers[0].api_key is not this reseller's alone",
+		`{"resellers":[{"api_key":"till_sandbox_a"},{"api_key":"till_sandbox_a"}]}`:                "resellers[1].api_key",
+		`{"resellers":[{"invite":"none"}]}`:                                                        "resellers[0].invite",
+		`{"resellers":[{"label":"a"},{"label":"a"}],"invoices":[{"account":"a","total":"1 Jpy"}]}`: "invoices[0].account is \"a\", which is the label of several",
+		`{"invoices":[{"title":"a"}]}`:                                                             "invoices[0].total is missing", `{"invoices":[{"total":5}]}`: "invoices[0].currency", `{"invoices":[{"total":25.00}]}`: "invoices[0].total is 25.00",
+		`{"invoices":[{"items":[]}]}`: "invoices[0].items", `{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"},{"name":"b","amount":"1 Usd"}]}]}`: "invoices[0].items[1].amount is in Usd",
+		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"}],"total":2}]}`:                                                 "invoices[0].total is 2 minor units, and the items add up to 1",
+		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy","sum":2}]}]}`:                                                   "invoices[0].items[0].sum",
+		`{"invoices":[{"total":"9223372036854775807 Jpy","status":"Paid"},{"total":"1 Jpy","status":"Paid"}],"balances":[]}`: "int64",
+		`{"invoices":[{"total":"1 Jpy","status":"paid"}]}`:                                                                   "Awaiting or Paid or Expired", `{"invoices":[{"total":"1 Jpy","status":"Paid","phase":1}]}`: "invoices[0].status",
+		`{"invoices":[{"total":"1 Jpy","status":"Awaiting","paid_at":"2026-05-03T10:00:00Z"}]}`: "invoices[0].paid_at", `{"invoices":[{"total":"1 Jpy","created":"2026-05-03"}]}`: "invoices[0].created",
+		`{"invoices":[{"total":"1 Jpy","created":"9999-12-31T23:59:59-01:00"}]}`: "invoices[0].created",
+		`{"invoices":[{"total":"100 Jpy","status":"Paid","rebate":1}]}`:          "invoices[0].rebate",
+		`{"withdrawals":[{"amount":"1 Jpy"}]}`:                                   "withdrawals[0].address is missing", `{"withdrawals":[{"address":"a","amount":"0 Jpy"}]}`: "withdrawals[0].amount",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","currency":"Ltc"}]}`:                             "withdrawals[0].amount is in Btc",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","status":"Gone"}]}`:                              "withdrawals[0].status",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","order_id":"x"}]}`:                               "withdrawals[0].order_id",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New","when":1}]}]}`:       "withdrawals[0].statuses[0].when",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New"}],"status":"New"}]}`: "withdrawals[0].statuses",
+		`{"balances":[],"withdrawals":[{"address":"a","amount":"1 Btc"}]}`:                                "take 100000000 minor units of Btc more",
+		`{"swaps":[{"withdrawal":"x","from":"Btc","taken":1,"to":"Usd","given":1}]}`:                      "swaps[0].withdrawal",
+		`{"merchant_id":"m"}`: "merchant_id", `{"clock_ahead_seconds":99999999999}`: "clock_ahead_seconds",
+	} {
+		_, err := sandbox.New(sandbox.WithSeedJSON([]byte(seed)), sandbox.WithKey("till_sandbox_test"))
+		if err == nil {
+			t.Errorf("%s was taken", seed)
+		} else if !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v does not say %q", seed, err, says)
+		}
+	}
+}
+
+// The statuses of a seed are those that the settings name.
+func TestSeedFollowsSettings(t *testing.T) {
+	b := newBox(t, set("invoice_statuses", "Open,Done,Late"), set("withdrawal_flow", "A>B>C,A>C"), set("rebate_percent", "10"),
+		sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"S"}],"invoices":[{"account":"S","total":"1.00 Usd","status":"Done"}],"withdrawals":[{"amount":"1 Btc","address":"a","status":"C"}]}`)))
+	d := b.get("/sandbox/dump")
+	same(t, at(t, d, "invoices", 0, "rebate"), "10")
+	if got := at(t, d, "withdrawals", 0, "statuses").([]any); len(got) != 2 {
+		t.Errorf("the shortest way from A to C: %v", got)
+	}
+}
+
+// agree holds what the interface says of a reseller against its invoices and
+// withdrawals, added up here.
+func (b box) agree(t rapid.TB, id string, figures ...string) {
+	sums := map[string]map[string]*big.Int{}
+	add := func(what, code string, n int64) {
+		if sums[what] == nil {
+			sums[what] = map[string]*big.Int{}
+		}
+		if sums[what][code] == nil {
+			sums[what][code] = new(big.Int)
+		}
+		sums[what][code].Add(sums[what][code], big.NewInt(n))
+	}
+	var d struct {
+		Invoices []struct {
+			Account, Currency string
+			Phase             int
+			Total, Rebate     int64
+		}
+		Withdrawals []struct {
+			ID, Account, Currency string
+			Debit                 int64
+			Statuses              []struct{ Status string }
+		}
+		Swaps []sandbox.Swap
+	}
+	text, err := b.Dump()
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range d.Invoices {
+		if v.Account == id && v.Phase == 1 {
+			add("volume", v.Currency, v.Total)
+			add("rebate", v.Currency, v.Rebate)
+			add("balance", v.Currency, v.Total)
+		}
+	}
+	for _, w := range d.Withdrawals {
+		if last := w.Statuses[len(w.Statuses)-1].Status; w.Account == id && last != "Failed" && last != "Cancelled" {
+			add("balance", w.Currency, -w.Debit)
+		}
+	}
+	for _, s := range d.Swaps {
+		if s.Account == id {
+			add("balance", s.From, -s.Taken)
+			add("balance", s.To, s.Given)
+		}
+	}
+	stats := b.get("/api/reseller/stats?id=" + id)
+	for _, c := range sandbox.Currencies() {
+		code := c.Code
+		if c.Kind == "fiat" {
+			code = strings.ToUpper(code)
+		}
+		for what, got := range map[string]any{
+			"volume":  at(b.t, stats, "total_volume", code, code),
+			"rebate":  at(b.t, stats, "total_rebates", code, code),
+			"balance": at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code),
+		} {
+			want := "0"
+			if n := sums[what][c.Code]; n != nil {
+				want = n.String()
+			}
+			if slices.Contains(figures, what) && fmt.Sprint(got) != want {
+				t.Fatalf("the %s in %s is %v, and it adds up to %s", what, code, got, want)
+			}
+		}
+		in := "id=" + id + "&currency=" + c.Code // the routes for one currency say what those for all do
+		same(b.t, at(b.t, b.get("/api/reseller/balance/currency?"+in), "balance", title(c), code), fmt.Sprint(at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code)))
+		same(b.t, at(b.t, b.get("/api/reseller/rebate/currency?"+in), c.Code, title(c), code), fmt.Sprint(at(b.t, stats, "total_rebates", code, code)))
+	}
+}
+
+// After every history, and after a dump of it was taken back, the statistics of a
+// reseller, its rebates and its balance say the same.
+func TestFiguresAgree(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"), set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
+		const key = "till_sandbox_shop"
+		shop := at(t, b.get("/sandbox/dump"), "resellers", 0, "id").(string)
+		var invoices, withdrawals []string
+		any := rapid.SampledFrom(sandbox.Currencies())
+		rt.Repeat(map[string]func(*rapid.T){
+			"invoice": func(rt *rapid.T) {
+				c := any.Draw(rt, "currency")
+				body := fmt.Sprintf(`{"title":"t","currency":{%q:%q},"items":[{"name":"x","amount":"%d"}]}`, title(c), c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
+				invoices = append(invoices, b.ok(b.sendAs(key, "POST", "/api/invoice", body)).(string))
+			},
+			"pay":    func(rt *rapid.T) { b.PayInvoice(pickOne(rt, invoices)) },
+			"expire": func(rt *rapid.T) { b.ExpireInvoice(pickOne(rt, invoices)) },
+			"withdraw": func(rt *rapid.T) {
+				c := any.Draw(rt, "currency")
+				body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%[1]q:{%[2]q:%d}},"address":"a","memo":"m"}`, title(c), c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
+				if w := b.sendAs(key, "POST", createPath, body); w.Code == 200 {
+					withdrawals = append(withdrawals, decode(t, w.Body.String()).(string))
+				}
+			},
+			"cancel": func(rt *rapid.T) { b.AdvanceWithdrawal(pickOne(rt, withdrawals), "Cancelled") },
+			"time":   func(rt *rapid.T) { b.AdvanceClock(time.Duration(rapid.IntRange(-60, 300).Draw(rt, "s")) * time.Second) },
+			"again": func(rt *rapid.T) {
+				text, err := b.Dump()
+				if err == nil {
+					err = b.Restore(text)
+				}
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if after, err := b.Dump(); err != nil || string(after) != string(text) {
+					rt.Fatalf("%v, before\n%s\nafter\n%s", err, text, after)
+				}
+			},
+			"": func(rt *rapid.T) { b.agree(rt, shop, "volume", "rebate", "balance") },
+		})
+	})
+}
+
+func pickOne(t *rapid.T, ids []string) string {
+	if len(ids) == 0 {
+		t.Skip("there is none yet")
+	}
+	return rapid.SampledFrom(ids).Draw(t, "id")
+}
+
+var (
+	anyUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
+)
+
+// The demo shows something of everything, and the same every time but for the ids.
+func TestDemoHasEverything(t *testing.T) {
+	b := newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show"))
+	numbered := func(text []byte, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := map[string]string{}
+		return anyUUID.ReplaceAllStringFunc(anyHash.ReplaceAllString(string(text), "hash"), func(id string) string {
+			if ids[id] == "" {
+				ids[id] = fmt.Sprint("id ", len(ids))
+			}
+			return ids[id]
+		})
+	}
+	if one, other := numbered(b.Dump()), numbered(newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show")).Dump()); one != other {
+		t.Error("two demos differ")
+	}
+	d := b.get("/sandbox/dump")
+	merchant := at(t, d, "merchant_id")
+	type kind struct {
+		merchant bool
+		phase    string
+	}
+	kinds, months, currencies := map[kind]int{}, map[string]bool{}, map[string]bool{}
+	for _, v := range at(t, d, "invoices").([]any) {
+		kinds[kind{at(t, v, "account") == merchant, fmt.Sprint(at(t, v, "phase"))}]++
+		created := at(t, v, "created").(string)
+		months[created[:7]] = true
+		currencies[at(t, v, "currency").(string)] = true
+		for key, when := range v.(map[string]any) {
+			if at, err := time.Parse(time.RFC3339, fmt.Sprint(when)); err == nil && (at.After(start) || key != "created" && at.Before(start.AddDate(0, -7, 0))) {
+				t.Errorf("%s is %v", key, when)
+			}
+		}
+	}
+	if len(kinds) != 6 || len(months) != 6 || !currencies["Jpy"] || !currencies["Btc"] || !currencies["Eth"] {
+		t.Errorf("invoices %v in %v and %v", kinds, months, currencies)
+	}
+	statuses, ofResellers := map[any]int{}, 0
+	for _, w := range at(t, d, "withdrawals").([]any) {
+		if at(t, w, "account") != merchant {
+			ofResellers++
+			continue
+		}
+		all := at(t, w, "statuses").([]any)
+		statuses[at(t, all[len(all)-1], "status")]++
+		if at(t, all[len(all)-1], "at").(string) > start.Format(time.RFC3339) {
+			t.Errorf("a status from the future: %v", all)
+		}
+	}
+	if len(statuses) != 5 || ofResellers != 1 {
+		t.Errorf("withdrawals %v, and %d of resellers", statuses, ofResellers)
+	}
+	open := 0
+	for _, v := range at(t, d, "invites").([]any) {
+		if at(t, v, "created").(string) > start.Format(time.RFC3339) {
+			t.Errorf("an invite from the future: %v", v)
+		}
+		if at(t, v, "redeemed") == false {
+			open++
+		}
+	}
+	resellers := at(t, d, "resellers").([]any)
+	if open != 1 || len(resellers) != 4 {
+		t.Errorf("%d invites are open, and there are %d resellers", open, len(resellers))
+	}
+	for _, r := range resellers {
+		if at(t, r, "created").(string) > "2025-11-01T09:00:00Z" {
+			t.Errorf("a reseller came after its invoices: %v", r)
+		}
+		b.agree(t, at(t, r, "id").(string), "volume", "rebate", "balance")
+	}
+	if _, err := sandbox.New(sandbox.WithSeed("demo"), set("withdrawal_flow", "Only")); err != nil {
+		t.Error(err)
+	}
+}

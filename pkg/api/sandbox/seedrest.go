@@ -1,0 +1,66 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Deliveries and faults come from a dump more often than from a person, so they
+// are taken as they are, and nothing in them is made up.
+
+// exactly reads an object into a record whose fields it has.
+func (p *sower) exactly(in *object, record any) bool {
+	text, err := json.Marshal(in.fields) // each of them is known: in.asked has them
+	if err == nil {
+		err = json.Unmarshal(text, record)
+	}
+	if err != nil {
+		in.failAt("", "cannot be read: %v", err)
+	}
+	return p.err == nil
+}
+
+func (p *sower) delivery(in *object) {
+	var v delivery
+	if !p.exactly(in, &v) {
+		return
+	}
+	v.ID = p.id(in, "id")
+	switch {
+	case p.byID[v.Withdrawal] == nil:
+		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", shorten(v.Withdrawal))
+	case !isName(v.Status):
+		in.failAt("status", "is %q; use letters, digits, - and _", shorten(v.Status))
+	case v.URL == "":
+		in.failAt("url", "is missing; it is required")
+	case !json.Valid([]byte(v.Body)):
+		in.failAt("body", "is not JSON")
+	case !slices.Contains(deliveryStates, v.State):
+		in.failAt("state", "is %q, which there is not", shorten(v.State))
+	case slices.ContainsFunc(v.Attempts, func(a Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
+		in.failAt("attempts", "have no times in UTC")
+	}
+	p.d.Deliveries = append(p.d.Deliveries, &v)
+}
+
+func (p *sower) fault(in *object) {
+	var f Fault
+	if !p.exactly(in, &f) {
+		return
+	}
+	n, ok := parseInteger(f.ID)
+	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other Fault) bool { return other.ID == f.ID }) {
+		in.failAt("id", "is %q; it must be a number that no other fault has", shorten(f.ID))
+	}
+	whole, err := CheckFault(f)
+	switch {
+	case err != nil:
+		in.failAt("", "is wrong: %v", err)
+	case whole.On != f.On || whole.Rate != f.Rate || f.Seed <= 0:
+		in.failAt("", "lacks what it is on, its rate or its seed")
+	case f.Fired < 0 || f.Seen < f.Fired || f.Times != 0 && f.Fired > f.Times:
+		in.failAt("fired", "is more often than it can have struck")
+	}
+	p.d.Faults = append(p.d.Faults, f)
+}

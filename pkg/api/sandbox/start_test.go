@@ -1,0 +1,286 @@
+package sandbox_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+)
+
+// The package documentation shows this test, word for word.
+func TestCheckout(t *testing.T) {
+	box := sandbox.Start(t)
+	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{
+		Title:    "Order 1001",
+		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
+		Items:    []api.Item{{Name: "Coffee beans", Amount: 2500}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.PayInvoice(id); err != nil { // as the customer does
+		t.Fatal(err)
+	}
+	invoice, err := client.Invoices.Get(t.Context(), id)
+	if err != nil || invoice.Status != "Paid" {
+		t.Errorf("the invoice is %q, %v", invoice.Status, err)
+	}
+}
+
+// TestDocumentedTest holds the test in the package documentation against the one that runs.
+func TestDocumentedTest(t *testing.T) {
+	const name = "TestCheckout"
+	doc, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("start_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := token.NewFileSet()
+	tests, err := parser.ParseFile(files, "start_test.go", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, decl := range tests.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Name.Name != name {
+			continue
+		}
+		found = true
+		text := string(source[files.Position(f.Pos()).Offset:files.Position(f.End()).Offset])
+		shown := "\t" + strings.ReplaceAll(text, "\n", "\n\t") + "\n"
+		if !strings.Contains(doc.Doc.Text(), shown) {
+			t.Errorf("doc.go does not show %s as it is:\n%s", name, shown)
+		}
+	}
+	if !found {
+		t.Errorf("there is no %s", name)
+	}
+}
+
+// askIDs makes one request to a sandbox that listens.
+func askIDs(t testing.TB, box *sandbox.Running, client *http.Client) (status int, err error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", box.URL+"/api/resellers/ids", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+box.Key())
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, answer.Body.Close()
+}
+
+// ownGoroutines are those that have something of a sandbox's server in their stack.
+func ownGoroutines() (all []string) {
+	buf := make([]byte, 1<<20)
+	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(g, "net/http.(*Server)") || strings.Contains(g, "net/http.(*conn)") || strings.Contains(g, "net/http.(*connReader)") {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// comes waits for something that is certain to come.
+func comes(t testing.TB, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !happened(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+func TestStartEndsWithItsTest(t *testing.T) {
+	var box *sandbox.Running
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Run("test", func(t *testing.T) {
+		box = sandbox.Start(t, sandbox.WithState(filepath.Join(t.TempDir(), "box.db")))
+		t.Run("its subtest", func(t *testing.T) {
+			if status, err := askIDs(t, box, client); err != nil || status != 200 {
+				t.Errorf("status %d, %v", status, err)
+			}
+		})
+		if status, err := askIDs(t, box, client); err != nil || status != 200 {
+			t.Errorf("after the subtest: status %d, %v", status, err)
+		}
+		idle, err := net.Dial("tcp", strings.TrimPrefix(box.URL, "http://")) // of which it has seen nothing yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { idle.Close() })
+	})
+	if conn, err := net.Dial("tcp", strings.TrimPrefix(box.URL, "http://")); err == nil {
+		conn.Close()
+		t.Error("it still listens")
+	}
+	if err := box.Fund("Btc", 1); err == nil {
+		t.Error("its file is still open")
+	}
+	comes(t, "the end of its goroutines", func() bool { return len(ownGoroutines()) == 0 })
+}
+
+// A request that is under way when the test ends loses its connection, and has ended itself when Close returns: nothing
+// of a sandbox works on while the next test runs.
+func TestCloseWaitsForRequests(t *testing.T) {
+	entered, release := make(chan bool, 1), make(chan bool)
+	var held, ended atomic.Bool
+	box := sandbox.Start(t, sandbox.WithClock(func() time.Time {
+		if held.CompareAndSwap(true, false) {
+			entered <- true
+			<-release
+			ended.Store(true)
+		}
+		return start
+	}))
+	invite := func() error {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", box.URL+"/api/invite", strings.NewReader(`"`+uuid("a")+`"`))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Authorization", "Bearer "+box.Key())
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		return answer.Body.Close()
+	}
+	held.Store(true)
+	lost := make(chan error, 1)
+	go func() { lost <- invite() }()
+	<-entered
+	closed := make(chan error, 1)
+	go func() {
+		err := box.Close()
+		if !ended.Load() {
+			t.Error("Close has returned before the request ended")
+		}
+		closed <- err
+	}()
+	if err := <-lost; err == nil {
+		t.Error("the request was answered")
+	}
+	close(release)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if err := box.Close(); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+}
+
+func TestStartInParallel(t *testing.T) {
+	for _, order := range []string{"1", "2", "3", "4"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			box := sandbox.Start(t)
+			client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.Withdrawals.Create(t.Context(), api.CreateWithdrawal{
+				Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}, Address: "bc1q", ExternalOrderID: order,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for w, err := range client.Withdrawals.All(t.Context(), api.WithdrawalFilter{}, api.ListOptions{}) {
+				if err != nil || w.ExternalOrderID != order {
+					t.Errorf("it has order %s of another test, %v", w.ExternalOrderID, err)
+				}
+			}
+		})
+	}
+}
+
+// FuzzStart is one sandbox for all rounds of a fuzz test: whatever an invoice is called, that is its title.
+func FuzzStart(f *testing.F) {
+	box := sandbox.Start(f)
+	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, title := range []string{"Order 1001", "<b>&amp;", "\u202e"} {
+		f.Add(title)
+	}
+	f.Fuzz(func(t *testing.T, title string) {
+		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title, Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.Item{{Name: "Tea", Amount: 1}}})
+		if err != nil {
+			return // a title that cannot be
+		}
+		if invoice, err := client.Invoices.Get(t.Context(), id); err != nil || invoice.Title != title {
+			t.Errorf("the title %q became %q, %v", title, invoice.Title, err)
+		}
+	})
+}
+
+func BenchmarkStart(b *testing.B) {
+	box := sandbox.Start(b)
+	for b.Loop() {
+		if status, err := askIDs(b, box, http.DefaultClient); err != nil || status != 200 {
+			b.Fatal(status, err)
+		}
+	}
+}
+
+// told is a test that remembers what it was told.
+type told struct {
+	fatal    string
+	cleanups []func()
+}
+
+func (t *told) Helper()                   {}
+func (t *told) Cleanup(f func())          { t.cleanups = append(t.cleanups, f) }
+func (t *told) Fatalf(f string, _ ...any) { t.fatal = f; runtime.Goexit() }
+func (t *told) run(test func(sandbox.TB)) {
+	done := make(chan bool)
+	go func() { defer close(done); test(t) }()
+	<-done
+}
+
+func TestStartFails(t *testing.T) {
+	directory := t.TempDir()
+	for name, opt := range map[string]sandbox.Option{
+		"setting": set("first_page", "7"), "key": sandbox.WithKey("live"), "file": sandbox.WithState(directory),
+	} {
+		tb := &told{}
+		tb.run(func(tb sandbox.TB) { sandbox.Start(tb, opt) })
+		if tb.fatal == "" || len(tb.cleanups) != 0 {
+			t.Errorf("%s: the test failed with %q and cleans up %d times", name, tb.fatal, len(tb.cleanups))
+		}
+	}
+}
+
+// TestStartBringsNoTesting: a program that serves a sandbox has nothing of package testing, nor its flags.
+func TestStartBringsNoTesting(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "example.com/till/pkg/api/sandbox").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		if dep == "testing" || strings.HasPrefix(dep, "testing/") || strings.HasPrefix(dep, "net/http/httptest") {
+			t.Errorf("it brings %s along", dep)
+		}
+	}
+}

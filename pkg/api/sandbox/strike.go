@@ -1,0 +1,185 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// errAnswered comes back from a handler that has written its answer itself.
+var errAnswered = errors.New("the answer is written")
+
+// carryOut lets the route's handler do its work, unless a fault strikes.
+func (s *Server) carryOut(route route, r *request) (any, error) {
+	list := s.store.faults.Load()
+	if list == nil || !route.takesFaults() {
+		return route.handle(r)
+	}
+	operation, in := route.operation(), &fields{}
+	read, asked := false, false
+	for _, f := range *list {
+		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == operation) {
+			in, read = newFields(r.http.URL.RawQuery, r.readAhead()), true
+		}
+		asked = asked || f.asks(operation, in)
+	}
+	if !asked {
+		return route.handle(r)
+	}
+	struck, err := s.struck(operation, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range struck {
+		do, err := parseDo(f.Do)
+		if err != nil {
+			return nil, err // not reached: it was checked when it was added
+		}
+		if do.kind != doRefuse && !read {
+			r.readAhead() // or nobody would notice that the client hangs up
+			read = true
+		}
+		switch do.kind {
+		case doDelay:
+			r.wait(do.delay)
+		case doRefuse:
+			reset(r.writer)
+		case doDropBefore:
+			drop()
+		case doDropAfter:
+			route.handle(r)
+			drop()
+		case doTruncate:
+			answer, err := route.handle(r)
+			s.reply(half{r.writer}, r.http, answer, err)
+			drop()
+		case doStatus:
+			s.answerStatus(r.writer, f, do)
+			return nil, errAnswered
+		case doHTML:
+			answerHTML(r.writer, do.status)
+			return nil, errAnswered
+		}
+	}
+	return route.handle(r)
+}
+
+// readAhead takes the body in and lays it back for the handler, which finds in it
+// all that it would have found, what is wrong with it included.
+func (r *request) readAhead() []byte {
+	if r.http.Body == nil {
+		return nil
+	}
+	rest := r.http.Body
+	body, _ := io.ReadAll(io.LimitReader(rest, r.maxBody+1))
+	r.http = r.http.WithContext(r.http.Context()) // a copy: the caller's is not to be altered
+	r.http.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), rest), rest}
+	return body
+}
+
+// wait goes on after a while, or never: with the client or the server gone,
+// nothing is done.
+func (r *request) wait(d time.Duration) {
+	ctx := r.http.Context()
+	// The server's limit is not meant for a wait that was asked for. It is set anew with every request.
+	http.NewResponseController(r.writer).SetWriteDeadline(time.Time{})
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		drop()
+	}
+}
+
+// drop closes the connection without an answer, or without the rest of one.
+func drop() { panic(http.ErrAbortHandler) }
+
+// reset closes the connection at once, as a machine does on which nobody listens.
+// Where there is none that can be had, it is dropped.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		drop()
+	}
+	bare := conn
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		bare = secure.NetConn()
+	}
+	if tcp, ok := bare.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	bare.Close()
+	drop() // the handler ends here in any case
+}
+
+// half is a writer of answers that break off in the middle.
+type half struct{ http.ResponseWriter }
+
+func (h half) Write(b []byte) (int, error) {
+	h.ResponseWriter.Write(b[:len(b)/2])
+	http.NewResponseController(h.ResponseWriter).Flush()
+	drop()
+	return 0, nil
+}
+
+// What a fault of the kind status has in its envelope.
+const (
+	faultCode   = 1901
+	faultReason = "fault"
+)
+
+func (s *Server) answerStatus(w http.ResponseWriter, f Fault, do doing) {
+	if do.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	switch {
+	case hasNoBody(do.status):
+		w.WriteHeader(do.status)
+	case do.bare:
+		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
+	default:
+		s.write(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done; clear the fault and send it again.", f.ID)}})
+	}
+}
+
+func hasNoBody(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusNotModified
+}
+
+func statusLine(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return fmt.Sprintf("%d %s", status, text)
+	}
+	return strconv.Itoa(status)
+}
+
+// answerHTML is what a proxy in between would say, which knows nothing of the
+// interface.
+func answerHTML(w http.ResponseWriter, status int) {
+	title := "Sign in to the network"
+	if status != http.StatusOK {
+		title = statusLine(status)
+	}
+	answerText(w, status, "text/html; charset=utf-8", fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title)))
+}
+
+func answerText(w http.ResponseWriter, status int, kind, text string) {
+	if hasNoBody(status) {
+		text = ""
+	}
+	header := w.Header()
+	header.Set("Content-Type", kind)
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	io.WriteString(w, text)
+}

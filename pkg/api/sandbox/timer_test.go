@@ -1,0 +1,40 @@
+package sandbox
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// A sandbox in memory, too, moves on when nobody asks. This looks at the state
+// behind the sandbox's back: asking would move it.
+func TestServeKeepsTimeInMemory(t *testing.T) {
+	s, err := New(WithSetting("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(t.Context(), listener) }()
+	for range 2 { // when the second comes, nothing else was due
+		w := &withdrawal{ID: newUUID(), Account: *s.store.merchant.Load(), Currency: "Btc", Amount: money{"Btc", 1}, Address: "a"}
+		if err := s.addWithdrawal(w); err != nil {
+			t.Fatal(err)
+		}
+		current := ""
+		for begin := time.Now(); current != "Completed"; time.Sleep(20 * time.Millisecond) {
+			if time.Since(begin) > 30*time.Second {
+				t.Fatalf("after 30 seconds it is %s", current)
+			}
+			s.store.read(func(st *state) { current = st.withdrawals[w.ID].current() })
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Fatal(err)
+	default:
+	}
+}
