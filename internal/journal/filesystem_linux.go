@@ -13,13 +13,17 @@ func checkFileSystem(dir string) error {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return err
 	}
-	names := map[int64]string{
-		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
-		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda", unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
-		0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2", 0x19830326: "BeeGFS",
-	}
-	if name, found := names[int64(uint32(s.Type))]; found {
+	if name := networkFileSystem(int64(uint32(s.Type))); name != "" {
 		return fmt.Errorf("it is on a network file system (%s), where locks and syncs cannot be trusted; name a file on a disk of this machine, or a PostgreSQL database", name)
 	}
 	return nil
+}
+
+// networkFileSystem names a type of file system that is reached over a network; of others it says nothing.
+func networkFileSystem(magic int64) string {
+	return map[int64]string{
+		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
+		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda", unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
+		0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2", 0x19830326: "BeeGFS",
+	}[magic]
 }
