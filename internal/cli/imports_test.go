@@ -23,6 +23,9 @@ func TestImports(t *testing.T) {
 		"internal/money":  {till + "pkg/api"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json"},
+
+		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys"},
+		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)
