@@ -111,7 +111,7 @@ func (d *postgresDialect) exclude(t *tx) error {
 }
 
 // schemaLock is the number of the lock that is held while tables are made. A sender's number is never negative.
-const schemaLock = -8_432_907_441_052_116
+const schemaLock int64 = -8_432_907_441_052_116
 
 func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64) error {
 	got := false

@@ -22,6 +22,20 @@ func TestNetworkFileSystems(t *testing.T) {
 	}
 }
 
+func TestNetworkFuse(t *testing.T) {
+	const mounts = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+90 22 0:51 / /home/ann/far rw,nosuid shared:9 - fuse.sshfs ann@host:/ rw,user_id=0
+91 22 0:52 / /home/ann/near rw,nosuid - fuse.gocryptfs /home/ann/.near rw
+92 22 0:53 / /mnt/bucket rw - fuse.rclone far: rw
+short
+`
+	for minor, want := range map[uint32]string{51: "sshfs", 52: "", 53: "rclone", 99: ""} {
+		if got := networkFuse(mounts, 0, minor); got != want {
+			t.Errorf("the device 0:%d is %q, want %q", minor, got, want)
+		}
+	}
+}
+
 // A child that is not root, and one on a disk with little room, find out what this process might not.
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
