@@ -24,6 +24,9 @@ func TestImports(t *testing.T) {
 		"internal/payout": {till + "pkg/api", till + "internal/money", till + "internal/journal"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"internal/bench":  {till + "pkg/api", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
+
+		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys"},
+		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)

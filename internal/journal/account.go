@@ -34,6 +34,11 @@ func (t *tx) knownAccount(a Account) (id int64, err error) {
 	return id, err
 }
 
+// lockAccount keeps every other process from changing anything of an account until the commit.
+func (t *tx) lockAccount(id int64) error {
+	return t.row(`SELECT id FROM accounts WHERE id = ?1 {lock}`, id).Scan(&id)
+}
+
 // A Standing is what the journal knows of an account as a whole.
 type Standing struct {
 	Newest   *Order // the order that was accepted last; nil: none
@@ -143,7 +148,7 @@ func (j *Journal) NoteService(ctx context.Context, a Account, merchant string, k
 }
 
 // Rename carries the history of an account to a new name or address. An account that has a history of its own is an
-// *AccountError, and so is one that is not there.
+// *AccountError, and so are one that is not there and one from which a living process is sending.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	return j.write(ctx, func(t *tx) error {
 		from, err := t.knownAccount(old)
@@ -152,6 +157,18 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 		}
 		if from == 0 {
 			return &AccountError{old, "is not in the journal"}
+		}
+		sending, err := t.orders(`account = ?1 AND state = 'sending' ORDER BY id`, from)
+		if err != nil {
+			return err
+		}
+		for _, o := range sending {
+			if err := t.reap(&o); err != nil {
+				return err
+			}
+			if o.State == Sending {
+				return &AccountError{old, "is in use: order " + o.OrderID + " is being sent"}
+			}
 		}
 		other, err := t.knownAccount(to)
 		if err != nil {

@@ -24,6 +24,10 @@
 //	Settle  planned, rejected, unknown  > accepted, conflict     what the service's own list says
 //	Settle  accepted                    > conflict
 //	Decide  unknown, conflict           > accepted, planned      what a person says
+//	Decide  planned, accepted           > accepted, planned      who corrects what a person said
+//	Finish  unknown                     > accepted, rejected, planned      late: its sender was taken for dead
+//	Finish  planned, rejected           > accepted, conflict     late: a person had given it up
+//	Finish  sending, accepted           > conflict               late: and it was sent again
 //
 // There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
 // person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown

@@ -38,11 +38,15 @@ type GoneError struct {
 	OrderID string
 	State   State // empty: there is no such order
 	Alive   bool
+	Taken   string // the id under which the service has accepted it, which a person cannot undo; empty: none
 }
 
 func (e *GoneError) Error() string {
 	if e.State == "" {
 		return fmt.Sprintf("the journal has no order %s in this account", e.OrderID)
+	}
+	if e.Taken != "" {
+		return fmt.Sprintf("the service has accepted order %s, as %s", e.OrderID, e.Taken)
 	}
 	return fmt.Sprintf("order %s stands as %s", e.OrderID, e.State)
 }

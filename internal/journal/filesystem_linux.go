@@ -2,6 +2,9 @@ package journal
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,13 +16,46 @@ func checkFileSystem(dir string) error {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return err
 	}
-	names := map[int64]string{
-		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
-		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda", unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
-		0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2", 0x19830326: "BeeGFS",
+	name := networkFileSystem(int64(uint32(s.Type)))
+	if uint32(s.Type) == unix.FUSE_SUPER_MAGIC {
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil {
+			return err
+		}
+		var at unix.Stat_t
+		if err := unix.Stat(dir, &at); err != nil {
+			return err
+		}
+		name = networkFuse(string(mounts), unix.Major(uint64(at.Dev)), unix.Minor(uint64(at.Dev)))
 	}
-	if name, found := names[int64(uint32(s.Type))]; found {
+	if name != "" {
 		return fmt.Errorf("it is on a network file system (%s), where locks and syncs cannot be trusted; name a file on a disk of this machine, or a PostgreSQL database", name)
 	}
 	return nil
+}
+
+// networkFileSystem names a type of file system that is reached over a network; of others it says nothing.
+func networkFileSystem(magic int64) string {
+	return map[int64]string{
+		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
+		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda", unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
+		0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2", 0x19830326: "BeeGFS",
+	}[magic]
+}
+
+// networkFuse names what a program keeps at a mount that has this device's number, if that is reached over a network. Only the
+// list of mounts tells: all such file systems are of one type.
+func networkFuse(mounts string, major, minor uint32) string {
+	for line := range strings.Lines(mounts) {
+		before, after, _ := strings.Cut(line, " - ")
+		where, what := strings.Fields(before), strings.Fields(after)
+		if len(where) < 3 || len(what) == 0 || where[2] != fmt.Sprintf("%d:%d", major, minor) {
+			continue
+		}
+		name := strings.TrimPrefix(what[0], "fuse.")
+		if slices.Contains([]string{"sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "glusterfs", "ceph", "juicefs", "blobfuse", "blobfuse2", "davfs", "davfs2", "curlftpfs", "seaweedfs", "moosefs", "mfs", "smbnetfs"}, name) {
+			return name
+		}
+	}
+	return ""
 }

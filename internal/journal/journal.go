@@ -25,6 +25,7 @@ type Journal struct {
 	writing sync.Mutex // holds what follows
 	conn    *sql.Conn  // the one that writes; nil: none, or one that has broken
 	held    bool       // sender's lock is
+	sends   bool       // it was held at least once
 	stmts   map[string]*sql.Stmt
 }
 
@@ -32,6 +33,9 @@ type Journal struct {
 type Options struct {
 	Now        func() time.Time
 	User, Host string // who it is, for the record
+
+	wait  time.Duration // for others that write to a file; 0: as long as it says in sqlite.go
+	steps []string      // in the place of those of schema.go
 }
 
 // dialect is what differs between the two kinds of journal.
@@ -40,6 +44,10 @@ type dialect interface {
 	open(ctx context.Context) (*sql.DB, error)
 	// begin is the statement that begins a transaction that writes.
 	begin() string
+	// broken reports whether an error says that a connection has gone since it was last used.
+	broken(err error) bool
+	// commit makes what was done durable, or returns an error.
+	commit(ctx context.Context, conn *sql.Conn) error
 	// rewrite turns a statement with ?1, ?2 ... and the types of SQLite into the dialect's own.
 	rewrite(query string) string
 	// tables is a query that counts the table till_journal, and exclude keeps other processes from making it.
@@ -62,13 +70,20 @@ type dialect interface {
 
 // IsPostgres tells a database's address from a file's name.
 func IsPostgres(place string) bool {
-	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+	scheme, _, found := strings.Cut(place, "://")
+	return found && (strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql"))
 }
 
 // Open opens a journal: a file, which is made where there is none, or the address of a PostgreSQL database, whose tables are
 // made where there are none. The error is an *Error.
 func Open(ctx context.Context, place string, o Options) (*Journal, error) {
-	j := &Journal{options: o, dialect: newSQLite(place), sender: randomNumber()}
+	if o.wait == 0 {
+		o.wait = wait
+	}
+	if o.steps == nil {
+		o.steps = schema()
+	}
+	j := &Journal{options: o, dialect: newSQLite(place, o.wait), sender: randomNumber()}
 	if IsPostgres(place) {
 		j.dialect = newPostgres(place)
 	}
@@ -203,12 +218,12 @@ type pending struct {
 }
 
 // write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
-// together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone; it must come before
-// work has changed anything. Any other error undoes all of them.
+// together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone, and what work has
+// changed before it stays: that must be able to stand alone. Any other error undoes all of them.
 //
 // It cannot be cut short: a commit of which nobody waits for the outcome would be a record that nobody has seen.
 func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
-	p := &pending{work: work}
+	p := &pending{work: work, err: errNotWritten}
 	j.queueing.Lock()
 	j.queue = append(j.queue, p)
 	j.queueing.Unlock()
@@ -224,6 +239,9 @@ func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 	return p.err
 }
 
+// errNotWritten is for those whose commit ended in a panic: what nobody has committed must not look as if it were.
+var errNotWritten = errors.New("the record was not written")
+
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
 	err := j.transact(ctx, func(t *tx) error {
 		for _, p := range batch {
@@ -235,7 +253,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 	})
 	for _, p := range batch {
 		p.done = true
-		if err != nil && (p.err == nil || !refused(p.err)) {
+		if err != nil { // a refusal too: it may rest on what was undone
 			p.err = j.failed(err)
 		}
 	}
@@ -254,7 +272,7 @@ func refused(err error) bool {
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.
 func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error) {
-	if err := j.connect(ctx); err != nil {
+	if err := j.begin(ctx); err != nil {
 		return err
 	}
 	committed := false
@@ -266,17 +284,38 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 			j.disconnect() // whatever state it is in
 		}
 	}()
-	if _, err := j.conn.ExecContext(ctx, j.dialect.begin()); err != nil {
+	t := &tx{j: j, ctx: ctx, now: stamp(j.options.Now())}
+	if j.sends { // a new connection: what this process is sending should not look as if it had died
+		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
+			return err
+		}
+	}
+	if err := work(t); err != nil {
 		return err
 	}
-	if err := work(&tx{j: j, ctx: ctx, now: stamp(j.options.Now())}); err != nil {
-		return err
-	}
-	if _, err := j.conn.ExecContext(ctx, "COMMIT"); err != nil {
+	if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
 	committed = true
 	return nil
+}
+
+// begin begins a transaction. The connection that was kept from the last one may have gone meanwhile, and so may those that
+// have only read. Nothing was done on it yet, so another takes its place; a new one that fails as well is the last.
+func (j *Journal) begin(ctx context.Context) error {
+	for tries := 1; ; tries++ {
+		if err := j.connect(ctx); err != nil {
+			return err
+		}
+		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+		if err == nil {
+			return nil
+		}
+		j.disconnect() // whatever state it is in
+		if !j.dialect.broken(err) || tries > maxConnections {
+			return err
+		}
+	}
 }
 
 func (j *Journal) connect(ctx context.Context) error {
@@ -310,7 +349,7 @@ func (t *tx) holdLock() error {
 	if err := t.j.dialect.hold(t.ctx, t.j.conn, t.j.sender); err != nil {
 		return err
 	}
-	t.j.held = true
+	t.j.held, t.j.sends = true, true
 	return nil
 }
 

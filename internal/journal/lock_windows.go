@@ -10,20 +10,27 @@ import (
 
 // lockFile is the file in which each process that sends holds a lock on one byte, that with its own number. The system takes
 // the lock away when the process ends in any way. The file is empty, and stays.
-type lockFile struct{ file *os.File }
+type lockFile struct {
+	file *os.File
+	mine int64 // whose lock this process holds; 0: none
+}
 
 func openLockFile(path string) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &lockFile{f}, nil
+	return &lockFile{file: f}, nil
 }
 
 func (l *lockFile) hold(sender int64) error {
+	if l.mine == sender { // a second time it would be refused
+		return nil
+	}
 	if err := l.lock(sender); err != nil {
 		return fmt.Errorf("the lock of this process cannot be had: %w", err)
 	}
+	l.mine = sender
 	return nil
 }
 

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-const orderColumns = `id, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, sent, code, reason,
+const orderColumns = `id, account, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, sent, code, reason,
 	user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed`
 
 func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var state, sent, decidedAt, created, changed string
 	var d Decided
-	err = rows.Scan(append([]any{&o.id, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal,
+	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal,
 		&o.attempt, &o.sender, &o.doubt, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed}, more...)...)
 	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
 	if d.As != "" {
@@ -69,6 +69,7 @@ func (t *tx) insert(account int64, o Order) (Order, error) {
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed)
 		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13) RETURNING id`,
 		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User, t.j.options.Host, t.now).Scan(&o.id)
+	o.account = account
 	o.State, o.User, o.Host, o.Created, o.Changed = "", t.j.options.User, t.j.options.Host, unstamp(t.now), unstamp(t.now)
 	return o, err
 }

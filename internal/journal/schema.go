@@ -92,7 +92,7 @@ CREATE INDEX events_order ON events (order_row, id)
 func (j *Journal) migrate(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	steps := schema()
+	steps := j.options.steps
 	if version, err := j.version(reading{j, ctx}); err != nil || version == len(steps) {
 		return j.failed(err)
 	}
@@ -134,8 +134,11 @@ func (j *Journal) version(q querier) (version int, err error) {
 	if err := q.row("SELECT version FROM till_journal").Scan(&version); err != nil {
 		return 0, err
 	}
-	if version > len(schema()) || version < 1 {
-		return 0, &Error{Place: j.dialect.place(), Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, len(schema()))}
+	if known := len(j.options.steps); version > known {
+		return 0, &Error{Place: j.dialect.place(), Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)}
+	}
+	if version < 1 {
+		return 0, &Error{Place: j.dialect.place(), Msg: fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)}
 	}
 	return version, nil
 }

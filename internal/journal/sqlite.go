@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -19,16 +21,19 @@ import (
 // every one, in full where the system makes a difference, and so are the directories that were made for it.
 type sqliteDialect struct {
 	name  string // as it was given
+	wait  time.Duration
 	path  string // with links followed
 	locks *lockFile
 }
 
-func newSQLite(name string) dialect { return &sqliteDialect{name: name} }
+func newSQLite(name string, wait time.Duration) dialect {
+	return &sqliteDialect{name: name, wait: wait}
+}
 
 func (d *sqliteDialect) place() string { return d.name }
 
-// wait is how long a process waits for others that write, in milliseconds.
-const wait = 10_000
+// wait is how long a process waits for others that write.
+const wait = 10 * time.Second
 
 // checkedSize is up to which size a journal is looked through as a whole when it is opened.
 const checkedSize = 32 << 20
@@ -43,7 +48,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", wait), "synchronous(full)", "fullfsync(on)", "checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", d.wait.Milliseconds()), "synchronous(full)", "fullfsync(on)", "checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", address.String())
 	if err != nil {
@@ -58,19 +63,19 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 
 // check refuses a file that is not a journal's, or is damaged.
 func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
-	var mode string
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
-		return err
-	}
-	if mode != "wal" {
-		return fmt.Errorf("cannot be kept in the mode that survives a power cut (%s)", mode)
-	}
 	var tables, own int
 	if err := db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'till_journal') FROM sqlite_schema").Scan(&tables, &own); err != nil {
 		return err
 	}
 	if tables > 0 && own == 0 {
 		return &Error{Place: d.name, Msg: "is a database of something else: name another file with --journal"}
+	}
+	var mode string // which is changed only now, since it stays with the file
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("it cannot be kept in the mode that survives a power cut (%s)", mode)
 	}
 	if info, err := os.Stat(d.path); err != nil || info.Size() > checkedSize {
 		return err
@@ -88,6 +93,13 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
 var errDamaged = errors.New("the file is damaged")
 
 func (d *sqliteDialect) begin() string { return "BEGIN IMMEDIATE" }
+
+func (d *sqliteDialect) broken(error) bool { return false }
+
+func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "COMMIT")
+	return err
+}
 
 func (d *sqliteDialect) rewrite(query string) string {
 	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "").Replace(query)
@@ -116,11 +128,14 @@ func (d *sqliteDialect) explain(err error) string {
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
 		code = e.Code()
 	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		code = sqlite3.SQLITE_FULL
+	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return "cannot be written: the disk is full; free some room and run the command again"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Sprintf("is locked by another program for more than %d seconds; end that program, or wait and run the command again", wait/1000)
+		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
@@ -131,7 +146,7 @@ func (d *sqliteDialect) explain(err error) string {
 	switch {
 	case errors.Is(err, errDamaged):
 		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Sprintf("cannot be opened (%v); look at the permissions of the file and of its directory", err)
 	}
 	return fmt.Sprintf("cannot be used: %v", err)
@@ -147,6 +162,9 @@ func (d *sqliteDialect) close() error {
 // prepareFile makes a journal's file and the directories above it, where they are missing, readable by their owner only, and
 // returns its path with links followed.
 func prepareFile(name string) (string, error) {
+	if strings.Contains(name, "://") {
+		return "", errors.New("a journal is a file's name or the address of a PostgreSQL database (postgres://USER@HOST/DATABASE)")
+	}
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return "", err
@@ -156,25 +174,31 @@ func prepareFile(name string) (string, error) {
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
+	} else if _, e := os.Lstat(path); e == nil { // perhaps to a disk that is not there, and the journal with it
+		return "", fmt.Errorf("it is a link that leads nowhere (%w)", err)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
 		return "", err
 	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return "", err
-		}
-		if err := f.Close(); err != nil {
-			return "", err
-		}
-		return path, syncDirectory(filepath.Dir(path))
-	case err != nil:
+	// Not opened where it is there: closing it again would take SQLite's own locks away from another journal of this process.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
-	case !info.Mode().IsRegular():
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
 		return "", errors.New("it is not a regular file")
+	}
+	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
+		if err := syncDirectory(filepath.Dir(path)); err != nil {
+			return "", err
+		}
 	}
 	return path, checkMode(path, info)
 }

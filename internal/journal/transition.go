@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,13 +10,13 @@ import (
 )
 
 // steps are all the ways that there are from one state to another. The empty state is that of an order which is not there.
-// move looks here, so a step that is not in this table cannot be made.
+// move looks here, so a step that is not in this table cannot be made. What happens to an order may also leave it where it is.
 func steps(from State) []State {
 	switch from {
 	case "":
 		return []State{Planned, Sending, Accepted, Conflict}
 	case Planned, Rejected:
-		return []State{Planned, Sending, Accepted, Conflict}
+		return []State{Sending, Accepted, Conflict}
 	case Sending:
 		return []State{Accepted, Rejected, Planned, Unknown, Conflict}
 	case Unknown:
@@ -42,9 +43,6 @@ func (t *tx) move(old, next Order, e Event) error {
 	if next.State == Sending {
 		next.attempt = event
 	}
-	if next.doubt == doubtThis {
-		next.doubt = next.attempt
-	}
 	d := Decided{}
 	if next.Decided != nil {
 		d = *next.Decided
@@ -62,9 +60,6 @@ func (t *tx) move(old, next Order, e Event) error {
 	}
 	return err
 }
-
-// doubtThis in next.doubt stands for the attempt that the order then has.
-const doubtThis = -1
 
 // A Claim asks for the right to send a withdrawal.
 type Claim struct {
@@ -85,14 +80,16 @@ type Claim struct {
 type Ticket struct {
 	OrderID string
 	Began   time.Time // when it was recorded
+	account int64
 	order   int64
 	attempt int64
+	content Content
 }
 
 // Claim records that a withdrawal is being sent, and returns the right to do so. When it returns a ticket, the record is on
 // the disk. A *StandsError or a *DuplicateError says why there is none.
 func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error) {
-	ticket := Ticket{OrderID: c.OrderID}
+	ticket := Ticket{OrderID: c.OrderID, content: c.Content}
 	err := j.write(ctx, func(t *tx) error {
 		account, err := t.account(a)
 		if err != nil {
@@ -127,7 +124,7 @@ func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error)
 			return err
 		}
 		now, err := t.order(account, c.OrderID)
-		ticket.order, ticket.attempt, ticket.Began = now.id, now.attempt, t.j.options.Now()
+		ticket.account, ticket.order, ticket.attempt, ticket.Began = account, now.id, now.attempt, t.j.options.Now()
 		return err
 	})
 	if err != nil {
@@ -214,7 +211,10 @@ func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 		}
 		return nil
 	})
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // Finish records how the attempt of a ticket ended, and returns the order as it then stands, which need not be what the
@@ -222,10 +222,17 @@ func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 // accepted under an id that another order has. When it returns without an error, the record is on the disk.
 //
 // An outcome that comes after the order was given up for unknown, because this process was taken for dead, is recorded too.
-func (j *Journal) Finish(ctx context.Context, a Account, ticket Ticket, out Outcome) (o Order, err error) {
+func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Order, err error) {
+	switch {
+	case ticket.attempt == 0:
+		return Order{}, errors.New("an outcome needs the ticket of an attempt")
+	case out.State != Accepted && out.State != Rejected && out.State != Unknown && out.State != Planned:
+		return Order{}, fmt.Errorf("an attempt cannot end as %q (order %s)", out.State, ticket.OrderID)
+	case out.State == Accepted && out.Withdrawal == "":
+		return Order{}, errNoID
+	}
 	err = j.write(ctx, func(t *tx) error {
-		account, err := t.account(a)
-		if err != nil {
+		if err := t.lockAccount(ticket.account); err != nil { // which may have another name by now
 			return err
 		}
 		old, err := t.orderRow(ticket.order)
@@ -233,7 +240,7 @@ func (j *Journal) Finish(ctx context.Context, a Account, ticket Ticket, out Outc
 			return err
 		}
 		if out.State == Accepted {
-			other, err := t.holder(account, out.Withdrawal, ticket.order)
+			other, err := t.holder(ticket.account, out.Withdrawal, ticket.order)
 			if err != nil {
 				return err
 			}
@@ -242,7 +249,7 @@ func (j *Journal) Finish(ctx context.Context, a Account, ticket Ticket, out Outc
 			}
 		}
 		e := Event{What: eventAnswered, Withdrawal: out.Withdrawal, Status: out.Status, Code: out.Code, Reason: out.Reason}
-		next, late := settled(old, ticket.attempt, out)
+		next, late := settled(old, ticket, out)
 		if late {
 			e.What = eventLate
 		}
@@ -256,21 +263,31 @@ func (j *Journal) Finish(ctx context.Context, a Account, ticket Ticket, out Outc
 }
 
 // settled is where an outcome of one attempt takes an order, and whether it came after that attempt was given up.
-func settled(old Order, attempt int64, out Outcome) (next Order, late bool) {
+func settled(old Order, ticket Ticket, out Outcome) (next Order, late bool) {
 	next = old
-	own := old.attempt == attempt && (old.State == Sending || old.State == Unknown)
+	attempt := ticket.attempt
+	own := old.attempt == attempt && old.sender != 0 && (old.State == Sending || old.State == Unknown)
 	late = !own || old.State != Sending
-	if !own { // a person has decided meanwhile, or another attempt is under way or over
+	if !own { // a person has decided meanwhile, or another attempt is under way or over, or this one has ended before
 		switch {
 		case out.State != Accepted:
 		case old.State == Accepted && old.Withdrawal == out.Withdrawal:
-		case old.State == Planned || old.State == Rejected || old.State == Unknown:
-			next.State, next.Withdrawal, next.Decided = Accepted, out.Withdrawal, nil
+			next.Decided = nil // now the service has said it too
+		case (old.State == Planned || old.State == Rejected || old.State == Unknown) && old.Content == ticket.content:
+			next.State, next.Withdrawal, next.Decided, next.Code = Accepted, out.Withdrawal, nil, 0
+			next.Reason = "accepted late"
 		default:
-			next.State, next.Reason = Conflict, fmt.Sprintf("an earlier attempt was accepted late, as %s", out.Withdrawal)
+			next.State, next.Reason = Conflict, fmt.Sprintf("an attempt was accepted late, as %s", out.Withdrawal)
+			if old.State == Conflict && old.Reason != "" {
+				next.Reason = old.Reason + "; " + next.Reason
+			}
+			if next.Withdrawal == "" {
+				next.Withdrawal = out.Withdrawal
+			}
 		}
 		return next, late
 	}
+	next.sender = 0
 	next.State, next.Code, next.Reason = out.State, out.Code, out.Reason
 	if out.State != Planned { // where nothing was learnt, a person's decision stands
 		next.Decided = nil
@@ -311,6 +328,9 @@ type Finding struct {
 // alone, and so is one in conflict: a person decides about that. An order that is accepted under another id than the one
 // found is in conflict.
 func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, err error) {
+	if f.Withdrawal == "" {
+		return Order{}, errNoID
+	}
 	err = j.write(ctx, func(t *tx) error {
 		account, err := t.account(a)
 		if err != nil {
@@ -323,11 +343,11 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 		if err := t.reap(&old); err != nil {
 			return err
 		}
+		other, err := t.holder(account, f.Withdrawal, old.id)
+		if err != nil {
+			return err
+		}
 		if f.Differs == "" {
-			other, err := t.holder(account, f.Withdrawal, old.id)
-			if err != nil {
-				return err
-			}
 			if other != "" {
 				f.Differs = fmt.Sprintf("the service's record %s belongs to order %s in the journal", f.Withdrawal, other)
 			} else if old.State == Accepted && old.Withdrawal != f.Withdrawal {
@@ -350,7 +370,7 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 			next.State, next.Withdrawal, next.Reason = Accepted, f.Withdrawal, "found on the service's list"
 		} else {
 			next.State, next.Reason, e.What, e.Reason = Conflict, f.Differs, eventDiffers, f.Differs
-			if next.Withdrawal == "" {
+			if next.Withdrawal == "" && other == "" {
 				next.Withdrawal = f.Withdrawal
 			}
 		}
@@ -363,16 +383,20 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 	return o, err
 }
 
-// A Decision is what a person says about an order.
+// A Decision is what a person says about an order: one of PaidAs and NotSent. An empty id says neither.
 type Decision struct {
 	OrderID string
-	PaidAs  string // the service's id of the withdrawal; empty: it was not sent
+	PaidAs  string // the service's id of the withdrawal
+	NotSent bool   // which needs a reason
 	Reason  string
 }
 
 // Decide records a person's decision about an order that is unknown or in conflict, or about which a person has decided
-// before. What the service has accepted is not a person's to undo: that is a *GoneError.
+// before. What the service has accepted is not a person's to undo, though it came to be in conflict: that is a *GoneError.
 func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, err error) {
+	if (d.PaidAs != "") == d.NotSent || d.NotSent && d.Reason == "" {
+		return Order{}, fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why", d.OrderID)
+	}
 	err = j.write(ctx, func(t *tx) error {
 		account, err := t.account(a)
 		if err != nil {
@@ -387,6 +411,15 @@ func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, e
 		}
 		if old.State != Unknown && old.State != Conflict && (old.Decided == nil || old.State == Sending) {
 			return &GoneError{OrderID: d.OrderID, State: old.State, Alive: old.State == Sending}
+		}
+		if d.NotSent {
+			taken, err := t.taken(old.id)
+			if err != nil {
+				return err
+			}
+			if taken != "" {
+				return &GoneError{OrderID: d.OrderID, State: old.State, Taken: taken}
+			}
 		}
 		next := old
 		next.Code = 0
@@ -415,12 +448,21 @@ func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, e
 
 // holder returns which other order of the account has a withdrawal's id.
 func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string, err error) {
-	if withdrawal == "" {
-		return "", errors.New("a withdrawal without an id cannot be recorded")
-	}
 	others, err := t.orders(`account = ?1 AND withdrawal = ?2 AND id <> ?3 ORDER BY id`, account, withdrawal, but)
 	if err != nil || len(others) == 0 {
 		return "", err
 	}
 	return others[0].OrderID, nil
 }
+
+// taken returns the id under which the service has said that it took an order, in an answer or on its list; empty where it
+// never has.
+func (t *tx) taken(order int64) (withdrawal string, err error) {
+	err = t.row(`SELECT withdrawal FROM events WHERE order_row = ?1 AND what IN ('answered', 'answered late', 'found') AND withdrawal <> '' ORDER BY id DESC LIMIT 1`, order).Scan(&withdrawal)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return withdrawal, err
+}
+
+var errNoID = errors.New("a withdrawal without an id cannot be recorded")

@@ -47,8 +47,9 @@ type Order struct {
 	Merchant   string    `json:"-"` // the account's, where it is known
 
 	id      int64
+	account int64
 	attempt int64 // the event that began the last attempt
-	sender  int64 // whose attempt that is
+	sender  int64 // whose attempt that is; 0: it has ended, by its sender's own word
 	doubt   int64 // the first attempt of which nobody knows the outcome; 0: none
 }
 

@@ -191,9 +191,12 @@ func readFailed(err error) error {
 // Resolve records a decision that Check has let pass.
 func (b *Book) Resolve(ctx context.Context, d Decision) (orders []journal.Order, err error) {
 	for _, id := range d.OrderIDs {
-		o, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: id, PaidAs: d.PaidAs, Reason: d.Reason})
+		o, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: id, PaidAs: d.PaidAs, NotSent: d.PaidAs == "", Reason: d.Reason})
 		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
 			return orders, refused(RuleDecision, err.Error(), "see that order with: till journal show "+holder.OrderID)
+		}
+		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.Taken != "" {
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", id, gone.Taken), "ask the service's provider if you think otherwise")
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
 			return orders, refused(RuleDecision, fmt.Sprintf("order %s was settled meanwhile: it is %s", id, gone.State), "")

@@ -112,7 +112,7 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 		return b.notClaimed(w, err)
 	}
 	outcome, callErr := b.call(ctx, w.Request, ticket)
-	order, err := b.Journal.Finish(ctx, b.Account, ticket, outcome)
+	order, err := b.Journal.Finish(ctx, ticket, outcome)
 	if err != nil {
 		return Sent{Order: journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}}, unrecorded(ticket.OrderID, outcome, err)
 	}

@@ -1,0 +1,289 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal/pgtest"
+)
+
+// TestMain runs the tests or, in a process that a test has started, what that test wants done there.
+func TestMain(m *testing.M) {
+	if name := os.Getenv("JOURNAL_TEST_CHILD"); name != "" {
+		os.Exit(child(name, os.Args[len(os.Args)-1]))
+	}
+	os.Exit(pgtest.Run(m))
+}
+
+// child says in lines on its standard output how it went.
+func child(name, place string) int {
+	o := Options{Now: time.Now, User: "child", Host: "host"}
+	if name == "migrate" {
+		o.steps = futureSteps()
+	}
+	in := bufio.NewScanner(os.Stdin)
+	if name == "open" || name == "migrate" {
+		in.Scan() // the parent lets all go at once
+	}
+	j, err := Open(context.Background(), place, o)
+	if err != nil {
+		fmt.Println("error", err)
+		return 0
+	}
+	fmt.Println("open")
+	if name == "open" || name == "migrate" {
+		j.Close()
+		return 0
+	}
+	for in.Scan() { // each line is an order to claim, or with "finish" to claim and to finish
+		word, id, _ := strings.Cut(in.Text(), " ")
+		ticket, err := j.Claim(context.Background(), shop, claim(id))
+		switch {
+		case errors.As(err, new(*StandsError)):
+			fmt.Println("stands")
+			continue
+		case err != nil:
+			fmt.Println("error", err)
+			continue
+		}
+		if word == "finish" {
+			_, err = j.Finish(context.Background(), ticket, Outcome{State: Accepted, Withdrawal: "w" + id, Status: 200})
+			if err != nil {
+				fmt.Println("error", err)
+				continue
+			}
+		}
+		fmt.Println("ticket")
+	}
+	return 0
+}
+
+type process struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// start starts this test binary once more; before what stands before its name, such as strace, comes from wrap.
+func start(t *testing.T, name, place string, wrap ...string) *process {
+	t.Helper()
+	args := append(wrap, os.Args[0], place)
+	c := exec.Command(args[0], args[1:]...)
+	c.Env = append(os.Environ(), "JOURNAL_TEST_CHILD="+name)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{c, in, bufio.NewReader(out)}
+	t.Cleanup(func() { p.kill() })
+	return p
+}
+
+func (p *process) say(t *testing.T, line string) {
+	t.Helper()
+	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *process) hear(t *testing.T) string {
+	t.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the child said nothing more: %v", err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (p *process) kill() {
+	p.Process.Kill()
+	p.Wait()
+}
+
+var (
+	shop   = Account{"http://pay.test/api", "shop"}
+	coffee = Content{"crypto:Btc", "crypto:Btc", 5000, "bc1qcoffee", ""}
+	tea    = Content{"crypto:Btc", "crypto:Btc", 7000, "bc1qtea", "leaf"}
+)
+
+func claim(id string) Claim {
+	c := coffee
+	c.Memo = "order " + id // so that no other order has the same content
+	return Claim{OrderID: id, Content: c, Callback: "http://shop.test/" + id, Key: "key1"}
+}
+
+// A clock stands still unless it is set.
+type clock struct{ time.Time }
+
+func (c *clock) now() time.Time { return c.Time }
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+type opener func(mods ...func(*Options)) *Journal
+
+// eachDialect runs a test on a fresh journal of each kind. Every call of open opens the same one once more.
+func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
+	run := func(t *testing.T, place string) {
+		test(t, func(mods ...func(*Options)) *Journal {
+			t.Helper()
+			o := Options{Now: time.Now, User: "ann", Host: "till1"}
+			for _, mod := range mods {
+				mod(&o)
+			}
+			j, err := Open(t.Context(), place, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { j.Close() })
+			return j
+		})
+	}
+	t.Run("sqlite", func(t *testing.T) { run(t, filepath.Join(t.TempDir(), "journal.db")) })
+	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Shared(t).Database(t)) })
+}
+
+// address is what opens a journal again.
+func address(j *Journal) string {
+	if d, ok := j.dialect.(*postgresDialect); ok {
+		return d.address
+	}
+	return j.dialect.(*sqliteDialect).name
+}
+
+// loseLock makes a living sender look dead, as when its connection breaks.
+func loseLock(t *testing.T, j *Journal) {
+	t.Helper()
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	j.disconnect()
+	j.sends = false // until the next claim
+	if d, ok := j.dialect.(*sqliteDialect); ok {
+		d.locks.close()
+		var err error
+		if d.locks, err = openLockFile(d.path + ".lock"); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for held := true; held; { // the server takes a moment to see that a session has ended
+		var err error
+		if held, err = j.dialect.holds(t.Context(), reading{j, t.Context()}, j.sender); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mustClaim(t *testing.T, j *Journal, c Claim) Ticket {
+	t.Helper()
+	ticket, err := j.Claim(t.Context(), shop, c)
+	if err != nil {
+		t.Fatalf("Claim(%s): %v", c.OrderID, err)
+	}
+	return ticket
+}
+
+func mustFinish(t *testing.T, j *Journal, ticket Ticket, out Outcome) Order {
+	t.Helper()
+	o, err := j.Finish(t.Context(), ticket, out)
+	if err != nil {
+		t.Fatalf("Finish(%s, %s): %v", ticket.OrderID, out.State, err)
+	}
+	return o
+}
+
+func mustDecide(t *testing.T, j *Journal, d Decision) Order {
+	t.Helper()
+	o, err := j.Decide(t.Context(), shop, d)
+	if err != nil {
+		t.Fatalf("Decide(%+v): %v", d, err)
+	}
+	return o
+}
+
+func mustSettle(t *testing.T, j *Journal, f Finding) Order {
+	t.Helper()
+	o, err := j.Settle(t.Context(), shop, f)
+	if err != nil {
+		t.Fatalf("Settle(%+v): %v", f, err)
+	}
+	return o
+}
+
+// wantState also looks at what is on the disk.
+func wantState(t *testing.T, j *Journal, id string, want State) Order {
+	t.Helper()
+	o, err := j.Order(t.Context(), shop, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.State != want {
+		t.Fatalf("order %s stands as %q, want %q (%s)", id, o.State, want, o.Reason)
+	}
+	return o
+}
+
+func story(t *testing.T, j *Journal, id string) []Event {
+	t.Helper()
+	o, err := j.Order(t.Context(), shop, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := j.Story(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+func whats(events []Event) (names []string) {
+	for _, e := range events {
+		names = append(names, e.What+">"+string(e.State))
+	}
+	return names
+}
+
+var (
+	accepted = func(id string) Outcome { return Outcome{State: Accepted, Withdrawal: id, Status: 200} }
+	rejected = Outcome{State: Rejected, Status: 400, Code: 7, Reason: "no funds"}
+	unknown  = Outcome{State: Unknown, Reason: "no answer"}
+	limited  = Outcome{State: Planned, Status: 429, Reason: "too many"}
+	notLeft  = Outcome{State: Planned, Reason: "no connection"}
+)
+
+// bring makes an order that stands as it is asked for.
+func bring(t *testing.T, j *Journal, id string, to State) Order {
+	t.Helper()
+	ticket := mustClaim(t, j, claim(id))
+	switch to {
+	case Sending:
+	case Planned:
+		mustFinish(t, j, ticket, notLeft)
+	case Accepted:
+		mustFinish(t, j, ticket, accepted("w"+id))
+	case Rejected:
+		mustFinish(t, j, ticket, rejected)
+	case Unknown:
+		mustFinish(t, j, ticket, unknown)
+	case Conflict:
+		mustFinish(t, j, ticket, unknown)
+		mustSettle(t, j, Finding{OrderID: id, Withdrawal: "w" + id, Differs: "the amount is another"})
+	}
+	return wantState(t, j, id, to)
+}

@@ -1,0 +1,195 @@
+package journal
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// An attempt as the world knows it, which the journal does not.
+type attempt struct {
+	sender  int
+	ticket  Ticket
+	content Content
+	taken   string // the id that the service gave it; empty: it was never taken
+	told    State  // what its sender has recorded; empty: nothing yet
+	lost    bool   // its sender has died
+	excused bool   // a person has said since that the order was not sent
+}
+
+type history struct {
+	attempts []*attempt
+	events   []Event
+	evidence bool // something has said that it was accepted: an answer, the list, or a person
+}
+
+// Whatever several senders, their deaths, the service's list and a person do, the journal keeps to its rule. The model knows
+// only what happened, and nothing of how the journal decides.
+func TestHistories(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		f.Value.Set("25") // every step is synced to the disk; more with -rapid.checks
+	}
+	eachDialect(t, func(t *testing.T, open opener) {
+		senders := []*Journal{open(), open(), open()}
+		round := 0
+		rapid.Check(t, func(r *rapid.T) {
+			round++
+			account := Account{"http://pay.test", fmt.Sprint("round ", round)}
+			orders := map[string]*history{"1": {}, "2": {}}
+			ids := 0
+			contents := []Content{coffee, tea}
+			pick := func() (string, *history) {
+				id := rapid.SampledFrom([]string{"1", "2"}).Draw(r, "order")
+				return id, orders[id]
+			}
+			known := func(err error) {
+				if err != nil && !refused(err) {
+					r.Fatal(err)
+				}
+			}
+			// finish ends an attempt truthfully: what the service took is never told as refused.
+			finish := func(a *attempt) {
+				out := unknown
+				if rapid.Bool().Draw(r, "answered") {
+					switch {
+					case a.taken != "":
+						out = accepted(a.taken)
+					default:
+						out = rapid.SampledFrom([]Outcome{rejected, limited, notLeft}).Draw(r, "outcome")
+					}
+				}
+				if _, err := senders[a.sender].Finish(t.Context(), a.ticket, out); err != nil {
+					r.Fatal(err)
+				}
+				a.told = out.State
+			}
+			r.Repeat(map[string]func(*rapid.T){
+				"claim": func(r *rapid.T) {
+					id, h := pick()
+					sender := rapid.IntRange(0, 2).Draw(r, "sender")
+					c := Claim{OrderID: id, Content: rapid.SampledFrom(contents).Draw(r, "content"), AllowDuplicate: true}
+					ticket, err := senders[sender].Claim(t.Context(), account, c)
+					known(err)
+					if err != nil {
+						return
+					}
+					for i, a := range h.attempts {
+						if !a.excused && a.told != Rejected && a.told != Planned {
+							r.Fatalf("order %s is sent again, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
+						}
+						if a.told == Accepted {
+							r.Fatalf("order %s is sent again, though attempt %d was accepted", id, i)
+						}
+					}
+					a := &attempt{sender: sender, ticket: ticket, content: c.Content}
+					if rapid.Bool().Draw(r, "taken") {
+						ids++
+						a.taken = fmt.Sprint("w", ids)
+					}
+					h.attempts = append(h.attempts, a)
+				},
+				"finish": func(r *rapid.T) {
+					_, h := pick()
+					i := slices.IndexFunc(h.attempts, func(a *attempt) bool { return a.told == "" && !a.lost })
+					if i < 0 {
+						return
+					}
+					finish(h.attempts[i])
+					h.evidence = h.evidence || h.attempts[i].told == Accepted
+				},
+				"die": func(r *rapid.T) {
+					sender := rapid.IntRange(0, 2).Draw(r, "sender")
+					senders[sender].Close()
+					senders[sender] = open()
+					for _, h := range orders {
+						for _, a := range h.attempts {
+							a.lost = a.lost || a.sender == sender
+						}
+					}
+				},
+				"lose the lock": func(r *rapid.T) { loseLock(t, senders[rapid.IntRange(0, 2).Draw(r, "sender")]) },
+				"reap": func(r *rapid.T) {
+					_, err := senders[0].Reap(t.Context(), account)
+					known(err)
+				},
+				"read the list": func(r *rapid.T) {
+					id, h := pick()
+					for _, a := range h.attempts {
+						if a.taken != "" {
+							f := Finding{OrderID: id, Withdrawal: a.taken}
+							if o, err := senders[1].Order(t.Context(), account, id); err != nil || o.Content != a.content {
+								f.Differs = "the content is another"
+							}
+							_, err := senders[1].Settle(t.Context(), account, f)
+							known(err)
+							h.evidence = h.evidence || f.Differs == ""
+						}
+					}
+				},
+				"say it was not sent": func(r *rapid.T) {
+					id, h := pick()
+					_, err := senders[2].Decide(t.Context(), account, Decision{OrderID: id, NotSent: true, Reason: "x"})
+					known(err)
+					if err == nil {
+						for _, a := range h.attempts {
+							a.excused = true
+						}
+					}
+				},
+				"say what it was paid as": func(r *rapid.T) {
+					id, h := pick()
+					ids++
+					_, err := senders[2].Decide(t.Context(), account, Decision{OrderID: id, PaidAs: fmt.Sprint("p", ids)})
+					known(err)
+					h.evidence = h.evidence || err == nil
+				},
+				"": func(r *rapid.T) { // after each of them
+					for id, h := range orders {
+						o, err := senders[0].Order(t.Context(), account, id)
+						if gone := (*GoneError)(nil); errors.As(err, &gone) {
+							continue
+						}
+						if err != nil {
+							r.Fatal(err)
+						}
+						for i, a := range h.attempts {
+							settled := a.told == Rejected || a.told == Planned
+							switch {
+							case o.State == Planned && !settled && !a.excused:
+								r.Fatalf("order %s is planned, though attempt %d (%q) may have been taken", id, i, a.told)
+							case o.State == Rejected && !settled:
+								r.Fatalf("order %s is rejected, though attempt %d (%q) may have been taken", id, i, a.told)
+							case a.told == Accepted && o.State != Accepted && o.State != Conflict:
+								r.Fatalf("order %s is %s, though attempt %d was accepted", id, o.State, i)
+							}
+						}
+						if o.State == Accepted && !h.evidence {
+							r.Fatalf("order %s is accepted, and nobody has said so", id)
+						}
+						events, err := senders[0].Story(t.Context(), o)
+						if err != nil {
+							r.Fatal(err)
+						}
+						if len(events) < len(h.events) || !slices.Equal(events[:len(h.events)], h.events) {
+							r.Fatalf("events of order %s are gone: %v, and now %v", id, whats(h.events), whats(events))
+						}
+						began := 0
+						for _, e := range events {
+							if e.What == eventSending {
+								began++
+							}
+						}
+						if began != len(h.attempts) || events[len(events)-1].State != o.State {
+							r.Fatalf("order %s is %s after %d attempts, and its story is %v", id, o.State, len(h.attempts), whats(events))
+						}
+						h.events = events
+					}
+				},
+			})
+		})
+	})
+}

@@ -1,0 +1,214 @@
+package journal
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestAccountsAndKeys(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		at := &clock{noon}
+		j := open(func(o *Options) { o.Now = at.now })
+		standing := func(a Account) Standing {
+			t.Helper()
+			s, err := j.Standing(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := standing(shop); s.Newest != nil || s.Unknown != 0 || s.Merchant != "" || s.OrderIDs != NotTried || s.Keys != nil {
+			t.Errorf("of an account that is not there: %+v", s)
+		}
+		check := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(j.NoteKey(t.Context(), shop, "k1", KeyFirst))
+		at.Time = noon.Add(time.Second)
+		check(j.NoteKey(t.Context(), shop, "k2", KeyChecked))
+		at.Time = noon.Add(2 * time.Second)
+		check(j.NoteKey(t.Context(), shop, "k1", KeyAdopted))
+		check(j.NoteService(t.Context(), shop, "m1", NotTried))
+		check(j.NoteService(t.Context(), shop, "", Kept))
+		bring(t, j, "1", Accepted)
+		at.Time = noon.Add(time.Hour)
+		bring(t, j, "2", Accepted)
+		at.Time = noon.Add(time.Minute)
+		bring(t, j, "3", Accepted)
+		for i, state := range []State{Unknown, Sending, Conflict, Rejected, Planned} {
+			bring(t, j, string(rune('4'+i)), state)
+		}
+		s := standing(shop)
+		if s.Newest == nil || s.Newest.OrderID != "2" || s.Unknown != 2 || s.Merchant != "m1" || s.OrderIDs != Kept || !slices.Equal(s.Keys, []string{"k1", "k2"}) {
+			t.Errorf("the standing is %+v", s)
+		}
+		office := Account{shop.Address, "office"}
+		check(j.NoteKey(t.Context(), office, "k2", KeyFirst))
+		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []Account{shop, office}) {
+			t.Errorf("k2 was used by %v, %v", used, err)
+		}
+		if used, err := j.KeyUsedBy(t.Context(), "k3"); err != nil || len(used) != 0 {
+			t.Errorf("k3 was used by %v, %v", used, err)
+		}
+		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []Account{shop, office}) {
+			t.Errorf("the accounts are %v, %v", all, err)
+		}
+	})
+}
+
+func TestRename(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		office, moved := Account{shop.Address, "office"}, Account{"https://new.test/api", "shop"}
+		var account *AccountError
+		if err := j.Rename(t.Context(), shop, moved); !errors.As(err, &account) || account.Account != shop {
+			t.Errorf("an account that is not there: %v", err)
+		}
+		bring(t, j, "1", Accepted)
+		if err := j.NoteKey(t.Context(), shop, "k1", KeyFirst); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Claim(t.Context(), office, claim("1")); err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []Account{office, shop} {
+			if err := j.Rename(t.Context(), shop, to); !errors.As(err, &account) || account.Account != to {
+				t.Errorf("to %v, which has a history: %v", to, err)
+			}
+		}
+		if err := j.NoteKey(t.Context(), moved, "k2", KeyFirst); err != nil { // it is there, but nothing was sent
+			t.Fatal(err)
+		}
+		if err := j.Rename(t.Context(), shop, moved); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Order(t.Context(), shop, "1"); !errors.As(err, new(*GoneError)) {
+			t.Errorf("under the old name: %v", err)
+		}
+		if o, err := j.Order(t.Context(), moved, "1"); err != nil || o.State != Accepted {
+			t.Errorf("under the new name: %+v, %v", o, err)
+		}
+		if _, err := j.Claim(t.Context(), moved, claim("1")); !errors.As(err, new(*StandsError)) {
+			t.Errorf("sent under the new name: %v", err)
+		}
+		if s, err := j.Standing(t.Context(), moved); err != nil || !slices.Equal(s.Keys, []string{"k1"}) {
+			t.Errorf("the keys are %v, %v", s.Keys, err)
+		}
+	})
+}
+
+// An outcome finds its order, and what other order has its id, though the account has another name by now.
+func TestFinishAfterRename(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open()
+		moved := Account{"https://new.test/api", "shop"}
+		bring(t, j, "1", Accepted)
+		ticket := mustClaim(t, j, claim("2"))
+		loseLock(t, j)
+		if _, err := other.Reap(t.Context(), shop); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Rename(t.Context(), shop, moved); err != nil {
+			t.Fatal(err)
+		}
+		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Unknown {
+			t.Errorf("the id of order 1 was taken for order 2: %+v", o)
+		}
+		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []Account{moved}) {
+			t.Errorf("the accounts are %v, %v", all, err)
+		}
+	})
+}
+
+func TestFilters(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		at := &clock{noon}
+		j := open(func(o *Options) { o.Now = at.now })
+		for i, state := range States() {
+			at.Time = noon.Add(time.Duration(i) * time.Minute)
+			bring(t, j, string(state), state)
+		}
+		at.Time = noon.Add(time.Hour)
+		c := Claim{OrderID: "tea", Content: tea}
+		mustFinish(t, j, mustClaim(t, j, c), unknown)
+		err := j.write(t.Context(), func(tx *tx) error {
+			_, err := tx.exec("UPDATE orders SET run = 'r1', currency = 'crypto:Eth' WHERE order_id = 'tea'")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests := []struct {
+			name string
+			f    Filter
+			want []string
+		}{
+			{"all", Filter{}, []string{"planned", "sending", "accepted", "rejected", "unknown", "conflict", "tea"}},
+			{"from", Filter{From: noon.Add(4 * time.Minute)}, []string{"unknown", "conflict", "tea"}},
+			{"to", Filter{To: noon.Add(time.Minute)}, []string{"planned"}},
+			{"between, in another zone", Filter{From: noon.Add(time.Minute).In(time.FixedZone("", 7200)), To: noon.Add(3 * time.Minute)}, []string{"sending", "accepted"}},
+			{"states", Filter{States: []State{Unknown, Conflict}}, []string{"unknown", "conflict", "tea"}},
+			{"currency", Filter{Currency: "crypto:Eth"}, []string{"tea"}},
+			{"address", Filter{Address: tea.Address}, []string{"tea"}},
+			{"run", Filter{Run: "r1"}, []string{"tea"}},
+			{"order", Filter{OrderID: "unknown"}, []string{"unknown"}},
+			{"all at once", Filter{From: noon, To: noon.Add(2 * time.Hour), States: []State{Unknown}, Currency: "crypto:Eth", Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
+			{"none", Filter{States: []State{Unknown}, Run: "r2"}, nil},
+		}
+		for _, test := range tests {
+			var got []string
+			for o, err := range j.Orders(t.Context(), shop, test.f) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, o.OrderID)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%s: %v, want %v", test.name, got, test.want)
+			}
+		}
+		for o, err := range j.Orders(t.Context(), Account{"", ""}, Filter{}) {
+			t.Errorf("of an account that is not there: %v, %v", o, err)
+		}
+		for range j.Orders(t.Context(), shop, Filter{}) {
+			break // and the journal goes on
+		}
+		if _, err := j.Order(t.Context(), shop, "none"); !errors.As(err, new(*GoneError)) {
+			t.Errorf("an order that is not there: %v", err)
+		}
+		j.Close()
+		for _, err := range j.Orders(t.Context(), shop, Filter{}) {
+			if !errors.As(err, new(*Error)) {
+				t.Errorf("of a closed journal: %v", err)
+			}
+		}
+	})
+}
+
+func TestStory(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		at := &clock{noon}
+		j := open(func(o *Options) { o.Now = at.now })
+		c := claim("1")
+		mustFinish(t, j, mustClaim(t, j, c), unknown)
+		at.Time = noon.Add(time.Hour)
+		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
+		event := func(at time.Time, what string, state State) Event {
+			return Event{At: at, User: "ann", Host: "till1", What: what, State: state, Content: c.Content, Callback: c.Callback}
+		}
+		want := []Event{event(noon, "sending", Sending), event(noon, "answered", Unknown), event(at.Time, "not-sent", Planned)}
+		want[0].Key, want[1].Reason, want[2].Reason = "key1", "no answer", "asked"
+		if got := story(t, j, "1"); !slices.Equal(got, want) {
+			t.Errorf("the story is\n%+v, want\n%+v", got, want)
+		}
+		o := wantState(t, j, "1", Planned)
+		if !o.Sent.Equal(noon) || !o.Created.Equal(noon) || !o.Changed.Equal(at.Time) || o.User != "ann" || o.Host != "till1" || o.Key != "key1" || o.Callback != c.Callback || !o.Attempts() {
+			t.Errorf("the order is %+v", o)
+		}
+	})
+}

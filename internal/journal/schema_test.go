@@ -1,0 +1,103 @@
+package journal
+
+import (
+	"strings"
+	"testing"
+)
+
+func futureSteps() []string {
+	return append(schema(), "CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO later (x) VALUES (1)")
+}
+
+func TestMigration(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		o := bring(t, j, "1", Unknown)
+		version := func() (n int) {
+			t.Helper()
+			if err := (reading{j, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := version(); n != len(schema()) {
+			t.Errorf("a new journal is of version %d", n)
+		}
+		// Many processes find it old at once.
+		var all []*process
+		for range 8 {
+			all = append(all, start(t, "migrate", address(j)))
+		}
+		for _, p := range all {
+			p.say(t, "go")
+		}
+		for _, p := range all {
+			if line := p.hear(t); line != "open" {
+				t.Error(line)
+			}
+		}
+		times := 0
+		if err := (reading{j, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err != nil || times != 1 {
+			t.Errorf("the step was made %d times, %v", times, err)
+		}
+		if n := version(); n != len(futureSteps()) {
+			t.Errorf("it is of version %d now", n)
+		}
+		if now := wantState(t, j, "1", Unknown); now != o {
+			t.Errorf("the order became %+v", now)
+		}
+		// This version does not know that one.
+		p := start(t, "open", address(j))
+		p.say(t, "go")
+		if line := p.hear(t); !strings.Contains(line, "is of a newer version of till (2, this one knows 1): use that version") {
+			t.Errorf("a newer journal: %s", line)
+		}
+	})
+}
+
+// A step that fails leaves nothing of itself.
+func TestMigrationFails(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		_, err := Open(t.Context(), address(j), Options{Now: j.options.Now, steps: append(schema(), "CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO nowhere (x) VALUES (1)")})
+		if err == nil {
+			t.Fatal("it was opened")
+		}
+		n, times := 0, 0
+		if err := (reading{j, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil || n != 1 {
+			t.Errorf("the version is %d, %v", n, err)
+		}
+		if err := (reading{j, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err == nil {
+			t.Error("half of the step is there")
+		}
+		open(func(o *Options) { o.steps = futureSteps() })
+	})
+}
+
+func TestManyOpenAFreshJournal(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		place := address(open()) // a server's database; a file's name
+		if !IsPostgres(place) {
+			place = strings.TrimSuffix(place, "journal.db") + "deep/er/journal.db"
+		} else {
+			j := open()
+			if err := j.write(t.Context(), func(tx *tx) error {
+				return tx.script("DROP TABLE events; DROP TABLE orders; DROP TABLE keys; DROP TABLE accounts; DROP TABLE till_journal")
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var all []*process
+		for range 10 {
+			all = append(all, start(t, "open", place))
+		}
+		for _, p := range all {
+			p.say(t, "go")
+		}
+		for _, p := range all {
+			if line := p.hear(t); line != "open" {
+				t.Error(line)
+			}
+		}
+	})
+}

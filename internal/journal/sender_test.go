@@ -1,0 +1,287 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestDeadSender(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		p := start(t, "claim", address(j))
+		p.hear(t)
+		for _, id := range []string{"1", "2", "3", "4", "5"} {
+			p.say(t, "claim "+id)
+			if line := p.hear(t); line != "ticket" {
+				t.Fatal(line)
+			}
+		}
+		// While it lives nobody moves what it sends.
+		if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
+			t.Fatalf("Reap: %d, %v", n, err)
+		}
+		if o := mustSettle(t, j, Finding{OrderID: "1", Withdrawal: "w1"}); o.State != Sending {
+			t.Errorf("Settle moved it to %s", o.State)
+		}
+		var gone *GoneError
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.As(err, &gone) || !gone.Alive {
+			t.Errorf("Decide: %v", err)
+		}
+		var stands *StandsError
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, &stands) || !stands.Alive {
+			t.Errorf("Claim: %v", err)
+		}
+		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.As(err, new(*AccountError)) {
+			t.Errorf("Rename: %v", err)
+		}
+		p.kill()
+		if IsPostgres(address(j)) { // the server takes a moment to see it
+			for held := true; held; {
+				o := wantState(t, j, "1", Sending)
+				var err error
+				if held, err = j.dialect.holds(t.Context(), reading{j, t.Context()}, o.sender); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// Each of these finds it dead.
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, &stands) || stands.Alive || stands.Order.State != Unknown {
+			t.Errorf("Claim: %v", err)
+		}
+		wantState(t, j, "1", Unknown)
+		c := claim("2")
+		c.OrderID = "another"
+		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DuplicateError)) {
+			t.Errorf("Claim of a duplicate: %v", err)
+		}
+		wantState(t, j, "2", Unknown)
+		if o := mustSettle(t, j, Finding{OrderID: "3", Withdrawal: "w3"}); o.State != Accepted {
+			t.Errorf("Settle: %+v", o)
+		}
+		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != Planned {
+			t.Errorf("Decide: %+v", o)
+		}
+		if n, err := j.Reap(t.Context(), shop); n != 1 || err != nil {
+			t.Errorf("Reap: %d, %v", n, err)
+		}
+		o := wantState(t, j, "5", Unknown)
+		if o.Reason != "the process that was sending it died" || o.User != "child" {
+			t.Errorf("it is %+v", o)
+		}
+		if got := whats(story(t, j, "3")); !slices.Equal(got, []string{"sending>sending", "sender died>unknown", "found>accepted"}) {
+			t.Errorf("the story is %v", got)
+		}
+		// A rejection does not take the doubt away that a death has left.
+		mustDecide(t, j, Decision{OrderID: "5", NotSent: true, Reason: "x"})
+		if o := mustFinish(t, j, mustClaim(t, j, claim("5")), rejected); o.State != Unknown {
+			t.Errorf("a rejection after a death: %+v", o)
+		}
+	})
+}
+
+func TestTwoJournalsInOneProcess(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		a, b := open(), open()
+		ticket := mustClaim(t, a, claim("1"))
+		mustClaim(t, b, claim("2"))
+		for _, j := range []*Journal{a, b} {
+			if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
+				t.Errorf("Reap: %d, %v", n, err)
+			}
+		}
+		b.Close()
+		c := open()
+		for n := 0; n == 0 && IsPostgres(address(a)); { // the server takes a moment to see it
+			var err error
+			if n, err = c.Reap(t.Context(), shop); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Reap(t.Context(), shop)
+		wantState(t, a, "1", Sending)
+		wantState(t, a, "2", Unknown)
+		mustFinish(t, a, ticket, accepted("w1"))
+		wantState(t, c, "1", Accepted)
+	})
+}
+
+func TestTwoProcessesClaimOneOrder(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		a, b := start(t, "claim", address(j)), start(t, "claim", address(j))
+		a.hear(t)
+		b.hear(t)
+		for i := range 50 {
+			id := fmt.Sprint("round ", i)
+			a.say(t, "claim "+id)
+			b.say(t, "claim "+id)
+			got := []string{a.hear(t), b.hear(t)}
+			slices.Sort(got)
+			if !slices.Equal(got, []string{"stands", "ticket"}) {
+				t.Fatalf("round %d: %v", i, got)
+			}
+		}
+	})
+}
+
+func TestClaimsAtOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		journals := []*Journal{open(), open()}
+		var tickets [20]atomic.Int64
+		var wait sync.WaitGroup
+		for worker := range 8 {
+			wait.Go(func() {
+				j := journals[worker%2]
+				for i := range tickets {
+					ticket, err := j.Claim(t.Context(), shop, claim(fmt.Sprint(i)))
+					if errors.As(err, new(*StandsError)) {
+						continue
+					}
+					if err != nil {
+						t.Error(err)
+						continue
+					}
+					tickets[i].Add(1)
+					if _, err := j.Finish(t.Context(), ticket, accepted(fmt.Sprint("w", i))); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		for i := range tickets {
+			if n := tickets[i].Load(); n != 1 {
+				t.Errorf("order %d was sent %d times", i, n)
+			}
+			wantState(t, journals[0], fmt.Sprint(i), Accepted)
+		}
+	})
+}
+
+// queue lets writes come together: it holds back the first until all of them wait.
+func queue(t *testing.T, j *Journal, works ...func(*tx) error) []error {
+	t.Helper()
+	j.writing.Lock()
+	errs := make([]error, len(works))
+	var wait sync.WaitGroup
+	for i, work := range works {
+		wait.Go(func() { errs[i] = j.write(t.Context(), work) })
+		for waiting := false; !waiting; {
+			j.queueing.Lock()
+			waiting = len(j.queue) == i+1
+			j.queueing.Unlock()
+		}
+	}
+	j.writing.Unlock()
+	wait.Wait()
+	return errs
+}
+
+func TestGroupCommit(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		note := func(key string) func(*tx) error {
+			return func(tx *tx) error {
+				account, err := tx.account(shop)
+				if err != nil {
+					return err
+				}
+				_, err = tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host) VALUES (?1, ?2, '', '', '', '')`, key, account)
+				return err
+			}
+		}
+		keys := func() []string {
+			s, err := j.Standing(t.Context(), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(s.Keys)
+			return s.Keys
+		}
+		refusal := &GoneError{OrderID: "1"}
+		errs := queue(t, j, note("a"), func(*tx) error { return refusal }, note("b"))
+		if errs[0] != nil || errs[1] != refusal || errs[2] != nil {
+			t.Errorf("with a refusal: %v", errs)
+		}
+		if got := keys(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("with a refusal: %v", got)
+		}
+		for name, bad := range map[string]func(*tx) error{
+			"a failure":   func(*tx) error { return errors.New("broken") },
+			"a statement": func(tx *tx) error { _, err := tx.exec("INSERT INTO nowhere (x) VALUES (1)"); return err },
+		} {
+			errs = queue(t, j, note("c"), func(*tx) error { return refusal }, bad, note("d"))
+			for i, err := range errs {
+				if !errors.As(err, new(*Error)) {
+					t.Errorf("with %s, waiter %d: %v", name, i, err)
+				}
+			}
+			if got := keys(); !slices.Equal(got, []string{"a", "b"}) {
+				t.Errorf("with %s: %v", name, got)
+			}
+		}
+		if errs := queue(t, j, note("e")); errs[0] != nil {
+			t.Errorf("afterwards: %v", errs)
+		}
+		// Through the front door: what was undone has given no ticket.
+		var ticket Ticket
+		var err error
+		errs = queue(t, j, func(tx *tx) error { return nil }, func(*tx) error { return errors.New("broken") })
+		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || ticket.attempt == 0 || errs[0] == nil {
+			t.Errorf("%v, %v, %v", ticket, err, errs)
+		}
+	})
+}
+
+// A work that panics takes nobody's write for done.
+func TestPanicInAWrite(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		errs := queue(t, j, func(tx *tx) error { _, err := tx.account(shop); return err }, func(*tx) (err error) { return nil })
+		if errs[0] != nil || errs[1] != nil {
+			t.Fatal(errs)
+		}
+		var caught atomic.Int64
+		j.writing.Lock()
+		errs = make([]error, 2)
+		var wait sync.WaitGroup
+		for i, work := range []func(*tx) error{func(*tx) error { panic("on purpose") }, func(*tx) error { return nil }} {
+			wait.Go(func() {
+				defer func() {
+					if recover() != nil {
+						caught.Add(1)
+						errs[i] = errors.New("panicked")
+					}
+				}()
+				errs[i] = j.write(t.Context(), work)
+			})
+			for waiting := false; !waiting; {
+				j.queueing.Lock()
+				waiting = len(j.queue) == i+1
+				j.queueing.Unlock()
+			}
+		}
+		j.writing.Unlock()
+		wait.Wait()
+		if caught.Load() != 1 || errs[0] == nil || errs[1] == nil {
+			t.Errorf("%d caught, %v", caught.Load(), errs)
+		}
+		mustClaim(t, j, claim("1")) // and the journal goes on
+	})
+}
+
+func TestClosed(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		mustClaim(t, j, claim("1"))
+		j.Close()
+		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestNetworkFileSystems(t *testing.T) {
+	for magic, want := range map[int64]string{
+		0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x01021997: "9P", 0x00c36400: "Ceph", 0x5346414f: "AFS", 0x47504653: "GPFS", 0x0bd00bd0: "Lustre",
+		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", // ext4, XFS, btrfs, tmpfs, overlay
+	} {
+		if got := networkFileSystem(magic); got != want {
+			t.Errorf("%#x is %q, want %q", magic, got, want)
+		}
+	}
+}
+
+func TestNetworkFuse(t *testing.T) {
+	const mounts = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+90 22 0:51 / /home/ann/far rw,nosuid shared:9 - fuse.sshfs ann@host:/ rw,user_id=0
+91 22 0:52 / /home/ann/near rw,nosuid - fuse.gocryptfs /home/ann/.near rw
+92 22 0:53 / /mnt/bucket rw - fuse.rclone far: rw
+short
+`
+	for minor, want := range map[uint32]string{51: "sshfs", 52: "", 53: "rclone", 99: ""} {
+		if got := networkFuse(mounts, 0, minor); got != want {
+			t.Errorf("the device 0:%d is %q, want %q", minor, got, want)
+		}
+	}
+}
+
+// A child that is not root, and one on a disk with little room, find out what this process might not.
+func TestReadOnlyDirectory(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ro", "journal.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	binary := os.Args[0]
+	credential := &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		credential.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+		for d := dir; d != "/" && d != os.TempDir(); d = filepath.Dir(d) {
+			if err := os.Chmod(d, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := os.ReadFile(os.Args[0]) // the build's own directory is root's
+		if err != nil {
+			t.Fatal(err)
+		}
+		binary = filepath.Join(dir, "test")
+		if err := os.WriteFile(binary, data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command(binary, path)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "JOURNAL_TEST_CHILD=open")
+	c.SysProcAttr = credential
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "cannot be opened (") || !strings.Contains(string(out), "look at the permissions") {
+		t.Errorf("got %s, %v", out, err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("till", dir, "tmpfs", 0, "size=512k"); err != nil {
+		t.Skipf("a small disk cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	path := filepath.Join(dir, "journal.db")
+	j := mustOpenFile(t, path)
+	defer j.Close()
+	ticket := mustClaim(t, j, claim("first"))
+	if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 1<<20), 0o600); err == nil {
+		t.Fatal("the disk is not small")
+	}
+	var err error
+	sent := 0
+	for ; err == nil && sent < 1000; sent++ { // until what the files had left is used up
+		_, err = j.Claim(t.Context(), shop, claim(fmt.Sprint(sent)))
+	}
+	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Fatalf("after %d claims: %v", sent, err)
+	}
+	refused := fmt.Sprint(sent - 1)
+	if _, err := j.Finish(t.Context(), ticket, accepted("w")); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("Finish: %v", err)
+	}
+	wantRefused(t, filepath.Join(dir, "deep", "journal.db"), "the disk is full")
+	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	mustFinish(t, j, ticket, accepted("w"))
+	mustClaim(t, j, claim(refused))
+}
+
+func needStrace(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("strace", "-f", "true").CombinedOutput(); err != nil {
+		t.Skipf("strace is not here or may not trace: %v %s", err, out)
+	}
+}
+
+// A sync that fails is no record.
+func TestFailingSync(t *testing.T) {
+	needStrace(t)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	mustOpenFile(t, path).Close()
+	log := filepath.Join(t.TempDir(), "log")
+	p := start(t, "claim", path, "strace", "-f", "-o", log, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO")
+	if line := p.hear(t); line != "open" {
+		t.Fatal(line)
+	}
+	p.say(t, "claim 1")
+	if line := p.hear(t); !strings.Contains(line, "error the journal "+path+" cannot be read or written (") || !strings.Contains(line, "look at the disk") {
+		t.Error(line)
+	}
+	p.in.Close()
+	p.Wait()
+	if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), "INJECTED") {
+		t.Errorf("no sync was failed: %s, %v", data, err)
+	}
+}
+
+// Before anything is said to be recorded, it is synced: the file's log with each commit, and each directory that was made.
+func TestSyncs(t *testing.T) {
+	needStrace(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a", "b", "journal.db")
+	log := filepath.Join(t.TempDir(), "log")
+	p := start(t, "claim", path, "strace", "-f", "-y", "-o", log, "-e", "trace=fsync,fdatasync,write")
+	if line := p.hear(t); line != "open" {
+		t.Fatal(line)
+	}
+	p.say(t, "claim 1")
+	p.hear(t)
+	p.say(t, "finish 2")
+	p.hear(t)
+	p.in.Close()
+	p.Wait()
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(data), `"ticket\n"`) // what came before each of the child's answers
+	if len(parts) != 3 {
+		t.Fatalf("the child answered %d times:\n%s", len(parts)-1, data)
+	}
+	syncs := func(part, name string) int {
+		return len(regexp.MustCompile(`(?:fsync|fdatasync)\(\d+<`+regexp.QuoteMeta(name)+`>`).FindAllString(part, -1))
+	}
+	for _, name := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b")} {
+		if syncs(parts[0], name) == 0 {
+			t.Errorf("the directory %s was not synced", name)
+		}
+	}
+	// Not by SQLite, which does it after its log, and only in the process that makes that.
+	if inDir, inLog := strings.Index(parts[0], "<"+filepath.Join(dir, "a", "b")+">"), strings.Index(parts[0], "<"+path); inLog >= 0 && inDir > inLog {
+		t.Error("the directory was synced after what is in it")
+	}
+	_, first, _ := strings.Cut(parts[0], `"open\n"`)
+	if n := syncs(first, path+"-wal"); n < 1 {
+		t.Errorf("the claim was said to be recorded after %d syncs:\n%s", n, first)
+	}
+	if n := syncs(parts[1], path+"-wal"); n < 2 {
+		t.Errorf("a claim and its outcome were said to be recorded after %d syncs:\n%s", n, parts[1])
+	}
+}

@@ -1,0 +1,215 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func openFile(t *testing.T, path string, mods ...func(*Options)) (*Journal, error) {
+	t.Helper()
+	o := Options{Now: time.Now, User: "ann"}
+	for _, mod := range mods {
+		mod(&o)
+	}
+	j, err := Open(t.Context(), path, o)
+	if err == nil {
+		t.Cleanup(func() { j.Close() })
+	}
+	return j, err
+}
+
+func mustOpenFile(t *testing.T, path string) *Journal {
+	t.Helper()
+	j, err := openFile(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
+	t.Helper()
+	_, err := openFile(t, path, mods...)
+	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), sentence) || !strings.HasPrefix(err.Error(), "the journal "+path+" ") {
+		t.Errorf("got %v, want the journal %s ... %s", err, path, sentence)
+	}
+}
+
+func TestFileModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a", "b", "journal.db")
+	j := mustOpenFile(t, path)
+	bring(t, j, "1", Accepted)
+	for name, want := range map[string]os.FileMode{"a": 0o700, "a/b": 0o700, "a/b/journal.db": 0o600, "a/b/journal.db-wal": 0o600, "a/b/journal.db.lock": 0o600} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		} else if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has the mode %04o", name, got)
+		}
+	}
+	for _, mode := range []os.FileMode{0o620, 0o602} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		wantRefused(t, path, "chmod 600")
+	}
+}
+
+func TestLinks(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "real", "journal.db"), filepath.Join(dir, "link.db")
+	j := mustOpenFile(t, path)
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	linked := mustOpenFile(t, link)
+	mustClaim(t, j, claim("1"))
+	if n, err := linked.Reap(t.Context(), shop); n != 0 || err != nil {
+		t.Errorf("by the link its sender looks dead: %d, %v", n, err)
+	}
+	wantState(t, linked, "1", Sending)
+	if _, err := os.Lstat(link + ".lock"); err == nil {
+		t.Error("the link has locks of its own")
+	}
+	nowhere := filepath.Join(dir, "nowhere.db")
+	if err := os.Symlink(filepath.Join(dir, "unmounted", "journal.db"), nowhere); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, nowhere, "a link that leads nowhere")
+}
+
+func TestOddNames(t *testing.T) {
+	for _, name := range []string{"with space?and#more%20.db", "ümläut.db", ":memory:"} {
+		path := filepath.Join(t.TempDir(), name)
+		j, err := openFile(t, path)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		bring(t, j, "1", Accepted)
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	wantRefused(t, "mysql://host/db", "a file's name or the address of a PostgreSQL database")
+	wantRefused(t, t.TempDir(), "not a regular file")
+}
+
+func TestDamagedFile(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "journal.db")
+	j := mustOpenFile(t, whole)
+	for i := range 200 {
+		bring(t, j, strings.Repeat("x", 100)+string(rune('a'+i)), Accepted)
+	}
+	j.Close() // which brings everything into the file itself
+	data, err := os.ReadFile(whole)
+	if err != nil || len(data) < 50_000 {
+		t.Fatal(len(data), err)
+	}
+	noise := bytes.Repeat([]byte{0xa5, 0x17, 0xff, 0x03}, 4096)
+	tests := []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"noise in the middle", append(append(bytes.Clone(data[:len(data)/2]), noise...), data[len(data)/2+len(noise):]...), "is damaged"},
+		{"cut short", data[:len(data)/2], "is damaged"},
+		{"cut in the middle of a page", data[:len(data)/2+100], "is damaged"},
+		{"text", []byte(strings.Repeat("order_id,currency,amount\n", 100)), "is damaged"},
+		{"a short text", []byte("hello\n"), "is damaged"},
+		{"noise", noise, "is damaged"},
+	}
+	for _, test := range tests {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		if err := os.WriteFile(path, test.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := openFile(t, path)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, test.data) {
+			t.Errorf("%s: the file was changed (%v)", test.name, err)
+		}
+	}
+}
+
+func TestAnothersDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bookmarks.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE bookmarks (x)"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	os.Chmod(path, 0o600)
+	before, _ := os.ReadFile(path)
+	wantRefused(t, path, "is a database of something else")
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("it was changed (%v)", err)
+	}
+}
+
+func TestLockedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	quick := func(o *Options) { o.wait = 20 * time.Millisecond }
+	j, err := openFile(t, path, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bring(t, j, "1", Unknown)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	ticket, err := j.Claim(t.Context(), shop, claim("2"))
+	if !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+		t.Errorf("got %+v, %v", ticket, err)
+	}
+	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, j, claim("2"))
+}
+
+// The settings of the connection that writes are those that make a commit durable.
+func TestDurable(t *testing.T) {
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	err := j.write(t.Context(), func(tx *tx) error {
+		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "checkpoint_fullfsync": "1", "foreign_keys": "1"} {
+			got := ""
+			if err := tx.row("PRAGMA " + pragma).Scan(&got); err != nil {
+				return err
+			}
+			if got != want {
+				t.Errorf("%s is %s, want %s", pragma, got, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,520 @@
+package journal
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSameOrderIDAgain(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, state := range States() {
+			for _, same := range []bool{true, false} {
+				id := map[bool]string{true: "1", false: "2"}[same] + string(state)
+				bring(t, j, id, state)
+				before := len(story(t, j, id))
+				c := claim(id)
+				if !same {
+					c.Minor++
+				}
+				ticket, err := j.Claim(t.Context(), shop, c)
+				sends := state == Planned || state == Rejected
+				if sends {
+					if err != nil {
+						t.Errorf("%s, same content %v: %v", state, same, err)
+					}
+					if o := wantState(t, j, id, Sending); o.Content != c.Content {
+						t.Errorf("%s: the content is %+v, want %+v", state, o.Content, c.Content)
+					}
+					events := story(t, j, id)
+					if first, last := events[0].Content, events[len(events)-1].Content; first != claim(id).Content || last != c.Content {
+						t.Errorf("%s: the story has %+v and %+v", state, first, last)
+					}
+					continue
+				}
+				var stands *StandsError
+				if !errors.As(err, &stands) || stands.Same != same || stands.Order.State != state || stands.Alive != (state == Sending) || ticket != (Ticket{}) {
+					t.Errorf("%s, same content %v: got %+v, %v", state, same, ticket, err)
+				}
+				if n := len(story(t, j, id)); n != before {
+					t.Errorf("%s: a refusal left %d events", state, n-before)
+				}
+			}
+		}
+		bring(t, j, "9", Rejected)
+		c := claim("9")
+		c.NotRejected = true
+		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*StandsError)) {
+			t.Errorf("a rejected order that is not to be sent again: %v", err)
+		}
+		if _, err := j.Claim(t.Context(), Account{shop.Address, "other"}, claim("9")); err != nil {
+			t.Errorf("the same order id in another account: %v", err)
+		}
+	})
+}
+
+func TestDuplicates(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		at := &clock{noon}
+		j := open(func(o *Options) { o.Now = at.now })
+		other := func(id string, window time.Duration) Claim {
+			c := claim(id)
+			c.OrderID, c.Window = "another of "+id, window
+			return c
+		}
+		tests := []struct {
+			name   string
+			state  State
+			ago    time.Duration
+			window time.Duration
+			want   State // that stands in the way; empty: none
+		}{
+			{"unknown", Unknown, time.Hour, 0, Unknown},
+			{"unknown, with a window", Unknown, time.Hour, time.Minute, Unknown},
+			{"accepted, the id was chosen", Accepted, 0, 0, ""},
+			{"accepted within", Accepted, 9 * time.Minute, 10 * time.Minute, Accepted},
+			{"accepted before", Accepted, 10 * time.Minute, 10 * time.Minute, ""},
+			{"accepted in the future", Accepted, -time.Hour, 10 * time.Minute, Accepted},
+			{"sending", Sending, time.Hour, 10 * time.Minute, Sending},
+			{"sending, the id was chosen", Sending, time.Hour, 0, ""},
+			{"rejected", Rejected, 0, 10 * time.Minute, ""},
+			{"planned", Planned, 0, 10 * time.Minute, ""},
+		}
+		for _, test := range tests {
+			at.Time = noon.Add(-test.ago)
+			bring(t, j, test.name, test.state)
+			at.Time = noon
+			c := other(test.name, test.window)
+			_, err := j.Claim(t.Context(), shop, c)
+			var duplicate *DuplicateError
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("%s: %v", test.name, err)
+			case test.want != "" && (!errors.As(err, &duplicate) || duplicate.Order.State != test.want || duplicate.Order.OrderID != test.name || duplicate.Alive != (test.want == Sending)):
+				t.Errorf("%s: got %v, want a duplicate that is %s", test.name, err, test.want)
+			case test.want != "":
+				c.AllowDuplicate = true
+				if _, err := j.Claim(t.Context(), shop, c); err != nil {
+					t.Errorf("%s, allowed: %v", test.name, err)
+				}
+			}
+		}
+		// Every part of the content makes another withdrawal.
+		bring(t, j, "parts", Unknown)
+		for i, change := range []func(*Content){
+			func(c *Content) { c.Currency = "crypto:Eth" }, func(c *Content) { c.Unit = "fiat:USD" }, func(c *Content) { c.Minor++ },
+			func(c *Content) { c.Address = "x" }, func(c *Content) { c.Memo = "x" },
+		} {
+			c := other("parts", 0)
+			c.OrderID += string(rune('a' + i))
+			change(&c.Content)
+			if _, err := j.Claim(t.Context(), shop, c); err != nil {
+				t.Errorf("change %d: %v", i, err)
+			}
+		}
+		// Another callback makes none.
+		c := other("parts", 0)
+		c.Callback = "http://elsewhere.test"
+		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DuplicateError)) {
+			t.Errorf("another callback: %v", err)
+		}
+	})
+}
+
+func TestFinish(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, out := range []Outcome{accepted("w1"), rejected, unknown, limited, notLeft} {
+			id := "1" + string(out.State) + out.Reason
+			o := mustFinish(t, j, mustClaim(t, j, claim(id)), out)
+			if o != wantState(t, j, id, out.State) || o.Withdrawal != out.Withdrawal || o.Code != out.Code || o.Reason != out.Reason {
+				t.Errorf("%+v led to %+v", out, o)
+			}
+			last := story(t, j, id)[1]
+			if last.What != eventAnswered || last.Withdrawal != out.Withdrawal || last.Status != out.Status || last.Code != out.Code || last.Reason != out.Reason {
+				t.Errorf("%+v is told as %+v", out, last)
+			}
+		}
+		for _, out := range []Outcome{{State: Sending}, {State: Conflict}, {}, {State: Accepted}} {
+			if _, err := j.Finish(t.Context(), mustClaim(t, j, claim("bad"+string(out.State))), out); err == nil {
+				t.Errorf("%+v was taken for an outcome", out)
+			}
+		}
+		if _, err := j.Finish(t.Context(), Ticket{}, unknown); err == nil {
+			t.Error("an outcome without a ticket was taken")
+		}
+	})
+}
+
+func TestRejectionAfterUnknown(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Unknown)
+		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked them"})
+		o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected)
+		if o.State != Unknown || !strings.Contains(o.Reason, "no funds") || o.Code != 7 || o.Decided != nil {
+			t.Errorf("a rejection after an unknown: %+v", o)
+		}
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*StandsError)) {
+			t.Errorf("it could be sent again: %v", err)
+		}
+		// Also the second time, and the doubt outlives attempts that say nothing.
+		for _, out := range []Outcome{limited, notLeft} {
+			mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked again"})
+			o := mustFinish(t, j, mustClaim(t, j, claim("1")), out)
+			if o.State != Planned || o.Decided == nil || o.Decided.Reason != "asked again" || o.Decided.As != eventNotSent {
+				t.Errorf("an attempt that says nothing: %+v", o)
+			}
+			if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
+				t.Errorf("then a rejection: %+v", o)
+			}
+		}
+		// A second attempt that is unknown as well does not hide the first.
+		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "once more"})
+		mustFinish(t, j, mustClaim(t, j, claim("1")), unknown)
+		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "once more"})
+		if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
+			t.Errorf("after two unknown attempts, a rejection: %+v", o)
+		}
+		// An attempt that was only rejected or never left throws no doubt.
+		for _, first := range []State{Rejected, Planned} {
+			id := "clean" + string(first)
+			bring(t, j, id, first)
+			if o := mustFinish(t, j, mustClaim(t, j, claim(id)), rejected); o.State != Rejected {
+				t.Errorf("%s, then rejected: %+v", first, o)
+			}
+		}
+	})
+}
+
+func TestAnswerWithAnotherOrdersID(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Accepted)
+		o := mustFinish(t, j, mustClaim(t, j, claim("2")), accepted("w1"))
+		if o.State != Unknown || o.Withdrawal != "" || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "order 1") {
+			t.Errorf("got %+v", o)
+		}
+		wantState(t, j, "1", Accepted)
+		// What the list says is as little to be trusted, and leaves the order that has the id alone.
+		if o := mustSettle(t, j, Finding{OrderID: "2", Withdrawal: "w1"}); o.State != Conflict || o.Withdrawal != "" {
+			t.Errorf("found under the same id: %+v", o)
+		}
+		if o := mustSettle(t, j, Finding{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted {
+			t.Errorf("the one that has it: %+v", o)
+		}
+		var holder *HolderError
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.As(err, &holder) || holder.OrderID != "1" || holder.Withdrawal != "w1" {
+			t.Errorf("a person who names it: %v", err)
+		}
+		// Ids are an account's own.
+		elsewhere := Account{"http://other.test", "shop"}
+		ticket, err := j.Claim(t.Context(), elsewhere, claim("2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Accepted {
+			t.Errorf("the same id of another service: %+v", o)
+		}
+	})
+}
+
+// A sender that was taken for dead, and comes back with an outcome.
+func TestLateOutcome(t *testing.T) {
+	notSent := Decision{OrderID: "1", NotSent: true, Reason: "asked"}
+	paidAs := func(id string) Decision { return Decision{OrderID: "1", PaidAs: id} }
+	tests := []struct {
+		name      string
+		meanwhile func(t *testing.T, j, other *Journal) // the order is unknown, its sender taken for dead
+		out       Outcome
+		want      State
+		id        string
+		decided   bool
+	}{
+		{"accepted", nil, accepted("w1"), Accepted, "w1", false},
+		{"rejected", nil, rejected, Rejected, "", false},
+		{"never left", nil, notLeft, Planned, "", false},
+		{"unknown", nil, unknown, Unknown, "", false},
+		{"accepted, a person had given it up", func(t *testing.T, j, other *Journal) { mustDecide(t, other, notSent) }, accepted("w1"), Accepted, "w1", false},
+		{"rejected, a person had given it up", func(t *testing.T, j, other *Journal) { mustDecide(t, other, notSent) }, rejected, Planned, "", true},
+		{"unknown, a person had given it up", func(t *testing.T, j, other *Journal) { mustDecide(t, other, notSent) }, unknown, Planned, "", true},
+		{"accepted as a person had said", func(t *testing.T, j, other *Journal) { mustDecide(t, other, paidAs("w1")) }, accepted("w1"), Accepted, "w1", false},
+		{"accepted, but not as a person had said", func(t *testing.T, j, other *Journal) { mustDecide(t, other, paidAs("w9")) }, accepted("w1"), Conflict, "w9", true},
+		{"rejected, but not as a person had said", func(t *testing.T, j, other *Journal) { mustDecide(t, other, paidAs("w9")) }, rejected, Accepted, "w9", true},
+		{"accepted, in conflict meanwhile", func(t *testing.T, j, other *Journal) {
+			mustSettle(t, other, Finding{OrderID: "1", Withdrawal: "w9", Differs: "the memo is another"})
+		}, accepted("w1"), Conflict, "w9", false},
+		{"accepted, found meanwhile", func(t *testing.T, j, other *Journal) { mustSettle(t, other, Finding{OrderID: "1", Withdrawal: "w1"}) }, accepted("w1"), Accepted, "w1", false},
+		{"accepted, found under another id", func(t *testing.T, j, other *Journal) { mustSettle(t, other, Finding{OrderID: "1", Withdrawal: "w9"}) }, accepted("w1"), Conflict, "w9", false},
+		{"accepted, while it is sent again", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustClaim(t, other, claim("1"))
+		}, accepted("w1"), Conflict, "w1", true},
+		{"rejected, while it is sent again", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustClaim(t, other, claim("1"))
+		}, rejected, Sending, "", true},
+		{"accepted, the second attempt was rejected", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)
+		}, accepted("w1"), Accepted, "w1", false},
+		{"accepted, the second attempt was too", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustFinish(t, other, mustClaim(t, other, claim("1")), accepted("w2"))
+		}, accepted("w1"), Conflict, "w2", false},
+		{"rejected, the second attempt is unknown", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustFinish(t, other, mustClaim(t, other, claim("1")), unknown)
+		}, rejected, Unknown, "", false},
+		{"never left, the second attempt was rejected", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)
+		}, notLeft, Unknown, "", false},
+		{"accepted, other content was sent since", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			c := claim("1")
+			c.Minor *= 10
+			mustFinish(t, other, mustClaim(t, other, c), notLeft)
+		}, accepted("w1"), Conflict, "w1", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				j, other := open(), open()
+				ticket := mustClaim(t, j, claim("1"))
+				loseLock(t, j)
+				if n, err := other.Reap(t.Context(), shop); n != 1 || err != nil {
+					t.Fatalf("Reap: %d, %v", n, err)
+				}
+				if test.meanwhile != nil {
+					test.meanwhile(t, j, other)
+				}
+				before := story(t, other, "1")
+				mustFinish(t, j, ticket, test.out)
+				o := wantState(t, other, "1", test.want)
+				if o.Withdrawal != test.id || (o.Decided != nil) != test.decided {
+					t.Errorf("got %+v (decided %v)", o, o.Decided)
+				}
+				after := story(t, other, "1")
+				if len(after) != len(before)+1 || !slices.Equal(after[:len(before)], before) {
+					t.Fatalf("the story went from %v to %v", whats(before), whats(after))
+				}
+				if e := after[len(before)]; e.What != eventLate || e.Withdrawal != test.out.Withdrawal || e.State != test.want {
+					t.Errorf("it is told as %+v", e)
+				}
+			})
+		})
+	}
+}
+
+// A ticket that has been answered for has no say any more, but what the service took is recorded all the same.
+func TestFinishTwice(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, first := range []Outcome{accepted("w1"), rejected, unknown, notLeft} {
+			for _, second := range []Outcome{rejected, unknown, notLeft} {
+				id := string(first.State) + "," + string(second.State)
+				first := first
+				if first.Withdrawal != "" {
+					first.Withdrawal += id
+				}
+				ticket := mustClaim(t, j, claim(id))
+				mustFinish(t, j, ticket, first)
+				if o := mustFinish(t, j, ticket, second); o.State != first.State {
+					t.Errorf("%s, then %s: %s", first.State, second.State, o.State)
+				}
+			}
+		}
+		for _, first := range []Outcome{rejected, unknown, notLeft} {
+			id := "late" + string(first.State)
+			ticket := mustClaim(t, j, claim(id))
+			mustFinish(t, j, ticket, first)
+			if o := mustFinish(t, j, ticket, accepted(id)); o.State != Accepted || o.Withdrawal != id {
+				t.Errorf("%s, then accepted: %+v", first.State, o)
+			}
+		}
+	})
+}
+
+func TestSettle(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, from := range append(States(), "") {
+			for _, differs := range []string{"", "the amount is 1, and 2 was asked for"} {
+				id := "1" + string(from) + differs[:min(3, len(differs))]
+				before := 0
+				if from != "" {
+					bring(t, j, id, from)
+					before = len(story(t, j, id))
+				}
+				want := Accepted
+				if differs != "" {
+					want = Conflict
+				}
+				moves := from != Sending && from != Conflict && (from != Accepted || differs != "")
+				if !moves {
+					want = from
+				}
+				o := mustSettle(t, j, Finding{OrderID: id, Withdrawal: "w" + id, Differs: differs, Content: tea})
+				if o != wantState(t, j, id, want) && o.Decided == nil {
+					t.Errorf("%s, %q: %+v", from, differs, o)
+				}
+				if events := story(t, j, id); len(events) != before+map[bool]int{true: 1}[moves] {
+					t.Errorf("%s, %q: %v", from, differs, whats(events))
+				}
+				if moves && (o.Withdrawal != "w"+id || want == Conflict && o.Reason != differs) {
+					t.Errorf("%s, %q: %+v", from, differs, o)
+				}
+				if content := claim(id).Content; from != "" && o.Content != content || from == "" && o.Content != tea {
+					t.Errorf("%s: the content became %+v", from, o.Content)
+				}
+			}
+		}
+		bring(t, j, "2", Accepted)
+		if o := mustSettle(t, j, Finding{OrderID: "2", Withdrawal: "w7"}); o.State != Conflict || o.Withdrawal != "w2" || !strings.Contains(o.Reason, "w7") {
+			t.Errorf("found under another id than it was accepted: %+v", o)
+		}
+		bring(t, j, "3", Unknown)
+		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "x"})
+		if o := mustSettle(t, j, Finding{OrderID: "3", Withdrawal: "w3"}); o.State != Accepted || o.Decided != nil {
+			t.Errorf("found after a person had said that it was not sent: %+v", o)
+		}
+		if _, err := j.Settle(t.Context(), shop, Finding{OrderID: "3"}); err == nil {
+			t.Error("a record without an id was taken")
+		}
+	})
+}
+
+func TestDecide(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		at := &clock{noon}
+		j := open(func(o *Options) { o.Now = at.now })
+		for _, from := range append(States(), "") {
+			for _, d := range []Decision{{PaidAs: "p", Reason: "they say so"}, {NotSent: true, Reason: "they say so"}} {
+				d.OrderID = "1" + string(from) + d.PaidAs
+				if d.PaidAs != "" {
+					d.PaidAs = "p" + d.OrderID
+				}
+				if from != "" {
+					bring(t, j, d.OrderID, from)
+				}
+				o, err := j.Decide(t.Context(), shop, d)
+				var gone *GoneError
+				if from != Unknown && from != Conflict {
+					if !errors.As(err, &gone) || gone.State != from || gone.OrderID != d.OrderID || gone.Alive != (from == Sending) {
+						t.Errorf("%q: %v", from, err)
+					}
+					continue
+				}
+				want, as := Planned, eventNotSent
+				if d.PaidAs != "" {
+					want, as = Accepted, eventPaidAs
+				}
+				if err != nil {
+					t.Errorf("%q, %+v: %v", from, d, err)
+					continue
+				}
+				if w := (Decided{noon, "ann", "till1", as, "they say so"}); o.State != want || o.Withdrawal != d.PaidAs || o.Decided == nil || *o.Decided != w {
+					t.Errorf("%q, %+v: %+v %+v", from, d, o, o.Decided)
+				}
+			}
+		}
+		// A person may correct what a person has said, and both stay.
+		bring(t, j, "2", Unknown)
+		for _, d := range []Decision{
+			{OrderID: "2", NotSent: true, Reason: "a"}, {OrderID: "2", PaidAs: "w2"}, {OrderID: "2", NotSent: true, Reason: "b"}, {OrderID: "2", NotSent: true, Reason: "c"}, {OrderID: "2", PaidAs: "w2b"},
+		} {
+			mustDecide(t, j, d)
+		}
+		want := []string{"sending>sending", "answered>unknown", "not-sent>planned", "paid-as>accepted", "not-sent>planned", "not-sent>planned", "paid-as>accepted"}
+		if got := whats(story(t, j, "2")); !slices.Equal(got, want) {
+			t.Errorf("the story is %v", got)
+		}
+		// What the service has accepted stays so, also by way of a conflict.
+		bring(t, j, "3", Accepted)
+		mustSettle(t, j, Finding{OrderID: "3", Withdrawal: "w3x", Differs: "the amount is another"})
+		var gone *GoneError
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.As(err, &gone) || gone.Taken != "w3" || gone.State != Conflict {
+			t.Errorf("undo what the service accepted: %v", err)
+		}
+		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != Accepted {
+			t.Errorf("and say which it is: %+v", o)
+		}
+		// Each decision says one thing.
+		bring(t, j, "4", Unknown)
+		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true}, {OrderID: "4", NotSent: true, PaidAs: "w", Reason: "x"}} {
+			if _, err := j.Decide(t.Context(), shop, d); err == nil {
+				t.Errorf("%+v was taken for a decision", d)
+			}
+		}
+		wantState(t, j, "4", Unknown)
+	})
+}
+
+// legal is written out a second time, so that a step that gets into the table by mistake is seen.
+var legal = map[State][]State{
+	"":       {Planned, Sending, Accepted, Conflict},
+	Planned:  {Planned, Sending, Accepted, Conflict},
+	Sending:  {Sending, Accepted, Rejected, Planned, Unknown, Conflict},
+	Accepted: {Accepted, Conflict, Planned},
+	Rejected: {Rejected, Sending, Accepted, Conflict},
+	Unknown:  {Unknown, Accepted, Rejected, Planned, Conflict},
+	Conflict: {Conflict, Accepted, Planned},
+}
+
+func TestSteps(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, from := range append(States(), "") {
+			for _, to := range States() {
+				id := string(from) + ">" + string(to)
+				err := j.write(t.Context(), func(tx *tx) error {
+					account, err := tx.account(shop)
+					if err != nil {
+						return err
+					}
+					old, err := tx.insert(account, Order{OrderID: id, Content: coffee})
+					if err != nil {
+						return err
+					}
+					if _, err := tx.exec("UPDATE orders SET state = ?1 WHERE id = ?2", string(from), old.id); err != nil {
+						return err
+					}
+					old.State = from
+					next := old
+					next.State = to
+					return tx.move(old, next, Event{What: "test"})
+				})
+				if allowed := slices.Contains(legal[from], to); (err == nil) != allowed {
+					t.Errorf("from %q to %q: %v", from, to, err)
+				}
+			}
+		}
+		// From where it does not stand any more there is no step either.
+		o := bring(t, j, "1", Unknown)
+		stale := o
+		stale.State = Sending
+		next := stale
+		next.State = Rejected
+		if err := j.write(t.Context(), func(tx *tx) error { return tx.move(stale, next, Event{What: "test"}) }); err == nil {
+			t.Error("an order was moved from where it did not stand")
+		}
+		stale = o
+		stale.attempt--
+		next = stale
+		next.State = Rejected
+		if err := j.write(t.Context(), func(tx *tx) error { return tx.move(stale, next, Event{What: "test"}) }); err == nil {
+			t.Error("an order was moved on the strength of an attempt that is not its last")
+		}
+		if now := wantState(t, j, "1", Unknown); !reflect.DeepEqual(now, o) {
+			t.Errorf("it changed to %+v", now)
+		}
+		if n := len(story(t, j, "1")); n != 2 {
+			t.Errorf("it has %d events", n)
+		}
+	})
+}
