@@ -20,7 +20,7 @@ func AddFlags(fs *pflag.FlagSet) {
 	fs.Bool("no-input", false, "never ask for input")
 	fs.Bool("dry-run", false, "show the exact request and send nothing")
 	fs.Duration("timeout", 0, "limit of each call (default 30s for reads, 90s for creates)")
-	fs.String("journal", "", "not in this version: a record of what was sent")
+	fs.String("journal", "", "where sends are recorded: a file, or postgres://USER@HOST/DATABASE")
 	fs.Int("retries", 3, "how often a read is tried again")
 	fs.Bool("debug", false, "trace HTTP on standard error, without secrets")
 	fs.String("color", "auto", "colour: auto, always, never")
