@@ -331,7 +331,9 @@ func TestCallbackTargets(t *testing.T) {
 		}
 	}
 	before := len(in.got())
-	redirecting := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, in.URL, 307) })
+	redirecting := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, in.URL, http.StatusTemporaryRedirect)
+	})
 	if d := b.advanceOver(b.withCallback(redirecting.URL), "Processing"); d.Attempts[0].Status != 307 || d.State == "delivered" {
 		t.Errorf("a redirect: %+v", d)
 	}

@@ -98,7 +98,7 @@ func TestWithdrawalChoices(t *testing.T) {
 	if _, there := at(t, list[0], "address").(map[string]any)["Crypto"]; !there {
 		t.Errorf("the address of a crypto withdrawal is %v", at(t, list[0], "address"))
 	}
-	if _, err := sandbox.New(sandbox.WithSeedJSON([]byte(b.send("GET", "/sandbox/dump", "").Body.String()))); err != nil {
+	if _, err := sandbox.New(sandbox.WithSeedJSON(b.send("GET", "/sandbox/dump", "").Body.Bytes())); err != nil {
 		t.Error(err)
 	}
 
