@@ -107,8 +107,9 @@
 // as its GET shows it at that moment, as JSON. What is to be posted is a Delivery,
 // stored together with the status. An answer of 2xx delivers it. After any other,
 // or none, it is posted again, each time after twice as long, until it is given up.
-// Redirects are not followed, and no proxy is used. A target is refused when the
-// address that is dialled is not a loopback one, whatever name led there.
+// Redirects are not followed, and no proxy is used. A target is refused when its
+// host is a name other than localhost, or when the address that is dialled is not a
+// loopback one.
 //
 // A withdrawal's deliveries keep their order: a later one waits until the one
 // before it is delivered, refused or given up. What moves a withdrawal on returns

@@ -148,7 +148,7 @@ func (s *Server) answerStatus(w http.ResponseWriter, f Fault, do doing) {
 	case do.bare:
 		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
 	default:
-		s.write(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done; clear the fault and send it again.", f.ID)}})
+		s.write(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
 	}
 }
 
