@@ -207,13 +207,13 @@ func (s *Server) showInvoice(v invoice, refused error) page {
 	c := byCode[v.Currency]
 	view := invoicePageView{
 		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.settings.invoiceStatuses[v.Phase],
-		Total: decimal(v.Total, s.settings.decimals[v.Currency]) + " " + c.amountCode(), Created: shownAt(v.Created),
+		Total: decimal(v.Total, c.Decimals) + " " + c.amountCode(), Created: shownAt(v.Created),
 		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Expired: v.Phase == expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
 	}
 	view.Long = len(view.Total) > 20
 	for _, item := range v.Items {
 		minor, _ := parseInteger(item.Amount) // was checked
-		view.Items = append(view.Items, shownItem{item.Name, decimal(minor, s.settings.decimals[v.Currency]) + " " + c.amountCode()})
+		view.Items = append(view.Items, shownItem{item.Name, decimal(minor, c.Decimals) + " " + c.amountCode()})
 	}
 	if view.Paid {
 		view.PaidAt = shownAt(v.PaidAt)
