@@ -30,6 +30,25 @@ id=$(shop order 1002)
 till sandbox expire "$id" -q >/dev/null
 is "one that nobody pays is cancelled" "$(shop settle 1002)" cancelled
 
+# The customer pays in a browser, on the page of the invoice.
+if command -v curl >/dev/null; then
+	id=$(shop order 1004)
+	curl -sS --fail -o "$SHOP_DIR/page" "$TILL_BASE_URL/invoice/$id"
+	is "the page of the invoice has a button to pay" "$(grep -c '<button type="submit">Pay 29.50 USD' "$SHOP_DIR/page")" 1
+	curl -sS --fail -o "$SHOP_DIR/page" -X POST "$TILL_BASE_URL/invoice/$id/pay"
+	is "who pushes it has paid" "$(shop settle 1004)" shipped
+fi
+
+# The service makes the invoice, and its answer gets lost.
+till sandbox fault add --do drop-after --on "POST /api/invoice" --times 1 -q >/dev/null
+code=0
+shop order 1005 >/dev/null 2>&1 || code=$?
+is "when an answer is lost, nobody knows" "$code" 20
+code=0
+shop order 1005 >/dev/null 2>&1 || code=$?
+is "and asking again does not help" "$code" 20
+is "nor make a second invoice" "$(till sandbox dump --jq '[.invoices[] | select(.order_id == "1005")] | length')" 1
+
 code=0
 TILL_API_KEY=till_sandbox_wrong shop order 1003 2>/dev/null || code=$?
 is "a wrong key is an error" "$code" 31

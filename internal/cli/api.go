@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
 
@@ -25,10 +26,15 @@ as it came, for what the other commands do not cover. A GET and the interface's
 three list paths are reads. Everything else is asked about like a payment, sent
 at most once, and ends with exit code 20 when its outcome is unknown.
 Withdrawals are not created this way: withdraw create keeps to the rules that
-keep one from being paid twice.`,
+keep one from being paid twice.
+
+With --dry-run, this and every other command shows the request that it would
+make. These are the operations of the interface:
+
+  ` + strings.Join(sandbox.Operations(), "\n  "),
 		Example: `  till api GET /api/resellers/ids
   echo '{"currencies":[],"tags":[]}' | till api POST \
-    '/api/merchant_withdrawal/list?page=0&page_size=10' --input -`,
+    '/api/merchant_withdrawal/list?page=1&page_size=10' --input -`,
 		Args: args("METHOD", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)

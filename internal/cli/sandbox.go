@@ -32,7 +32,9 @@ listens on loopback addresses only.
 For single commands, till --sandbox is enough: it remembers what they do in
 ~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.
 A browser needs a sandbox that is served: inside till sandbox run, and beside
-till sandbox serve, an invoice is paid at $TILL_BASE_URL/invoice/ID.`
+till sandbox serve, an invoice is paid at $TILL_BASE_URL/invoice/ID. Programs
+in any language reach the service there, and what the commands below do:
+--dry-run with a command shows the request that it makes.`
 	return cmd
 }
 

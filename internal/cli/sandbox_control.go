@@ -18,9 +18,9 @@ import (
 // a path that no real service has.
 
 // whichSandbox is in the help of every control.
-const whichSandbox = `Where TILL_PROFILE is sandbox and TILL_BASE_URL and TILL_API_KEY lead to one,
-as they do inside till sandbox run, that one is meant; otherwise it is the
-sandbox of till --sandbox.`
+const whichSandbox = `Where TILL_BASE_URL and TILL_API_KEY, or the flags, lead to a sandbox, as they
+do inside till sandbox run, that one is meant; otherwise it is the sandbox of
+till --sandbox.`
 
 // answered is what a control was answered with, and the value in it.
 type answered[T any] struct {
@@ -53,12 +53,32 @@ func (a *app) startControl(cmd *cobra.Command) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !s.Sandbox && s.servesHere() {
+		s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
+		s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
+		s.money = s.Registry
+		return s, nil
+	}
 	if !s.Sandbox {
+		for _, name := range []string{"base-url", "api-key-file"} {
+			if cmd.Flags().Changed(name) { // to say nothing would be to reset another one than was meant
+				return nil, usageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
+			}
+		}
 		s.Sandbox, s.Profile, s.BaseURL, s.ResellerAuth = true, config.Sandbox, "", "bearer"
 		s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
 		s.money = s.Registry
 	}
 	return s, nil
+}
+
+// servesHere reports whether the address and the key are those of a sandbox, by the mark that its keys have.
+func (s *session) servesHere() bool {
+	if s.BaseURL == "" || !config.IsLoopbackURL(s.BaseURL) {
+		return false
+	}
+	key, err := s.sandboxKey()
+	return err == nil && key != ""
 }
 
 // control begins such a command whose output has one view.
@@ -213,9 +233,10 @@ with Failed after Processing and Cancelled after New, unless it was changed.
 Failed and Cancelled give the money back.
 
 A withdrawal's callback is posted before this returns, and delivery says what
-was answered. A receiver that fails is no failure of this command: it is tried
-again for as long as the sandbox runs, and that of till --sandbox runs for this
-command only. See till sandbox callbacks.
+was answered; where an earlier one has not got through yet, this one waits its
+turn and is pending. A receiver that fails is no failure of this command: it is
+tried again for as long as the sandbox runs, and that of till --sandbox runs
+for this command only. See till sandbox callbacks.
 
 ` + whichSandbox,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \

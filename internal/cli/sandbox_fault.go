@@ -49,10 +49,10 @@ it. --do says how:
   html             Nothing is done, and the answer is 200 and a web page, as
                    from a proxy in between; html=502 has another status.
 
---on takes one operation of the interface; without it, all of them are meant.
-The commands of till sandbox are never hit. --match keeps a fault to calls with
-this value in the query or the body; a point leads into an object. Of several,
-all must hold.
+--on takes one operation of the interface, as till api --help lists them;
+without it, all of them are meant. The commands of till sandbox are never hit.
+--match keeps a fault to calls with this value in the query or the body; a
+point leads into an object. Of several, all must hold.
 --rate strikes a part of the calls only: which ones, --seed decides, the same
 each time. Of several faults, the first one added that strikes counts, but for
 a delay, which goes on to the next.

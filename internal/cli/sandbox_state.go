@@ -3,9 +3,13 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -79,7 +83,11 @@ The documentation of the Go package pkg/api/sandbox describes every field.
 		if err != nil {
 			return answered[sandboxState]{}, err
 		}
-		return tell[sandboxState](s, "/sandbox/restore", seed)
+		begun, err := tell[sandboxState](s, "/sandbox/restore", seed)
+		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected && call.Status == http.StatusBadRequest {
+			err = usageError(args[0]+": "+strings.TrimRight(call.Description, "."), "")
+		}
+		return begun, err
 	})
 	return cmd
 }

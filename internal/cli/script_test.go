@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,9 +51,22 @@ import (
 //	mode FILE MODE                    fail unless the file has the permissions
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"till": func() {
+	testscript.Main(heeding{m}, map[string]func(){"till": func() {
 		os.Exit(Run(context.Background(), os.Args, IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}))
 	}})
+}
+
+// heeding runs the tests with signals as a terminal has them. A job in the background, or one under nohup, ignores some, and
+// so would every program that a test starts and means to stop.
+type heeding struct{ *testing.M }
+
+func (h heeding) Run() int {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+	return h.M.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -35,6 +36,9 @@ func (s *session) readSeed(name string) (json.RawMessage, error) {
 		return nil, usageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
 	}
 	seed, err := seedJSON(text, strings.ToLower(filepath.Ext(name)))
+	if err == nil {
+		_, err = jsontext.NewDecoder(bytes.NewReader(seed)).ReadValue() // which sees a key that is given twice
+	}
 	if err != nil {
 		return nil, usageError(fmt.Sprintf("the seed %s: %v", name, err), "")
 	}

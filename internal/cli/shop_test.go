@@ -19,7 +19,7 @@ import (
 func TestShopChecks(t *testing.T) {
 	t.Parallel()
 	run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh")))
-	if run.code != 0 || strings.Count(run.out, "ok: ") != 8 {
+	if run.code != 0 || strings.Count(run.out, "ok: ") != 13 {
 		t.Errorf("it ended with %d: %s%s", run.code, run.out, run.err)
 	}
 	shop := contents(t, absolute(t, "examples/shop/shop.sh"))
@@ -27,6 +27,7 @@ func TestShopChecks(t *testing.T) {
 		"it ships what is not paid":    {"42) echo waiting", "42) echo shipped", "an order that is not paid waits"},
 		"it forgets its orders":        {`echo "$id" >"$order"`, `rm "$order"`, "shop"},
 		"it asks for too little":       {"=25.00", "=2.50", "and what it costs"},
+		"it tries again":               {"*) exit 20 ;;", `*) rm "$order"; exit 20 ;;`, "and asking again does not help"},
 		"it never learns of a payment": {"0) echo shipped", "0) echo waiting", "one that is paid is shipped"},
 	} {
 		t.Run(name, func(t *testing.T) {

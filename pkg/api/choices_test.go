@@ -99,7 +99,6 @@ var choices = map[string][]string{
 	"requests_per_second":         {"none", "1"},
 	"envelope":                    {"everywhere", "as_shown"},
 	"max_body":                    {"1048576", "400"},
-	"decimals_Btc":                {"8", "0", "9"}, // one of its family
 	"rate_Btc":                    {"60000", "0.000000001", "999999999"},
 }
 
@@ -126,7 +125,7 @@ var beside = map[string][]string{
 }
 
 // family is the part of a name that settings for several currencies or errors share.
-var family = regexp.MustCompile(`^(rate|decimals)_[A-Z]|^error_`)
+var family = regexp.MustCompile(`^rate_[A-Z]|^error_`)
 
 func TestEveryChoiceIsTried(t *testing.T) {
 	tried := map[string]bool{"error_": true} // TestErrorChoices

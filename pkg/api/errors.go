@@ -81,6 +81,9 @@ func (e *Error) why() string {
 	var parts []string
 	for _, text := range []string{e.Reason, e.Description} {
 		if text != "" {
+			if e.Err != nil { // what follows goes on with the sentence
+				text = strings.TrimRight(text, ".")
+			}
 			parts = append(parts, text)
 		}
 	}

@@ -349,15 +349,15 @@ func TestNew(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	for want, e := range map[string]*Error{
-		"pay: nothing was sent: refused":                                       {Op: "pay", Outcome: NotSent, Err: errors.New("refused")},
-		"pay: the outcome is unknown, it may have taken effect: HTTP 500":      {Op: "pay", Status: 500},
-		"pay: the outcome is unknown, it may have taken effect: reset":         {Op: "pay", Err: errors.New("reset")},
-		"pay: the service rejected it: no_funds: Short. (code 7, HTTP 422)":    {Op: "pay", Outcome: Rejected, Status: 422, Code: 7, Reason: "no_funds", Description: "Short."},
-		"pay: the service rejected it: Short. (code 0, HTTP 400)":              {Op: "pay", Outcome: Rejected, Status: 400, Description: "Short."},
-		"pay: the service refused the key: HTTP 401":                           {Op: "pay", Outcome: Rejected, Status: 401},
-		"pay: the service asks for fewer calls: HTTP 429":                      {Op: "pay", Outcome: Rejected, Status: 429},
-		"get: no usable answer: it is a web page (HTTP 200)":                   {Op: "get", Outcome: Failed, Status: 200, Err: errors.New("it is a web page")},
-		"get: no usable answer: busy: Later.: nobody knows (code 1, HTTP 503)": {Op: "get", Outcome: Failed, Status: 503, Code: 1, Reason: "busy", Description: "Later.", Err: errors.New("nobody knows")},
+		"pay: nothing was sent: refused":                                      {Op: "pay", Outcome: NotSent, Err: errors.New("refused")},
+		"pay: the outcome is unknown, it may have taken effect: HTTP 500":     {Op: "pay", Status: 500},
+		"pay: the outcome is unknown, it may have taken effect: reset":        {Op: "pay", Err: errors.New("reset")},
+		"pay: the service rejected it: no_funds: Short. (code 7, HTTP 422)":   {Op: "pay", Outcome: Rejected, Status: 422, Code: 7, Reason: "no_funds", Description: "Short."},
+		"pay: the service rejected it: Short. (code 0, HTTP 400)":             {Op: "pay", Outcome: Rejected, Status: 400, Description: "Short."},
+		"pay: the service refused the key: HTTP 401":                          {Op: "pay", Outcome: Rejected, Status: 401},
+		"pay: the service asks for fewer calls: HTTP 429":                     {Op: "pay", Outcome: Rejected, Status: 429},
+		"get: no usable answer: it is a web page (HTTP 200)":                  {Op: "get", Outcome: Failed, Status: 200, Err: errors.New("it is a web page")},
+		"get: no usable answer: busy: Later: nobody knows (code 1, HTTP 503)": {Op: "get", Outcome: Failed, Status: 503, Code: 1, Reason: "busy", Description: "Later.", Err: errors.New("nobody knows")},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

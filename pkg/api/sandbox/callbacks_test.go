@@ -311,7 +311,7 @@ func TestCallbackAnswer(t *testing.T) {
 
 // Nothing is posted to another machine, whichever way the URL names it.
 func TestCallbackTargets(t *testing.T) {
-	defer fakeNames(t, map[string][4]byte{"shop.example.": {192, 0, 2, 1}, "here.example.": {127, 0, 0, 1}})()
+	defer fakeNames(t, map[string][4]byte{"shop.example.": {192, 0, 2, 1}, "here.localhost.": {127, 0, 0, 1}})()
 	b := callbackBox(t)
 	in := newReceiver(t, nil)
 	for _, url := range []string{"http://192.0.2.1/x", "http://[2001:db8::1]:8080/", "http://[::ffff:192.0.2.1]/", "http://0.0.0.0:1/", "http://shop.example:8080/"} {
@@ -325,13 +325,15 @@ func TestCallbackTargets(t *testing.T) {
 		}
 	}
 	_, port, _ := net.SplitHostPort(in.Listener.Addr().String())
-	for _, host := range []string{"127.0.0.1", "here.example", "[::ffff:127.0.0.1]"} {
+	for _, host := range []string{"127.0.0.1", "here.localhost", "[::ffff:127.0.0.1]"} {
 		if d := b.advanceOver(b.withCallback("http://"+host+":"+port), "Processing"); d.State != "delivered" {
 			t.Errorf("%s: %+v", host, d)
 		}
 	}
 	before := len(in.got())
-	redirecting := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, in.URL, 307) })
+	redirecting := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, in.URL, http.StatusTemporaryRedirect)
+	})
 	if d := b.advanceOver(b.withCallback(redirecting.URL), "Processing"); d.Attempts[0].Status != 307 || d.State == "delivered" {
 		t.Errorf("a redirect: %+v", d)
 	}

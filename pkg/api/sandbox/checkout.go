@@ -142,15 +142,16 @@ func isVisit(r *http.Request) bool {
 
 // invoicePageView is an invoice as its page shows it.
 type invoicePageView struct {
-	ID, Title, Status string
-	Number            *int64
-	Items             []shownItem
-	Total             string
-	Long              bool // amounts too long to stand on one line of a phone
-	Created, PaidAt   shownTime
-	Awaiting, Paid    bool   // or expired
-	Shop              string // the callback_url
-	Alert             string // why a payment was not taken
+	ID, Title, Status          string
+	Number                     *int64
+	Items                      []shownItem
+	Total                      string
+	Long                       bool // amounts too long to stand on one line of a phone
+	Expired                    bool
+	Created, PaidAt, ExpiredAt shownTime
+	Awaiting, Paid             bool   // or expired
+	Shop                       string // the callback_url
+	Alert                      string // why a payment was not taken
 }
 
 type shownItem struct{ Name, Amount string }
@@ -206,16 +207,19 @@ func (s *Server) showInvoice(v invoice, refused error) page {
 	c := byCode[v.Currency]
 	view := invoicePageView{
 		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.settings.invoiceStatuses[v.Phase],
-		Total: decimal(v.Total, s.settings.decimals[v.Currency]) + " " + c.amountCode(), Created: shownAt(v.Created),
-		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Shop: v.Callback,
+		Total: decimal(v.Total, c.Decimals) + " " + c.amountCode(), Created: shownAt(v.Created),
+		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Expired: v.Phase == expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
 	}
 	view.Long = len(view.Total) > 20
 	for _, item := range v.Items {
 		minor, _ := parseInteger(item.Amount) // was checked
-		view.Items = append(view.Items, shownItem{item.Name, decimal(minor, s.settings.decimals[v.Currency]) + " " + c.amountCode()})
+		view.Items = append(view.Items, shownItem{item.Name, decimal(minor, c.Decimals) + " " + c.amountCode()})
 	}
 	if view.Paid {
 		view.PaidAt = shownAt(v.PaidAt)
+	}
+	if view.Expired {
+		view.ExpiredAt = shownAt(v.ExpiredAt)
 	}
 	p := page{status: http.StatusOK, template: "invoice"}
 	if view.Awaiting {

@@ -149,7 +149,8 @@ func TestExpiredInvoicePage(t *testing.T) {
 	}
 	w := b.visit("GET", "/invoice/"+id)
 	b.shows(w, 200, ">Expired</span>", "has expired and can no longer be paid")
-	b.hides(w, "<form", "<button", "Return to the shop", `role="alert"`)
+	b.shows(w, 200, ">Expired at<", `<a class="onward" href="https://shop.example/">Return to the shop</a>`)
+	b.hides(w, "<form", "<button", `role="alert"`)
 	before := b.Balance("Usd")
 	w = b.visit("POST", "/invoice/"+id+"/pay")
 	b.shows(w, 422, `role="alert"`, "It was not paid.", "It had expired")

@@ -98,7 +98,7 @@ func TestWithdrawalChoices(t *testing.T) {
 	if _, there := at(t, list[0], "address").(map[string]any)["Crypto"]; !there {
 		t.Errorf("the address of a crypto withdrawal is %v", at(t, list[0], "address"))
 	}
-	if _, err := sandbox.New(sandbox.WithSeedJSON([]byte(b.send("GET", "/sandbox/dump", "").Body.String()))); err != nil {
+	if _, err := sandbox.New(sandbox.WithSeedJSON(b.send("GET", "/sandbox/dump", "").Body.Bytes())); err != nil {
 		t.Error(err)
 	}
 
@@ -249,10 +249,7 @@ func TestResellerChoices(t *testing.T) {
 }
 
 func TestCurrencyChoices(t *testing.T) {
-	b := newBox(t, set("currencies", "Usd,Eth"), set("decimals_Eth", "3"), set("fiat_codes_in", "as_shown"), set("zero_amounts", "show"))
-	if got := b.Balance("Eth"); got != 1_000_000_000 {
-		t.Errorf("a million Eth of three decimals are %d", got)
-	}
+	b := newBox(t, set("currencies", "Usd,Eth"), set("fiat_codes_in", "as_shown"), set("zero_amounts", "show"))
 	if b.Balance("Btc") != 0 || b.Fund("Btc", 1) == nil {
 		t.Error("there is Btc")
 	}
@@ -265,9 +262,9 @@ func TestCurrencyChoices(t *testing.T) {
 	b.get("/api/reseller/rebate/currency?currency=Usd&id=" + id)
 	b.refused(b.send("GET", "/api/reseller/rebate/currency?currency=USD&id="+id, ""), 400, "unknown_currency")
 	same(t, b.get("/api/reseller/balance?id="+id), `{"Crypto":{"Eth":0},"Fiat":{"USD":250}}`)
-	// 3 000 Usd an Eth: 0.001 Eth is 3 Usd, and 2.50 Usd of it are rounded up to that.
+	// 2.50 Usd at 3 000 Usd an Eth of nine decimals is 833 333.3 gwei, rounded up.
 	withdrawal := b.create(createPath, `{"currency":{"Crypto":"Eth"},"amount":{"Fiat":{"USD":250}},"address":"a"}`)
-	if got := b.Balance("Eth"); got != 999_999_999 {
+	if got := b.Balance("Eth"); got != 1_000_000_000_000_000-833_334 {
 		t.Errorf("%s left %d", withdrawal, got)
 	}
 
@@ -279,7 +276,7 @@ func TestCurrencyChoices(t *testing.T) {
 			t.Errorf("%s: %+v", order, swaps)
 		}
 	}
-	for _, bad := range [][2]string{{"currencies", ""}, {"currencies", "Btc,Btc"}, {"currencies", "USD"}, {"currencies", "Btc, Eth"}, {"decimals_Btc", "10"}, {"decimals_Btc", "-1"}, {"paid_in", "USD"}, {"paid_in", ""},
+	for _, bad := range [][2]string{{"currencies", ""}, {"currencies", "Btc,Btc"}, {"currencies", "USD"}, {"currencies", "Btc, Eth"}, {"paid_in", "USD"}, {"paid_in", ""},
 		{"invite_label", " "}, {"max_items", "0"}, {"max_items", "all"}, {"min_items", "2"}, {"max_amount", "9223372036854775808"}} {
 		if _, err := sandbox.New(set(bad[0], bad[1])); err == nil || !strings.Contains(err.Error(), bad[0]) {
 			t.Errorf("%s=%q: %v", bad[0], bad[1], err)

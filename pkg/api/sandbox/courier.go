@@ -28,6 +28,7 @@ type courier struct {
 	name   string // random; tells this server from the others on its file
 	client *http.Client
 	limit  time.Duration // for one attempt
+	own    bool          // targets are of this machine only
 	ctx    context.Context
 	stop   context.CancelFunc
 	slots  chan struct{} // bounds the requests that are out at a time
@@ -60,7 +61,7 @@ func newCourier(s *settings) *courier {
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{}
 	if s.callbackTargets == "loopback" {
-		dialer.Control = loopbackOnly
+		dialer.Control, c.own = loopbackOnly, true
 	}
 	c.client = &http.Client{
 		// No proxy, which would be another target, and no connection that is kept, which would be a goroutine that is kept.
@@ -75,6 +76,14 @@ type targetError struct{ address string }
 
 func (e *targetError) Error() string {
 	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
+}
+
+// isLocalName tells an address, which is looked at when it is dialled, and the names
+// of this machine from all other names.
+func isLocalName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // loopbackOnly looks at the address that is dialled in the end, whatever name led
@@ -98,6 +107,9 @@ func (c *courier) post(address, body string) (a Attempt, refused bool) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return Attempt{Error: cleaned(err.Error())}, false
+	}
+	if c.own && !isLocalName(req.URL.Hostname()) { // nobody is asked what the name stands for
+		return Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "till-sandbox")

@@ -77,8 +77,8 @@
 //	                 answer: whoever tries again has paid twice
 //	truncate         it is carried out, and half of the answer comes, whose
 //	                 Content-Length tells of all of it
-//	delay=2s         it waits, 10m at most, and goes on; if the client or the server
-//	                 goes away meanwhile, nothing is done
+//	delay=2s         it waits, 10m at most, and goes on, although the client may have
+//	                 given up; if the server goes away meanwhile, nothing is done
 //	status=503       nothing is done, and the answer has this status, from 200 to 599,
 //	                 and an error envelope with the code 1901 and the reason fault
 //	status=503,bare  the same with a line of plain text in place of the envelope
@@ -96,9 +96,11 @@
 // among those that it has seen decide it, and nothing else: a test with a seed of
 // its own goes the same way each time. Faults and what they have counted are a part
 // of the state and of a dump; Reset takes them away. In Match, a point leads into an
-// object, as in currency.Crypto; a number is compared as it is written.
+// object or to an element of an array, as in currency.Crypto and items.0.name; a
+// number is compared as it is written.
 //
-// Where ServeHTTP is called without a server, a connection that breaks is a panic
+// Where ServeHTTP is called by a server of your own, a delay ends with the request's
+// context. Where there is no server, a connection that breaks is a panic
 // with http.ErrAbortHandler, and refuse asks the ResponseWriter to Hijack first.
 //
 // # Callbacks
@@ -107,8 +109,9 @@
 // as its GET shows it at that moment, as JSON. What is to be posted is a Delivery,
 // stored together with the status. An answer of 2xx delivers it. After any other,
 // or none, it is posted again, each time after twice as long, until it is given up.
-// Redirects are not followed, and no proxy is used. A target is refused when the
-// address that is dialled is not a loopback one, whatever name led there.
+// Redirects are not followed, and no proxy is used. A target is refused when its
+// host is a name other than localhost, or when the address that is dialled is not a
+// loopback one.
 //
 // A withdrawal's deliveries keep their order: a later one waits until the one
 // before it is delivered, refused or given up. What moves a withdrawal on returns
@@ -203,6 +206,8 @@
 //
 // # Money
 //
+// Which currencies there can be, and how many decimals each has, stands in
+// Currencies; a client of the sandbox counts by it, so no setting changes it.
 // Amounts are int64 minor units and every sum is checked: what does not fit is
 // refused, never wrapped. What is asked for is above 0, and so is each item of an
 // invoice, which is paid in full. A withdrawal takes its money when it is created.
@@ -325,9 +330,6 @@
 //	Money
 //	  currencies, in the order of swaps     Btc,Eth,Ltc,UsdtErc20,UsdtTrc20,Xlr,      currencies
 //	                                        UsdcXlr,Usd,Eur,Gbp,Jpy,Kwd
-//	  decimals of each                      Btc 8, Eth 9, Ltc 8, UsdtErc20 6,         decimals_Btc ...
-//	                                        UsdtTrc20 6, Xlr 7, UsdcXlr 7, Usd 2,
-//	                                        Eur 2, Gbp 2, Jpy 0, Kwd 3
 //	  fiat codes in requests                Usd and USD are both taken                fiat_codes_in
 //	  codes in other cases (btc)            an error                                  code_case
 //	  what one unit is worth                Btc 60000, Eth 3000, Ltc 80,              rate_Btc ...

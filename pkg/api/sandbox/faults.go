@@ -139,8 +139,8 @@ func CheckFault(f Fault) (Fault, error) {
 		return f, &FaultError{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
 	for _, field := range sortedKeys(f.Match) {
-		if !isPlain(field) {
-			return f, &FaultError{"match", "the name of a field is blank or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
+		if !isPlain(field) || slices.Contains(strings.Split(field, "."), "") {
+			return f, &FaultError{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
 		}
 	}
 	return f, nil
@@ -173,6 +173,9 @@ func (r route) takesFaults() bool { return strings.HasPrefix(r.path, "/api/") }
 func nearestOperation(text string) (nearest string) {
 	least := -1
 	for _, op := range Operations() {
+		if strings.EqualFold(op, text) {
+			return op
+		}
 		if d := distance(text, op); least < 0 || d < least {
 			nearest, least = op, d
 		}
@@ -317,6 +320,10 @@ func (in *fields) hold(path, value string) bool {
 		if len(raw) == 0 {
 			return false
 		}
+		if raw[0] == '[' {
+			raw = elementAt(raw, name)
+			continue
+		}
 		raw = newObject(raw, "", &err).fields[name]
 	}
 	if err != nil || len(raw) == 0 {
@@ -326,6 +333,16 @@ func (in *fields) hold(path, value string) bool {
 		return text == value
 	}
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
+}
+
+// elementAt is one element of an array, counted from 0.
+func elementAt(list json.RawMessage, index string) json.RawMessage {
+	var elements []json.RawMessage
+	n, ok := parseInteger(index)
+	if json.Unmarshal(list, &elements) != nil || !ok || n < 0 || n >= int64(len(elements)) {
+		return nil
+	}
+	return elements[n]
 }
 
 // errNobodyAsks breaks a write off in which nothing is to be counted.

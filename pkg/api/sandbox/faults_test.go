@@ -282,6 +282,7 @@ func TestFaultMatch(t *testing.T) {
 		{map[string]string{"amount.Fiat.USD.x": "2500"}, false},
 		{map[string]string{"amount.Fiat": `{"USD":2500}`}, false}, // only values that are one thing
 		{map[string]string{"callback": "null"}, true},
+		{map[string]string{"address.0": "a"}, false},
 		{map[string]string{"memo": ""}, false},
 		{map[string]string{"currency.Crypto": "Btc", "external_order_id": "4711"}, true},
 		{map[string]string{"currency.Crypto": "Eth", "external_order_id": "4711"}, false},
@@ -296,6 +297,14 @@ func TestFaultMatch(t *testing.T) {
 			want = 1
 		}
 		b.counted(fmt.Sprintf("status=503:%d/%d", want, want))
+	}
+
+	const invoice = `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"Tea","amount":"300"},{"name":"Cake","amount":"450"}]}`
+	for match, hits := range map[string]bool{"items.1.name": true, "items.0.name": false, "items.2.name": false, "items.-1.name": false, "items.01.name": false, "items.name": false, "items": false} {
+		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: "status=503", Match: map[string]string{match: "Cake"}}))
+		if got := b.send("POST", invoicePath, invoice).Code; (got == 503) != hits {
+			t.Errorf("%s: %d", match, got)
+		}
 	}
 
 	b := newBox(t)
@@ -489,6 +498,9 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "drop-after=1"}, "do", "takes no value"},
 		{sandbox.Fault{Do: "delay"}, "do", "delay"},
 		{sandbox.Fault{Do: "delay=2"}, "do", "delay=2"},
+		{sandbox.Fault{Do: "html", Match: map[string]string{"a..b": "1"}}, "match", "blank"},
+		{sandbox.Fault{Do: "html", Match: map[string]string{".a": "1"}}, "match", "blank"},
+		{sandbox.Fault{Do: "html", On: "post /api/invoice"}, "on", `"POST /api/invoice"`},
 		{sandbox.Fault{Do: "delay=0s"}, "do", "0s"},
 		{sandbox.Fault{Do: "delay=-1s"}, "do", "-1s"},
 		{sandbox.Fault{Do: "delay=10m1s"}, "do", "10m"},
@@ -527,7 +539,37 @@ func TestCheckFault(t *testing.T) {
 	}
 }
 
-// A delay whose client hangs up does nothing.
+// A delay whose client hangs up lands late, on a server of the sandbox's own.
+func TestDelayLandsLate(t *testing.T) {
+	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
+	ctx, hangUp := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, "POST", box.URL+createPath, strings.NewReader(btcBody))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+box.Key())
+	go func() {
+		defer hangUp()
+		for {
+			faults, err := box.Faults()
+			if err != nil || faults[0].Fired > 0 {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := http.DefaultClient.Do(request); err == nil {
+		t.Fatal("there was an answer")
+	}
+	before := box.Balance("Btc")
+	for deadline := time.Now().Add(time.Minute); box.Balance("Btc") == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never landed")
+		}
+	}
+}
+
+// A delay whose client hangs up does nothing, where nothing is known of the server.
 func TestDelayOfNobody(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})

@@ -51,6 +51,9 @@ func (f *flow) check(from, to string) error {
 	if slices.Contains(f.next[from], to) {
 		return nil
 	}
+	if !slices.Contains(f.statuses, to) {
+		return fail(wrongStatus, "There is no status %q; there are %s, as the setting withdrawal_flow has it.", shorten(to), strings.Join(f.statuses, ", "))
+	}
 	if len(f.next[from]) == 0 {
 		return fail(wrongStatus, "The withdrawal is %s, which is its last status; it cannot become %q.", from, shorten(to))
 	}

@@ -40,15 +40,15 @@ func (s *Server) seed(name string) error {
 
 func (s *Server) seedFunds() error {
 	for _, c := range s.settings.currencies {
-		if err := s.Fund(c.Code, s.settings.freshFunds(c)); err != nil {
+		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *settings) freshFunds(c Currency) int64 {
-	minor, _ := parseDecimal(strconv.Itoa(seedUnits), s.decimals[c.Code])
+func freshFunds(c Currency) int64 {
+	minor, _ := parseDecimal(strconv.Itoa(seedUnits), c.Decimals)
 	return minor
 }
 

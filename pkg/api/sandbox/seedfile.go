@@ -217,10 +217,9 @@ func (p *sower) amount(in *object, key string) (m money) {
 	number, code, _ := strings.Cut(text, " ")
 	c, known := byCode[code]
 	if known {
-		decimals := p.settings.decimals[c.Code]
-		minor, ok := parseDecimal(number, decimals)
+		minor, ok := parseDecimal(number, c.Decimals)
 		if !ok {
-			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", shorten(text), decimals)
+			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", shorten(text), c.Decimals)
 		}
 		return money{c.Code, minor}
 	}
@@ -515,6 +514,9 @@ func (p *sower) withdrawal(in *object) {
 	}
 	if in.has("debit") {
 		w.Debit = p.positive(in, "debit", w.Currency).Minor
+		if w.Amount.Code == w.Currency && w.Debit != w.Amount.Minor {
+			in.failAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
+		}
 	} else if debit, err := p.settings.debit(w.Amount, w.Currency); err != nil {
 		in.failAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
 	} else {
@@ -634,7 +636,7 @@ func (p *sower) balance(in *object, i int, raw json.RawMessage) {
 func (p *sower) fresh() {
 	p.stated[p.d.Merchant] = true
 	for _, c := range p.settings.currencies {
-		p.d.Balances = append(p.d.Balances, move{p.d.Merchant, balance, c.Code, p.settings.freshFunds(c)})
+		p.d.Balances = append(p.d.Balances, move{p.d.Merchant, balance, c.Code, freshFunds(c)})
 	}
 }
 

@@ -196,55 +196,45 @@ const (
 	control                    // the merchant's, always
 )
 
-// effect says what a route does with the state. A write sees what other
-// processes have done in any case, a read has to look for it first.
-type effect int
-
-const (
-	reads effect = iota
-	writes
-)
-
 // A route is one operation of the interface. Its handler returns what to write
 // as JSON, or a failure.
 type route struct {
 	method, path string
 	access       access
-	effect       effect
 	handle       func(*request) (any, error)
 }
 
 func (s *Server) routeTable() map[string]map[string]route {
 	table := map[string]map[string]route{}
 	for _, r := range append(s.controls(), []route{
-		{"POST", "/api/merchant_withdrawal/create", anyAccount, writes, s.createWithdrawal},
-		{"GET", "/api/merchant_withdrawal", anyAccount, reads, s.getWithdrawal},
-		{"POST", "/api/merchant_withdrawal/list", anyAccount, reads, s.listWithdrawals},
+		{"POST", "/api/merchant_withdrawal/create", anyAccount, s.createWithdrawal},
+		{"GET", "/api/merchant_withdrawal", anyAccount, s.getWithdrawal},
+		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
 
-		{"POST", "/api/invoice", anyAccount, writes, s.createInvoice},
-		{"GET", "/api/invoice", anyAccount, reads, s.getInvoice},
+		{"POST", "/api/invoice", anyAccount, s.createInvoice},
+		{"GET", "/api/invoice", anyAccount, s.getInvoice},
 
-		{"GET", "/api/invites", merchantOnly, reads, s.listInvites},
-		{"GET", "/api/invite", merchantOnly, reads, s.getInvite},
-		{"POST", "/api/invite", merchantOnly, writes, s.createInvite},
+		{"GET", "/api/invites", merchantOnly, s.listInvites},
+		{"GET", "/api/invite", merchantOnly, s.getInvite},
+		{"POST", "/api/invite", merchantOnly, s.createInvite},
 
-		{"GET", "/api/resellers", merchantOnly, reads, s.listResellers},
-		{"GET", "/api/resellers/ids", merchantOnly, reads, s.listResellerIDs},
-		{"GET", "/api/reseller/info", merchantOnly, reads, s.getReseller},
-		{"GET", "/api/reseller/invite", merchantOnly, reads, s.getResellerInvite},
-		{"GET", "/api/reseller/stats", merchantOnly, reads, s.getResellerStats},
+		{"GET", "/api/resellers", merchantOnly, s.listResellers},
+		{"GET", "/api/resellers/ids", merchantOnly, s.listResellerIDs},
+		{"GET", "/api/reseller/info", merchantOnly, s.getReseller},
+		{"GET", "/api/reseller/invite", merchantOnly, s.getResellerInvite},
+		{"GET", "/api/reseller/stats", merchantOnly, s.getResellerStats},
 
-		{"POST", "/api/reseller/withdraw/list", merchantOnly, reads, s.listResellerWithdrawals},
-		{"GET", "/api/reseller/withdraw", merchantOnly, reads, s.getResellerWithdrawal},
+		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
+		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
 
-		{"GET", "/api/reseller/balance", merchantOnly, reads, s.getResellerBalance},
-		{"GET", "/api/reseller/balance/currency", merchantOnly, reads, s.getResellerBalanceIn},
-		{"GET", "/api/reseller/rebate", merchantOnly, reads, s.getResellerRebate},
-		{"GET", "/api/reseller/rebate/currency", merchantOnly, reads, s.getResellerRebateIn},
+		{"GET", "/api/reseller/balance", merchantOnly, s.getResellerBalance},
+		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
+		{"GET", "/api/reseller/rebate", merchantOnly, s.getResellerRebate},
+		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
 
-		{"POST", "/api/reseller/invoice/list", merchantOnly, reads, s.listResellerInvoices},
-		{"GET", "/api/reseller/invoice", merchantOnly, reads, s.getResellerInvoice},
-		{"GET", "/api/reseller/invoice/finished", merchantOnly, reads, s.getResellerInvoiceFinished},
+		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
+		{"GET", "/api/reseller/invoice", merchantOnly, s.getResellerInvoice},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.getResellerInvoiceFinished},
 	}...) {
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
@@ -293,17 +283,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		w.Header().Set("Allow", allow)
 		return nil, fail(wrongMethod, "%s does not take %s; use %s.", r.URL.Path, shorten(r.Method), allow)
 	}
+	// Another process may have added a fault, or begun the state anew, with other accounts.
+	if err := s.store.refresh(); err != nil {
+		return nil, err
+	}
 	account, err := s.authorize(r, route.access)
 	if err != nil {
 		return nil, err
 	}
 	if route.access != control {
 		if err := s.checkRate(w); err != nil {
-			return nil, err
-		}
-	}
-	if route.effect == reads || route.takesFaults() { // which another process may have added
-		if err := s.store.refresh(); err != nil {
 			return nil, err
 		}
 	}
@@ -365,7 +354,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return ctx }, // its end ends the waiting for callbacks and faults
+		BaseContext:       func(net.Listener) context.Context { return withEnd(ctx) }, // its end ends the waiting for callbacks and faults
 	}
 	defer s.keepTimeBeside(ctx)()
 	attention, enough := context.WithCancel(ctx)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -70,8 +69,7 @@ type settings struct {
 	unknownKeys, unknownParameters          string
 	emptyText, contentType, envelope        string
 	codeCase, fiatCodesIn                   string
-	currencies                              []Currency     // in the order in which a swap draws on them
-	decimals                                map[string]int // of each currency of the registry
+	currencies                              []Currency // in the order in which a swap draws on them
 	errors                                  [len(errorRules)]errorRule
 	unitValue                               map[string]*big.Int // what one minor unit is worth, all on one scale
 }
@@ -87,7 +85,7 @@ type definition struct {
 
 // newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
-	s := &settings{errors: errorRules, unitValue: map[string]*big.Int{}, decimals: map[string]int{}}
+	s := &settings{errors: errorRules, unitValue: map[string]*big.Int{}}
 	known := map[string]bool{}
 	for _, d := range definitions() {
 		value, given := values[d.Name]
@@ -185,7 +183,7 @@ func definitions() []definition {
 		{Setting{"invite_label", "Invite {n}", "any text, also none", "The label of an invite until it is redeemed; {n} counts invites, {invite} is its UUID."}, setInviteLabel},
 		choice("invites_listed", "all|open", "Whether the list of invites has those that were redeemed.", func(s *settings) *string { return &s.invitesListed }),
 		choice("reseller_auth", "bearer|any_key|none", "What the invite and reseller routes want: the merchant's key, that or a reseller's, or none.", func(s *settings) *string { return &s.resellerAuth }),
-		{Setting{"rebate_percent", "1", "0 to 100, up to four decimals", "The reseller's part of each paid invoice, rounded down to a minor unit, in the invoice's currency."}, setRebate},
+		{Setting{"rebate_percent", "1", "0 to 100, up to four decimals", "The reseller's part of each paid invoice, rounded down to a minor unit, in the currency that was paid."}, setRebate},
 		choice("balance_record", "kind|list", "A reseller's balances: {Crypto: {code: minor}, Fiat: {code: minor}}, or an array of the record for one currency.", func(s *settings) *string { return &s.balanceRecord }),
 		choice("currency_balance", "record|amounts|map", "A reseller's balance in one currency: {currency, balance} and fiat with include_fiat, an array of one Amount or two, or {code: minor}.", func(s *settings) *string { return &s.currencyBalance }),
 		choice("zero_amounts", "omit|show", "Whether balances, rebates and totals name currencies in which there is nothing.", func(s *settings) *string { return &s.zeroAmounts }),
@@ -213,12 +211,6 @@ func definitions() []definition {
 		number("max_body", "1048576", 1, 1<<30, "The largest request body, in bytes.", func(s *settings) *int64 { return &s.maxBody }),
 	}
 	for _, c := range registry {
-		defs = append(defs, definition{
-			Setting{"decimals_" + c.Code, strconv.Itoa(c.Decimals), "0 to 9", "How many decimals " + c.Code + " has."},
-			func(s *settings, value string) error { return setDecimals(s, c.Code, value) },
-		})
-	}
-	for _, c := range registry { // after the decimals
 		defs = append(defs, definition{
 			Setting{"rate_" + c.Code, c.rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
 			func(s *settings, value string) error { return setRate(s, c.Currency, value) },

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -28,6 +29,7 @@ type Running struct {
 	busy     sync.WaitGroup // its goroutines
 	end      sync.Once
 	endError error
+	stop     context.CancelFunc // of the requests under way
 }
 
 // Start runs a sandbox for a test, on a loopback port of its own, and ends it
@@ -50,8 +52,10 @@ func Start(t TB, opts ...Option) *Running {
 		server.Close()
 		t.Fatalf("sandbox: there is no loopback port to listen on: %v", err)
 	}
-	r := &Running{Server: server, URL: "http://" + listener.Addr().String()}
-	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
+	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return withEnd(ctx) }}
 	r.busy.Go(func() { r.served.Serve(listener) }) // its error is that it was closed
 	t.Cleanup(func() {
 		t.Helper()
@@ -67,6 +71,7 @@ func Start(t TB, opts ...Option) *Running {
 // way and returns when nothing of it runs any more. A second Close does nothing.
 func (r *Running) Close() error {
 	r.end.Do(func() {
+		r.stop()
 		r.served.Close()
 		r.busy.Wait()
 		r.endError = r.Server.Close()

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"html"
@@ -86,17 +87,29 @@ func (r *request) readAhead() []byte {
 	return body
 }
 
-// wait goes on after a while, or never: with the client or the server gone,
-// nothing is done.
+// servedUntil is where the context of a request carries the end of its server.
+type servedUntil struct{}
+
+// withEnd is the context that requests of a server are made from which ends with it.
+func withEnd(ctx context.Context) context.Context {
+	return context.WithValue(ctx, servedUntil{}, ctx.Done())
+}
+
+// wait goes on after a while. A client that gives up meanwhile does not end it: that
+// what was asked for lands late is what a test wants to see. The end of the server
+// does; where that is not known, the request's own.
 func (r *request) wait(d time.Duration) {
-	ctx := r.http.Context()
+	end, known := r.http.Context().Value(servedUntil{}).(<-chan struct{})
+	if !known {
+		end = r.http.Context().Done()
+	}
 	// The server's limit is not meant for a wait that was asked for. It is set anew with every request.
 	http.NewResponseController(r.writer).SetWriteDeadline(time.Time{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-ctx.Done():
+	case <-end:
 		drop()
 	}
 }
@@ -148,7 +161,7 @@ func (s *Server) answerStatus(w http.ResponseWriter, f Fault, do doing) {
 	case do.bare:
 		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
 	default:
-		s.write(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done; clear the fault and send it again.", f.ID)}})
+		s.write(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
 	}
 }
 

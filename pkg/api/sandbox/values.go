@@ -195,15 +195,6 @@ func setInviteLabel(s *settings, value string) error {
 	return nil
 }
 
-func setDecimals(s *settings, code, value string) error {
-	n, ok := parseInteger(value)
-	if !ok || n < 0 || n > 9 {
-		return fmt.Errorf("use a whole number from 0 to 9")
-	}
-	s.decimals[code] = int(n)
-	return nil
-}
-
 // setRate turns a rate into the value of one minor unit. Rates have up to nine
 // decimals and so do currencies, hence 18 decimals hold every value exactly.
 func setRate(s *settings, c Currency, value string) error {
@@ -211,7 +202,7 @@ func setRate(s *settings, c Currency, value string) error {
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {
 		return fmt.Errorf("use a number above 0 with at most nine digits and nine decimals, such as 0.25")
 	}
-	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-s.decimals[c.Code])), nil)
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-c.Decimals)), nil)
 	s.unitValue[c.Code] = scale.Mul(scale, big.NewInt(rate))
 	return nil
 }
