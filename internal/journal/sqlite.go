@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -58,8 +59,8 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 
 // check refuses a file that is not a journal's, or is damaged.
 func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
-	var mode string
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+	mode, err := logMode(ctx, db)
+	if err != nil {
 		return err
 	}
 	if mode != "wal" {
@@ -83,6 +84,23 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("%w: %s", errDamaged, found)
 	}
 	return nil
+}
+
+// logMode switches a new journal to a log that is written ahead, and returns the mode that it then has. Of several processes
+// that do this at the same moment, SQLite turns away all but one at once, whatever busy_timeout says, because each of them
+// holds what another one waits for.
+func logMode(ctx context.Context, db *sql.DB) (mode string, err error) {
+	for began := time.Now(); ; {
+		err = db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
+		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > wait*time.Millisecond {
+			return mode, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 var errDamaged = errors.New("the file is damaged")
