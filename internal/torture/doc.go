@@ -24,5 +24,6 @@
 // random, and what runs beside it, is the machine's.
 //
 //	go test ./internal/torture -kills 2000 -seed 7 -v -timeout 0
-//	make torture
+//	go test ./internal/torture -kills 200 -journal postgres://till@127.0.0.1:5432/till
+//	make torture N=20000 SEED=1
 package torture

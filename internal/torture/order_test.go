@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // An order is one withdrawal on its way through everything that its plan does to it.
@@ -270,8 +271,14 @@ func (o *order) settle() {
 			if a := o.once(s); a.exit == 30 {
 				return
 			}
+		case "sending":
+			if o.journal == "" { // the lock of a file is gone when the process is
+				o.wrong("nobody is at it, and it is sending")
+				return
+			}
+			time.Sleep(100 * time.Millisecond) // a database takes a moment to notice
 		default:
-			o.wrong("nobody is at it, and it is %s", open.State)
+			o.wrong("it is %s", open.State)
 			return
 		}
 	}

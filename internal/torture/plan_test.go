@@ -82,7 +82,7 @@ var faults = []string{
 func draw(seed uint64, n int) plan {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
-	p := plan{kills: 2 + rng.IntN(6), reject: chance(20), paidAs: chance(25)}
+	p := plan{kills: 2 + rng.IntN(6), reject: chance(10), paidAs: chance(25)}
 	first := sure(seed)
 	if !chance(20) || n < len(first) {
 		p.orderID = fmt.Sprint(1_000_000 + n)
@@ -104,7 +104,21 @@ func draw(seed uint64, n int) plan {
 	for range 40 {
 		p.steps = append(p.steps, drawStep(rng, p.orderID != ""))
 	}
+	if p.reject && n >= len(first) {
+		p.kills = 2
+		for i := range p.steps {
+			for j := range p.steps[i].shots {
+				p.steps[i].shots[j].leaveNoDoubt(rng)
+			}
+		}
+	}
 	return p
+}
+
+// leaveNoDoubt makes a shot one after which the order may still be rejected: one that was ever in doubt stays so.
+func (s *shot) leaveNoDoubt(rng *rand.Rand) {
+	s.random, s.point = 0, pick(rng, []string{"", "before-intent", "in-intent"})
+	s.fault = instruction{fault: pick(rng, []string{"400e", "401e", "403e", "422e", "429e"})}
 }
 
 // sure is what the first orders of every run begin with, one each, so that nothing is left to chance: each point, each
