@@ -81,13 +81,8 @@ func (o *order) ended(a *attempt) *attempt {
 }
 
 func (o *order) do(s step) {
-	switch s.what {
-	case doCreate, doTwo, doTwin:
-		if o.refused > 1 { // that was seen, and kills nothing
-			return
-		}
-	default:
-		o.refused = 0
+	if o.refused > 1 && (s.what == doCreate || s.what == doTwo || s.what == doTwin) { // that was seen, and kills nothing
+		return
 	}
 	switch s.what {
 	case doCreate:
@@ -201,6 +196,9 @@ func (o *order) reconcile(s shot) {
 func (o *order) noteRun(a *attempt) {
 	if a.exit == -1 {
 		o.killed++
+	}
+	if a.exit == -1 || a.exit == 0 { // it may stand otherwise now
+		o.refused = 0
 	}
 	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
 }
