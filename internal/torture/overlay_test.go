@@ -141,8 +141,10 @@ var patches = []patch{
 			continue
 `, `
 		if len(records) == 0 {
-			if mutant("absent-not-sent") {
-				results[i].Order, _ = b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, Reason: "not on the list"})
+			if mutant("absent-not-sent") && o.State == journal.Unknown {
+				if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, Reason: "not on the list"}); err == nil {
+					results[i].Order = decided
+				}
 			}
 			continue
 `,

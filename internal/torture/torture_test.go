@@ -101,6 +101,11 @@ func TestMutants(t *testing.T) {
 			if len(r.violations) == 0 {
 				t.Fatalf("not found out with %d kills", r.kills)
 			}
+			for _, other := range []string{"panic:", "exit 14", "ended with 14"} {
+				if strings.Contains(r.violations[0], other) {
+					t.Fatalf("it was found out by something else, which proves nothing: %s", r.violations[0])
+				}
+			}
 			first, _, _ := strings.Cut(r.violations[0], "\n")
 			t.Logf("found out after %d kills: %s", r.caughtAt, first)
 			if testing.Verbose() && *oneOnly != "" {
