@@ -1,17 +1,20 @@
 # make demo   the main job on the embedded sandbox
 # make test   every test
+# make torture  N kills of the program while it sends money, SEED=n draws another run
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make lint fuzz completions vuln check: what CI runs besides
 
 GO     ?= go
 FUZZ   ?= 10s
+N      ?= 20000
+SEED   ?= 1
 export GOTOOLCHAIN ?= local
 
 # The race detector needs cgo and a C compiler.
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env GOOS)" = linux ] && echo -race)
 CGO  := $(if $(RACE),1,0)
 
-.PHONY: build demo test bench lint fuzz completions vuln clean
+.PHONY: build demo test torture bench lint fuzz completions vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/till ./cmd/till
@@ -21,6 +24,9 @@ demo: build
 
 test: build
 	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 15m ./...
+
+torture:
+	$(GO) test ./internal/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
 
 bench: build
 	$(GO) run ./internal/bench bin/till

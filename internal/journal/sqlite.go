@@ -70,8 +70,8 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
 	if tables > 0 && own == 0 {
 		return &Error{Place: d.name, Msg: "is a database of something else: name another file with --journal"}
 	}
-	var mode string // which is changed only now, since it stays with the file
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+	mode, err := d.logMode(ctx, db) // only now, since it stays with the file
+	if err != nil {
 		return err
 	}
 	if mode != "wal" {
@@ -88,6 +88,23 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("%w: %s", errDamaged, found)
 	}
 	return nil
+}
+
+// logMode switches a new journal to a log that is written ahead, and returns the mode that it then has. Of several processes
+// that do this at the same moment, SQLite turns away all but one at once, whatever busy_timeout says, because each of them
+// holds what another one waits for.
+func (d *sqliteDialect) logMode(ctx context.Context, db *sql.DB) (mode string, err error) {
+	for began := time.Now(); ; {
+		err = db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
+		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > d.wait {
+			return mode, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 var errDamaged = errors.New("the file is damaged")

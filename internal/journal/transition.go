@@ -320,13 +320,15 @@ type Finding struct {
 	OrderID    string
 	Withdrawal string
 	Differs    string // how the record differs from the order; empty: it does not
-	// Content is what the record holds, for an order that the journal does not have.
+	// Content is what the record was held against: that of the order, or what an order that the journal does not have is to
+	// have.
 	Content
 }
 
 // Settle records a finding, and returns the order as it then stands. An order that a living process is sending is left
 // alone, and so is one in conflict: a person decides about that. An order that is accepted under another id than the one
-// found is in conflict.
+// found is in conflict. An order that has been sent with other content since the record was held against it is left alone, too:
+// the finding is about something else.
 func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, err error) {
 	if f.Withdrawal == "" {
 		return Order{}, errNoID
@@ -342,6 +344,10 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 		}
 		if err := t.reap(&old); err != nil {
 			return err
+		}
+		if old.State != "" && old.Content != f.Content {
+			o = old
+			return nil
 		}
 		other, err := t.holder(account, f.Withdrawal, old.id)
 		if err != nil {

@@ -233,14 +233,18 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 		return Sent{}, false, err
 	}
 	content := ContentOf(w.Request)
-	o, err := b.Journal.Settle(ctx, b.Account, finding(orderID, content, listed[orderID]))
+	held := content // what the list is held against: what was sent before, where this asks for something else
+	if before.State != "" {
+		held = before.Content
+	}
+	o, err := b.Journal.Settle(ctx, b.Account, finding(orderID, held, listed[orderID]))
 	if err != nil {
 		return Sent{}, false, err
 	}
 	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: o.Content == content, Alive: o.State == journal.Sending})
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID, o.Withdrawal)
-		if more := uncompared(content, listed[orderID][0]); more != "" {
+		if more := uncompared(held, listed[orderID][0]); more != "" {
 			sent.Note += "; " + more
 		}
 	}

@@ -179,9 +179,11 @@ func (w *walk) read() (WithdrawalPage, error) {
 	case errOne == nil:
 		w.page, w.base = 1, PageBaseOne
 		return one, nil
+	case !mayMeanNoSuchPage(errOne):
+		// A bad moment: whether page 0 was refused for its number or for another reason is still not known.
 	case err != nil:
 		return zero, err // the call itself was wrong, and this is what the service said of it
-	case zero.Total == 0 && mayMeanNoSuchPage(errOne):
+	case zero.Total == 0:
 		return zero, nil
 	}
 	return one, errOne

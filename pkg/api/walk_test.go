@@ -251,7 +251,7 @@ func TestWalkErrors(t *testing.T) {
 		{"page 0 in a bad moment", PageBaseAuto, map[int]error{0: down}, 0, down},
 		{"the key is refused", PageBaseAuto, map[int]error{0: key}, 0, key},
 		{"both pages refused: the first reason counts", PageBaseAuto, map[int]error{0: refused, 1: errNoSuchPage}, 0, refused},
-		{"page 0 refused, page 1 in a bad moment", PageBaseAuto, map[int]error{0: refused, 1: down}, 0, refused},
+		{"page 0 refused, page 1 in a bad moment: it may only count from 1", PageBaseAuto, map[int]error{0: refused, 1: down}, 0, down},
 		{"page 0 of a given base", PageBaseZero, map[int]error{0: refused}, 0, refused},
 		{"in the middle", PageBaseAuto, map[int]error{1: refused}, 2, refused},
 		{"at the end", PageBaseAuto, map[int]error{2: refused}, 4, refused},

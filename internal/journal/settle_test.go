@@ -1,0 +1,48 @@
+package journal
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// While one process reads the service's list, another may send the order with other content. What the first one found is
+// not about that, and does not put it in conflict.
+func TestSettleIsAboutTheSameContent(t *testing.T) {
+	ctx := context.Background()
+	j, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"), Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	a := Account{Address: "https://pay.example.com", Name: "acme"}
+	old := Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1, Address: "x"}
+	now := old
+	now.Minor = 2
+	for _, step := range []struct {
+		content Content
+		state   State
+	}{{old, Planned}, {now, Unknown}} {
+		ticket, err := j.Claim(ctx, a, Claim{OrderID: "1", Content: step.content})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Finish(ctx, ticket, Outcome{State: step.state}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []struct {
+		finding Finding
+		want    State
+	}{
+		{Finding{OrderID: "1", Withdrawal: "w", Differs: "its amount is 2, and 1 was sent", Content: old}, Unknown},
+		{Finding{OrderID: "1", Withdrawal: "w", Content: old}, Unknown},
+		{Finding{OrderID: "1", Withdrawal: "w", Content: now}, Accepted},
+	} {
+		o, err := j.Settle(ctx, a, f.finding)
+		if err != nil || o.State != f.want {
+			t.Errorf("%+v: %s, %v, want %s", f.finding, o.State, err, f.want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// An order was sent once, and is asked for again with another amount. What the service's list has is the first one, as it
+// was sent: the order is accepted, and it is this request that is refused.
+func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
+	ctx := context.Background()
+	created := 0
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if strings.HasSuffix(r.URL.Path, "/create") {
+			created++
+		}
+		fmt.Fprint(w, `{"page_count":1,"total":1,"page_content":[{"id":"w-1","external_id":7,"external_order_id":"7","merchant_id":"m","currency":{"Crypto":"Btc"},
+			"amount":{"Crypto":{"Btc":100}},"statuses":[],"current":"New","address":"x","is_testnet":false,"callback":""}]}`)
+	}))
+	defer service.Close()
+	client, err := api.New(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(ctx, filepath.Join(t.TempDir(), "journal.db"), journal.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	b := &Book{Client: client, Journal: j, Account: journal.Account{Address: service.URL, Name: "acme"}, FirstPage: api.PageBaseOne, Now: time.Now}
+	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
+	ticket, err := j.Claim(ctx, b.Account, journal.Claim{OrderID: "7", Content: ContentOf(request)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Finish(ctx, ticket, journal.Outcome{State: journal.Planned}); err != nil {
+		t.Fatal(err)
+	}
+
+	other := request
+	other.Amount.Minor = 200
+	_, err = b.Send(ctx, Withdrawal{Request: other})
+	if own := (*Error)(nil); !errors.As(err, &own) || own.Kind != Refused || own.Rule != RuleOrderID {
+		t.Errorf("with another amount: %v, want a refusal for the order id", err)
+	}
+	if o, err := j.Order(ctx, b.Account, "7"); err != nil || o.State != journal.Accepted || o.Withdrawal != "w-1" || o.Minor != 100 {
+		t.Errorf("the order is %+v, %v, want accepted as w-1", o, err)
+	}
+	if sent, err := b.Send(ctx, Withdrawal{Request: request}); err != nil || sent.Order.Withdrawal != "w-1" || created > 0 {
+		t.Errorf("as it was: %+v, %v, %d creates", sent, err, created)
+	}
+}

@@ -1,0 +1,29 @@
+// Package torture holds the crash tests of withdrawals: everything in it is test code.
+//
+// The real program is run, as a process of its own, against a ledger, in another process, that pays whatever it is asked
+// to pay, as often as it is asked, and that fails in every way that a service on a network can. The program is killed with
+// SIGKILL, at random and at each point that matters, and is run again, until every withdrawal is settled. Then the ledger
+// and the journal are held against each other:
+//
+//   - the ledger has at most one payment for an order id, and for a payment that was asked for without one;
+//   - the journal has every payment of the ledger, as accepted, with its id and with the fields that were given;
+//   - the ledger has every withdrawal that the journal calls accepted, and every id that was ever printed;
+//   - an exit code that says that nothing was sent is never that of an attempt that paid;
+//   - an id that was printed was on record by then, whatever happened next;
+//   - what stands as planned or rejected was not paid.
+//
+// Each create carries the number of its attempt to the ledger, in its callback address, together with what the ledger is
+// to do with it. So each payment names the very process that made it. One journal is shared by processes that run side by
+// side.
+//
+// Points inside the program are reached with a second binary that is built from copies of its sources, with a few lines
+// patched in (overlay_test.go); the sources themselves know nothing of it. The same binary holds mutants: bugs as somebody
+// might make them. Each must be found out by these tests, or they prove nothing.
+//
+// A run is drawn from a seed: which orders there are, and what is done to each, in which order. When a process is hit at
+// random, and what runs beside it, is the machine's.
+//
+//	go test ./internal/torture -kills 2000 -seed 7 -v -timeout 0
+//	go test ./internal/torture -kills 200 -journal postgres://till@127.0.0.1:5432/till
+//	make torture N=20000 SEED=1
+package torture

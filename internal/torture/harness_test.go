@@ -1,0 +1,426 @@
+//go:build unix
+
+package torture
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A run is one go of the crash tests.
+type run struct {
+	t              *testing.T
+	seed           uint64
+	enough         int // kills
+	mutant         string
+	journal        string // of all worlds, where it is not a file of their own
+	clean, patched string // the program, as it is and with the points in it
+	workers        int
+
+	service, control string // addresses of the ledger
+	toLedger         io.Writer
+
+	mu         sync.Mutex
+	attempts   map[int]*attempt // by number, those that the ledger may want killed
+	numbered   int
+	kills      int
+	runs       int
+	payments   int
+	orders     int
+	byWhat     map[string]int // kills
+	exits      map[int]int    // of creates; -1: killed
+	usual      time.Duration  // how long a run of the program takes
+	violations []string
+	caughtAt   int // kills by then
+}
+
+// attempt is one run of the program.
+type attempt struct {
+	n       int
+	content content
+	shot    shot
+	what    string // its command line, for the story
+
+	mu   sync.Mutex // holds cmd while it starts
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	exit           int // -1: killed
+	stdout, stderr bytes.Buffer
+}
+
+func (a *attempt) kill() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cmd.Process.Kill() // which never hits another process that has the number by now
+}
+
+// start starts the ledger, in a process that lives as long as the test.
+func (r *run) start() {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "TILL_TORTURE_LEDGER=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		r.t.Fatal("the ledger does not start")
+	}
+	fmt.Sscan(lines.Text(), &r.service, &r.control)
+	r.toLedger = in
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines.Scan() {
+			var n int
+			fmt.Sscanf(lines.Text(), "kill %d", &n)
+			go func() {
+				r.mu.Lock()
+				a := r.attempts[n]
+				r.mu.Unlock()
+				if a != nil {
+					a.kill()
+					<-a.done
+				}
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				fmt.Fprintf(r.toLedger, "dead %d\n", n)
+			}()
+		}
+	}()
+	r.t.Cleanup(func() {
+		in.Close()
+		<-ended
+		if err := cmd.Wait(); err != nil {
+			r.t.Errorf("the ledger: %v", err)
+		}
+	})
+}
+
+// ask asks the ledger's controls.
+func (r *run) ask(path string, values url.Values) []byte {
+	resp, err := http.Get("http://" + r.control + path + "?" + values.Encode())
+	if err == nil {
+		defer resp.Body.Close()
+		var body []byte
+		if body, err = io.ReadAll(resp.Body); err == nil && resp.StatusCode == 200 {
+			return body
+		}
+		err = errors.Join(err, fmt.Errorf("%s: %s", resp.Status, body))
+	}
+	panic(fmt.Sprintf("the ledger's control %s: %v", path, err)) // nothing can be said without it
+}
+
+func (r *run) violate(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.violations) == 0 {
+		r.caughtAt = r.kills
+	}
+	r.violations = append(r.violations, fmt.Sprintf(format, args...))
+}
+
+// failed reports whether something was found; a run stops there.
+func (r *run) failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.violations) > 0
+}
+
+func (r *run) stopped() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kills >= r.enough || len(r.violations) > 0
+}
+
+// A world is one merchant with a journal, a profile and a key, in which several orders are under way at the same time.
+type world struct {
+	*run
+	name, dir, key string
+}
+
+// ordersPerWorld keeps the lists of a world short enough to be read often.
+const ordersPerWorld = 40
+
+func (r *run) world(n int) *world {
+	w := &world{run: r, name: fmt.Sprintf("world-%d-%d", r.seed, n), key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
+	dir, err := os.MkdirTemp("", "till-torture-*")
+	if err != nil {
+		panic(err)
+	}
+	w.dir = dir
+	base := []string{"auto", "1"}[n%2]
+	profile := fmt.Sprintf(`current: w
+profiles:
+  w:
+    base_url: http://%s
+    account: %s
+    settle_after: 0s
+    first_page: "%s"
+    currencies:
+      - {code: Btc, kind: crypto, decimals: 8}
+      - {code: Xlr, kind: crypto, decimals: 7}
+`, r.service, w.name, base)
+	if err := os.MkdirAll(filepath.Join(dir, "config", "till"), 0o700); err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config", "till", "config.yaml"), []byte(profile), 0o600); err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// till runs the program to its end, which may be a kill.
+func (w *world) till(a *attempt, args ...string) *attempt {
+	w.begin(a, args...)
+	return w.end(a)
+}
+
+func (w *world) begin(a *attempt, args ...string) {
+	a.what, a.done = strings.Join(args, " "), make(chan struct{})
+	program := w.clean
+	if a.shot.point != "" || a.shot.pause || w.mutant != "" {
+		program = w.patched
+	}
+	if a.shot.refuse {
+		w.ask("/refuse", nil)
+	}
+	a.cmd = exec.Command(program, args...)
+	a.cmd.Stdout, a.cmd.Stderr = &a.stdout, &a.stderr
+	a.cmd.Env = []string{
+		"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"), "XDG_STATE_HOME=" + filepath.Join(w.dir, "state"), "TILL_API_KEY=" + w.key, "TILL_RETRIES=1",
+		"TILL_TORTURE_POINT=" + a.shot.point, "TILL_TORTURE_MUTANT=" + w.mutant,
+	}
+	if a.shot.pause {
+		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_PAUSE=1")
+	}
+	if w.journal != "" {
+		a.cmd.Env = append(a.cmd.Env, "TILL_JOURNAL="+w.journal)
+	}
+	w.mu.Lock()
+	w.runs++
+	if a.n != 0 {
+		w.attempts[a.n] = a
+	}
+	a.mu.Lock() // the ledger's kill waits for the process
+	w.mu.Unlock()
+	err := a.cmd.Start()
+	a.mu.Unlock()
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (w *world) end(a *attempt) *attempt {
+	began := time.Now()
+	w.mu.Lock()
+	usual := w.usual
+	w.mu.Unlock()
+	if a.shot.random > 0 {
+		timer := time.AfterFunc(time.Duration(a.shot.random*float64(usual)), a.kill)
+		defer timer.Stop()
+	}
+	stuck := time.AfterFunc(2*time.Minute, func() {
+		w.violate("%s: it has been running for two minutes", a.what)
+		a.kill()
+	})
+	defer stuck.Stop()
+	if err := a.cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		panic(err)
+	}
+	close(a.done)
+	if a.shot.refuse {
+		w.ask("/open", nil)
+	}
+	status := a.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	a.exit = status.ExitStatus()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.attempts, a.n)
+	if status.Signaled() && status.Signal() == syscall.SIGKILL {
+		a.exit = -1
+		w.kills++
+		switch {
+		case a.shot.fault.phase != "":
+			w.byWhat["ledger: "+a.shot.fault.phase]++
+		case a.shot.point != "":
+			w.byWhat["point: "+a.shot.point]++
+		default:
+			w.byWhat["random"]++
+		}
+	} else if a.shot.fault.fault != "hang" {
+		w.usual = (9*w.usual + time.Since(began)) / 10
+	}
+	if a.n != 0 {
+		w.exits[a.exit]++
+	}
+	return a
+}
+
+// create begins a withdrawal; end waits for it.
+func (w *world) create(orderID string, c content, s shot) *attempt {
+	w.mu.Lock()
+	w.numbered++
+	a := &attempt{n: w.numbered, content: c, shot: s}
+	w.mu.Unlock()
+	told := s.fault
+	told.n = a.n
+	args := []string{"withdraw", "create", "--currency", c.code, "--amount", c.amount, "--address", c.address, "--callback", told.String(), "--yes"}
+	if orderID != "" {
+		args = append(args, "--order-id", orderID)
+	}
+	if c.memo != "" {
+		args = append(args, "--memo", c.memo)
+	}
+	if s.noLookup {
+		args = append(args, "--lookup", "never")
+	}
+	if s.fault.fault == "hang" {
+		args = append(args, "--timeout", "150ms")
+	} else {
+		args = append(args, "--timeout", "60s")
+	}
+	w.begin(a, args...)
+	return a
+}
+
+// row is an order of the journal.
+type row struct {
+	Account  struct{ Name string }
+	OrderID  string          `json:"order_id"`
+	State    string          `json:"state"`
+	ID       string          `json:"id"`
+	Currency json.RawMessage `json:"currency"`
+	Amount   json.RawMessage `json:"amount"`
+	Address  string          `json:"address"`
+	Memo     string          `json:"memo"`
+}
+
+func decodeRows(in io.Reader) (rows []row, err error) {
+	for dec := json.NewDecoder(in); ; {
+		var o row
+		if err := dec.Decode(&o); err == io.EOF {
+			return rows, nil
+		} else if err != nil {
+			return nil, err
+		}
+		rows = append(rows, o)
+	}
+}
+
+func (w *world) rows(address string) []row {
+	a := w.till(&attempt{}, "journal", "list", "--address", address, "-o", "jsonl")
+	if a.exit != 0 {
+		w.violate("till %s: exit %d: %s", a.what, a.exit, a.stderr.String())
+		return nil
+	}
+	rows, err := decodeRows(&a.stdout)
+	if err != nil {
+		w.violate("till %s: %v", a.what, err)
+	}
+	return rows
+}
+
+func (w *world) paid(address string) (all []payment) {
+	text := w.ask("/payments", url.Values{"key": {"Bearer " + w.key}, "address": {address}})
+	if err := json.Unmarshal(text, &all); err != nil {
+		panic(err)
+	}
+	return all
+}
+
+func (w *world) held(address string) bool {
+	n, _ := strconv.Atoi(string(w.ask("/held", url.Values{"address": {address}})))
+	return n > 0
+}
+
+// finish holds the whole journal against the whole ledger.
+func (w *world) finish() {
+	if a := w.persist("withdraw", "reconcile"); a.exit != 0 {
+		w.violate("%s: till %s: exit %d: %s", w.name, a.what, a.exit, a.stderr.String())
+	}
+	if a := w.persist("journal", "check"); a.exit != 0 {
+		w.violate("%s: till %s: exit %d: %s%s", w.name, a.what, a.exit, a.stdout.String(), a.stderr.String())
+	}
+	export := w.till(&attempt{}, "journal", "export")
+	rows, err := decodeRows(&export.stdout)
+	if err != nil || export.exit != 0 {
+		w.violate("%s: till journal export: exit %d, %v: %s", w.name, export.exit, err, export.stderr.String())
+		return
+	}
+	journal := map[string]row{}
+	for _, o := range rows {
+		if o.Account.Name == w.name {
+			journal[o.OrderID] = o
+		}
+	}
+	ledger := map[string]payment{}
+	for _, p := range w.paid("") {
+		if q, twice := ledger[p.OrderID]; twice {
+			w.violate("%s: order %s was paid twice: %s and %s", w.name, p.OrderID, q.ID, p.ID)
+		}
+		ledger[p.OrderID] = p
+		if o, found := journal[p.OrderID]; !found {
+			w.violate("%s: order %s was paid as %s, and the journal does not have it", w.name, p.OrderID, p.ID)
+		} else if why := differ(o, p); why != "" {
+			w.violate("%s: order %s: %s", w.name, p.OrderID, why)
+		}
+	}
+	for _, o := range journal {
+		if p, found := ledger[o.OrderID]; o.State == "accepted" && (!found || p.ID != o.ID) {
+			w.violate("%s: order %s is accepted as %s in the journal, and the ledger does not have it", w.name, o.OrderID, o.ID)
+		}
+		if o.State != "accepted" && o.State != "planned" && o.State != "rejected" {
+			w.violate("%s: order %s is %s in the end", w.name, o.OrderID, o.State)
+		}
+	}
+	w.mu.Lock()
+	w.payments += len(ledger)
+	w.mu.Unlock()
+}
+
+// persist runs a command that only reads from the service until a reading has worked.
+func (w *world) persist(args ...string) (a *attempt) {
+	for range 10 {
+		if a = w.till(&attempt{}, args...); a.exit != 41 && !(a.exit == 20 && args[1] == "reconcile") {
+			break
+		}
+	}
+	return a
+}
+
+func differ(o row, p payment) string {
+	switch {
+	case o.State != "accepted":
+		return fmt.Sprintf("it was paid as %s, and the journal says that it is %s", p.ID, o.State)
+	case o.ID != p.ID:
+		return fmt.Sprintf("it was paid as %s, and the journal says %s", p.ID, o.ID)
+	case string(o.Currency) != string(p.Currency) || string(o.Amount) != string(p.Amount) || o.Address != p.Address || o.Memo != p.Memo:
+		return fmt.Sprintf("the ledger has %s %s %s %q, and the journal %s %s %s %q", p.Currency, p.Amount, p.Address, p.Memo, o.Currency, o.Amount, o.Address, o.Memo)
+	}
+	return ""
+}

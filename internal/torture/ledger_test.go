@@ -1,0 +1,499 @@
+//go:build unix
+
+package torture
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A ledger is the service. It never says no to paying twice: whoever asks twice pays twice.
+type ledger struct {
+	address string
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    map[int]net.Conn // by the order in which they came
+	came     int
+	payments []payment
+	held     []payment // asked for, and not yet paid
+	acks     map[int]chan struct{}
+	rng      *rand.Rand // decides which readings fail
+	reached  map[string]int
+}
+
+// A payment is a withdrawal that was made.
+type payment struct {
+	ID       string          `json:"id"`
+	Key      string          `json:"key"` // whose it is
+	OrderID  string          `json:"order_id"`
+	Attempt  int             `json:"attempt"`
+	Currency json.RawMessage `json:"currency"`
+	Amount   json.RawMessage `json:"amount"`
+	Address  string          `json:"address"`
+	Memo     string          `json:"memo"`
+	Callback string          `json:"callback"`
+
+	settled bool // the journal has it with its id
+}
+
+// listedAtOnce is the ledger's largest page: small, so that lists have many.
+const listedAtOnce = 10
+
+// serveLedger is the process of the ledger. It prints its two addresses: that of the service and that of its controls. Then
+// it prints "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
+func serveLedger() {
+	l := &ledger{conns: map[int]net.Conn{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2))}
+	// Ports below those that the system gives to clients: the port must still be free after it was closed for a while.
+	for port := 20000 + rand.IntN(12000); l.listener == nil; port++ {
+		l.address = fmt.Sprintf("127.0.0.1:%d", port)
+		l.listener, _ = net.Listen("tcp", l.address)
+	}
+	go l.accept(l.listener)
+	control, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(l.address, control.Addr())
+	go http.Serve(control, l.controls())
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); { // until the tests end
+		var n int
+		fmt.Sscanf(in.Text(), "dead %d", &n)
+		l.mu.Lock()
+		if ack := l.acks[n]; ack != nil {
+			close(ack)
+			delete(l.acks, n)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// kill has an attempt killed, and returns when it is dead.
+func (l *ledger) kill(n int) {
+	ack := make(chan struct{})
+	l.mu.Lock()
+	l.acks[n] = ack
+	fmt.Printf("kill %d\n", n)
+	l.mu.Unlock()
+	<-ack
+}
+
+func (l *ledger) controls() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/payments", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		found := []payment{}
+		for _, p := range l.payments {
+			if p.Key == r.FormValue("key") && (r.FormValue("address") == "" || p.Address == r.FormValue("address")) {
+				found = append(found, p)
+			}
+		}
+		json.NewEncoder(w).Encode(found)
+	})
+	mux.HandleFunc("/held", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		n := 0
+		for _, p := range l.held {
+			if p.Address == r.FormValue("address") {
+				n++
+			}
+		}
+		fmt.Fprint(w, n)
+	})
+	mux.HandleFunc("/release", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = slices.DeleteFunc(l.held, func(p payment) bool {
+			if p.Address != r.FormValue("address") {
+				return false
+			}
+			l.payments = append(l.payments, p)
+			return true
+		})
+	})
+	mux.HandleFunc("/reached", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		json.NewEncoder(w).Encode(l.reached)
+	})
+	mux.HandleFunc("/settled", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for n := range l.payments {
+			if l.payments[n].Address == r.FormValue("address") {
+				l.payments[n].settled = true
+			}
+		}
+	})
+	mux.HandleFunc("/refuse", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.listener != nil {
+			l.listener.Close()
+			l.listener = nil
+		}
+	})
+	mux.HandleFunc("/open", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for range 500 {
+			if l.listener != nil {
+				return
+			}
+			ln, err := net.Listen("tcp", l.address)
+			if err != nil {
+				time.Sleep(20 * time.Millisecond)
+				continue
+			}
+			l.listener = ln
+			go l.accept(ln)
+		}
+		http.Error(w, "the port is gone", 500)
+	})
+	mux.HandleFunc("/quiet", l.quiet)
+	return mux
+}
+
+// quiet returns when everything that was written to the ledger before it was asked has been read and dealt with: also what
+// a process wrote that was killed since, and what nobody has accepted yet.
+func (l *ledger) quiet(w http.ResponseWriter, _ *http.Request) {
+	until := 0
+	for until == 0 {
+		l.mu.Lock()
+		open := l.listener != nil
+		if !open { // nothing waits to be accepted
+			until = l.came + 1
+		}
+		l.mu.Unlock()
+		if open { // connections are accepted in their order, so what comes after this one is new
+			until = l.ping()
+		}
+	}
+	for range 20_000 {
+		l.mu.Lock()
+		before := 0
+		for n := range l.conns {
+			if n < until {
+				before++
+			}
+		}
+		l.mu.Unlock()
+		if before == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	http.Error(w, "connections stay open", 500)
+}
+
+// ping returns the number of the connection that it makes; 0 where nobody listens.
+func (l *ledger) ping() (n int) {
+	conn, err := net.Dial("tcp", l.address)
+	if err != nil {
+		return 0
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+		fmt.Fscan(resp.Body, &n)
+	}
+	return n
+}
+
+func (l *ledger) accept(ln net.Listener) {
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		l.came++
+		n := l.came
+		l.conns[n] = c
+		l.mu.Unlock()
+		go func() {
+			l.serve(n, c)
+			c.Close()
+			l.mu.Lock()
+			delete(l.conns, n)
+			l.mu.Unlock()
+		}()
+	}
+}
+
+func (l *ledger) serve(n int, c net.Conn) {
+	for in := bufio.NewReader(c); ; {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		body, err := io.ReadAll(req.Body)
+		if err != nil { // it broke off, so nothing is done
+			return
+		}
+		keep := false
+		switch req.URL.Path {
+		case "/ping":
+			answer(c, 200, strconv.Itoa(n))
+		case "/api/merchant_withdrawal/create":
+			keep = l.create(c, req, body)
+		case "/api/merchant_withdrawal/list":
+			keep = l.list(c, req)
+		case "/api/merchant_withdrawal":
+			keep = l.get(c, req)
+		default:
+			keep = answer(c, 404, envelope)
+		}
+		if !keep {
+			return
+		}
+	}
+}
+
+const envelope = `{"error":{"code":7,"reason":"fault","description":"as it was told to"}}`
+
+func answer(c net.Conn, status int, body string, headers ...string) bool {
+	_, err := c.Write(response(status, body, headers...))
+	return err == nil
+}
+
+func response(status int, body string, headers ...string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\nContent-Type: application/json\r\n", status, http.StatusText(status), len(body))
+	for _, h := range headers {
+		b.WriteString(h + "\r\n")
+	}
+	b.WriteString("\r\n" + body)
+	return b.Bytes()
+}
+
+// An order to the ledger travels in the callback address of a create: n is the number of the attempt, f what goes wrong and
+// k where the client is killed.
+//
+// A fault is a name, with +c where the payment is made all the same:
+//
+//	ok slow                  a good answer
+//	unread                   the connection is reset before anything of the request is answered
+//	drop                     it is closed without an answer
+//	late                     it is closed, and the payment is made long after, when the tests say so
+//	hang                     it never answers
+//	cut                      the answer breaks off
+//	400 400e                 this status, without or with the error envelope
+//	html null empty trailing a 200 that is not an id
+//	other                    a 200 with the id of another payment, one that the journal has
+//
+// The client is killed after the request was read (read), after the payment was made (commit), or when half of the answer
+// is written (answer).
+type instruction struct {
+	n      int
+	fault  string
+	commit bool
+	phase  string
+}
+
+func (i instruction) name() string {
+	if i.commit {
+		return i.fault + "+c"
+	}
+	return i.fault
+}
+
+func (i instruction) String() string {
+	return "http://127.0.0.1:1/?" + url.Values{"n": {strconv.Itoa(i.n)}, "f": {i.name()}, "k": {i.phase}}.Encode()
+}
+
+func readInstruction(callback string) (i instruction) {
+	u, err := url.Parse(callback)
+	if err != nil {
+		return instruction{fault: "400e"}
+	}
+	q := u.Query()
+	i.n, _ = strconv.Atoi(q.Get("n"))
+	i.fault, i.commit = strings.CutSuffix(q.Get("f"), "+c")
+	i.phase = q.Get("k")
+	return i
+}
+
+func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) {
+	var asked struct {
+		Currency, Amount        json.RawMessage
+		Address, Callback, Memo string
+		OrderID                 string `json:"external_order_id"`
+	}
+	if err := json.Unmarshal(body, &asked); err != nil {
+		return answer(c, 400, envelope)
+	}
+	i := readInstruction(asked.Callback)
+	if req.URL.RawQuery == "again" { // a redirect was followed
+		i = instruction{n: i.n, fault: "ok", commit: true}
+	}
+	p := payment{Key: req.Header.Get("Authorization"), OrderID: asked.OrderID, Attempt: i.n, Currency: asked.Currency, Amount: asked.Amount, Address: asked.Address, Memo: asked.Memo, Callback: asked.Callback}
+	kill := func(phase string) {
+		if i.phase == phase {
+			l.kill(i.n)
+		}
+	}
+	kill("read")
+	l.mu.Lock()
+	l.reached[i.name()]++
+	p.ID = fmt.Sprintf("%08x-0000-4000-8000-%012x", len(l.payments), rand.Uint64()>>16)
+	other := p.ID
+	for _, o := range l.payments {
+		if o.Key == p.Key && o.settled {
+			other = o.ID
+		}
+	}
+	switch {
+	case i.fault == "late":
+		l.held = append(l.held, p)
+	case i.commit:
+		l.payments = append(l.payments, p)
+	}
+	l.mu.Unlock()
+	kill("commit")
+
+	id := strconv.Quote(p.ID)
+	var out []byte
+	switch i.fault {
+	case "ok":
+		out = response(200, id)
+	case "slow":
+		time.Sleep(40 * time.Millisecond)
+		out = response(200, id)
+	case "unread":
+		c.(*net.TCPConn).SetLinger(0)
+		return false
+	case "drop", "late":
+		return false
+	case "hang":
+		io.Copy(io.Discard, c) // until the client has gone
+		return false
+	case "cut":
+		out = response(200, id)
+		c.Write(out[:len(out)-9])
+		return false
+	case "html":
+		out = response(200, "<html>it works</html>")
+	case "null":
+		out = response(200, "null")
+	case "empty":
+		out = response(200, `""`)
+	case "trailing":
+		out = response(200, id+id)
+	case "other":
+		out = response(200, strconv.Quote(other))
+		if other == p.ID {
+			return false
+		}
+	case "307":
+		out = response(307, "", "Location: "+req.URL.Path+"?again")
+	default:
+		text := "a gateway's words"
+		status, withEnvelope := strings.CutSuffix(i.fault, "e")
+		if withEnvelope {
+			text = envelope
+		}
+		code, err := strconv.Atoi(status)
+		if err != nil {
+			panic("there is no fault " + i.fault)
+		}
+		out = response(code, text)
+	}
+	if i.phase == "answer" {
+		c.Write(out[:len(out)/2])
+		kill("answer")
+		out = out[len(out)/2:]
+	}
+	_, err := c.Write(out)
+	return err == nil
+}
+
+// bad makes a reading fail now and then. It reports whether it did.
+func (l *ledger) bad(c net.Conn) bool {
+	l.mu.Lock()
+	fate := l.rng.IntN(300)
+	l.mu.Unlock()
+	switch fate {
+	case 0:
+		answer(c, 500, "a gateway's words")
+	case 1:
+		answer(c, 503, envelope)
+	case 2:
+		out := response(200, `{"page_content":[],"page_count":0,"total":0}`)
+		c.Write(out[:len(out)-7])
+	case 3:
+		answer(c, 200, "<html>it works</html>")
+	}
+	return fate < 4
+}
+
+func record(p payment, listed bool) map[string]any {
+	number, _ := strconv.ParseInt(p.OrderID, 10, 64)
+	r := map[string]any{
+		"id": p.ID, "external_id": number, "external_order_id": p.OrderID, "merchant_id": "m-" + p.Key, "currency": p.Currency, "amount": p.Amount,
+		"statuses": []any{map[string]string{"status": "New", "at": "2026-01-02T03:04:05Z"}}, "current": "New", "address": p.Address, "is_testnet": true,
+		"callback": p.Callback, "memo": p.Memo,
+	}
+	if listed {
+		r["address"] = map[string]any{"Crypto": map[string]string{"currency": "Btc", "address": p.Address}}
+	}
+	return r
+}
+
+// list answers with a page, counted from 1, the newest payment first: rows shift while others are made.
+func (l *ledger) list(c net.Conn, req *http.Request) bool {
+	if l.bad(c) {
+		return false
+	}
+	page, _ := strconv.Atoi(req.URL.Query().Get("page"))
+	size, _ := strconv.Atoi(req.URL.Query().Get("page_size"))
+	size = min(size, listedAtOnce)
+	if page < 1 || size < 1 {
+		return answer(c, 400, envelope)
+	}
+	l.mu.Lock()
+	var own []payment
+	for _, p := range slices.Backward(l.payments) {
+		if p.Key == req.Header.Get("Authorization") {
+			own = append(own, p)
+		}
+	}
+	l.mu.Unlock()
+	content := []any{}
+	for n := (page - 1) * size; n < min(page*size, len(own)); n++ {
+		content = append(content, record(own[n], true))
+	}
+	text, err := json.Marshal(map[string]any{"page_content": content, "page_count": (len(own) + size - 1) / size, "total": len(own)})
+	return err == nil && answer(c, 200, string(text))
+}
+
+func (l *ledger) get(c net.Conn, req *http.Request) bool {
+	if l.bad(c) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.payments {
+		if p.Key == req.Header.Get("Authorization") && p.ID == req.URL.Query().Get("id") {
+			text, err := json.Marshal(record(p, false))
+			return err == nil && answer(c, 200, string(text))
+		}
+	}
+	return answer(c, 404, envelope)
+}

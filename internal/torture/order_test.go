@@ -1,0 +1,348 @@
+//go:build unix
+
+package torture
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// An order is one withdrawal on its way through everything that its plan does to it.
+type order struct {
+	*world
+	plan
+	number   int
+	tried    map[int]*attempt
+	story    []string
+	killed   int
+	unknown  *content // not nil: the last command said that nobody knows, and nothing has changed that since
+	refused  int      // attempts in a row that sent nothing: something has to be settled first
+	accepted bool
+}
+
+func (w *world) torture(number int) {
+	o := &order{world: w, plan: draw(w.seed, number), number: number, tried: map[int]*attempt{}}
+	for _, s := range o.steps {
+		if o.killed >= o.kills || o.accepted || o.stopped() {
+			break
+		}
+		o.do(s)
+	}
+	if o.failed() {
+		return
+	}
+	o.settle()
+	o.check()
+}
+
+// wrong is a violation, with what was done to the order up to it.
+func (o *order) wrong(format string, args ...any) {
+	name := o.orderID
+	if name == "" {
+		name = "without an id"
+	}
+	o.violate("order %s (number %d, %s): %s\n  %s", name, o.number, o.content[0].address, fmt.Sprintf(format, args...), strings.Join(o.story, "\n  "))
+}
+
+// ended notes an attempt and looks at what it said.
+func (o *order) ended(a *attempt) *attempt {
+	o.tried[a.n] = a
+	printed := strings.TrimSpace(a.stdout.String())
+	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, out %q, err %q", a.what, a.shot, a.exit, printed, strings.TrimSpace(a.stderr.String())))
+	if o.refused++; a.exit == -1 || a.exit >= 30 {
+		o.refused = 0
+	}
+	switch a.exit {
+	case -1:
+		o.killed++
+	case 0:
+		if printed == "" {
+			o.wrong("it ended well, and printed no id")
+		}
+	case 12, 13, 14, 20, 30, 31, 32, 40, 41:
+		if printed != "" {
+			o.wrong("it ended with %d, and printed an id", a.exit)
+		}
+	default:
+		o.wrong("it ended with %d", a.exit)
+	}
+	if printed != "" && (a.exit == 0 || a.exit == -1) { // by now it is on record
+		found := false
+		for _, r := range o.rows(o.content[0].address) {
+			found = found || r.State == "accepted" && r.ID == printed
+		}
+		if !found {
+			o.wrong("it printed %s, and the journal does not have it as accepted", printed)
+		}
+	}
+	return a
+}
+
+func (o *order) do(s step) {
+	if o.refused > 1 && (s.what == doCreate || s.what == doTwo || s.what == doTwin) { // that was seen, and kills nothing
+		return
+	}
+	switch s.what {
+	case doCreate:
+		o.once(s.shots[0])
+	case doTwo:
+		first := o.create(o.orderID, o.content[which(s.shots[0])], s.shots[0])
+		second := o.create(o.orderID, o.content[which(s.shots[1])], s.shots[1])
+		ended := make(chan struct{})
+		go func() {
+			o.end(first)
+			close(ended)
+		}()
+		o.end(second)
+		<-ended
+		o.ended(first)
+		o.ended(second)
+		o.unknown = nil
+		for _, a := range []*attempt{first, second} {
+			o.accepted = o.accepted || a.exit == 0
+		}
+	case doTwin:
+		if o.unknown == nil || o.orderID == "" {
+			return
+		}
+		s.shots[0].fault = instruction{fault: "ok", commit: true}
+		a := o.ended(o.end(o.create(fmt.Sprint(2_000_000_000+o.number), *o.unknown, s.shots[0])))
+		if a.exit != 20 && a.exit != 41 {
+			o.wrong("the same under another order id, while this one is unknown, ended with %d", a.exit)
+		}
+	case doReconcile:
+		o.reconcile(s.shots[0])
+	case doResolve:
+		o.resolve(s.shots[0])
+	case doRelease:
+		o.ask("/release", url.Values{"address": {o.content[0].address}})
+		o.story = append(o.story, "what was late is paid now")
+	}
+}
+
+func which(s shot) int {
+	if s.other {
+		return 1
+	}
+	return 0
+}
+
+// once runs a create, and holds its exit code against what was known before.
+func (o *order) once(s shot) *attempt {
+	c := o.content[which(s)]
+	before := o.unknown
+	a := o.ended(o.end(o.create(o.orderID, c, s)))
+	if before != nil && a.exit != -1 && !s.refuse {
+		switch {
+		case *before == c && a.exit == 20, *before != c && a.exit == 12:
+		case o.orderID == "" && a.exit == 41: // it has no order id, so the list may be asked first
+		default:
+			o.wrong("it is unknown, and the next attempt ended with %d", a.exit)
+		}
+	}
+	switch {
+	case a.exit == 0:
+		o.accepted, o.unknown = true, nil
+	case a.exit == 20:
+		o.unknown = &c
+	case before == nil:
+		o.unknown = nil
+	}
+	return a
+}
+
+// open is the row of the order that stands as unknown, or as accepted.
+func (o *order) open() (found row) {
+	for _, r := range o.rows(o.content[0].address) {
+		switch {
+		case r.State == "planned" || r.State == "rejected":
+		case found.OrderID != "":
+			o.wrong("orders %s and %s are both open, and have the same content", found.OrderID, r.OrderID)
+		default:
+			found = r
+		}
+	}
+	return found
+}
+
+func (o *order) reconcile(s shot) {
+	id := o.orderID
+	if id == "" {
+		if id = o.open().OrderID; id == "" {
+			return
+		}
+	}
+	a := o.till(&attempt{shot: s}, "withdraw", "reconcile", id, "-o", "jsonl")
+	o.noteRun(a)
+	switch a.exit {
+	case 0, -1:
+		o.accepted = strings.Contains(a.stdout.String(), `"state":"accepted"`)
+		if a.exit == 0 && o.unknown != nil && !o.accepted {
+			o.wrong("it was unknown, and reconcile made something else of it: %s", strings.TrimSpace(a.stdout.String()))
+		}
+		o.unknown = nil
+	case 10: // it is not in the journal yet
+		if o.unknown != nil {
+			o.wrong("it is unknown, and the journal does not have it")
+		}
+	case 20, 41:
+	default:
+		o.wrong("reconcile ended with %d", a.exit)
+	}
+}
+
+func (o *order) noteRun(a *attempt) {
+	if a.exit == -1 {
+		o.killed++
+	}
+	if a.exit == -1 || a.exit == 0 { // it may stand otherwise now
+		o.refused = 0
+	}
+	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
+}
+
+// resolve is a person who has asked the provider, and is told the truth.
+func (o *order) resolve(s shot) {
+	o.ask("/quiet", nil)
+	address := o.content[0].address
+	open, truth := o.open(), o.paid(address)
+	if open.State != "unknown" {
+		return
+	}
+	var a *attempt
+	switch {
+	case o.held(address): // the provider says that it is being looked at
+		return
+	case len(truth) == 0:
+		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--not-sent", "--reason", "the provider says so", "--yes")
+	default:
+		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--paid-as", truth[0].ID, "--yes")
+	}
+	o.noteRun(a)
+	switch a.exit {
+	case 0, -1:
+		o.unknown = nil
+		o.accepted = a.exit == 0 && len(truth) > 0
+	case 41:
+	default:
+		o.wrong("resolve ended with %d", a.exit)
+	}
+}
+
+// settle brings the order to its end without any more faults.
+func (o *order) settle() {
+	address := o.content[0].address
+	reject := o.reject
+	for range 30 {
+		if o.failed() {
+			return
+		}
+		o.ask("/release", url.Values{"address": {address}})
+		o.ask("/quiet", nil)
+		truth, open := o.paid(address), o.open()
+		if len(truth) > 1 {
+			o.wrong("it was paid %d times: %s and %s", len(truth), truth[0].ID, truth[1].ID)
+			return
+		}
+		if len(truth) == 1 && (open.OrderID != truth[0].OrderID || open.State != "accepted" && open.State != "unknown") {
+			o.wrong("it was paid as %s under the order id %s, and the journal says that %q is %q", truth[0].ID, truth[0].OrderID, open.OrderID, open.State)
+			return
+		}
+		switch open.State {
+		case "accepted":
+			o.again(truth)
+			return
+		case "unknown":
+			if len(truth) == 0 || o.paidAs {
+				o.resolve(shot{})
+			} else {
+				o.reconcile(shot{})
+			}
+		case "":
+			s := shot{fault: instruction{fault: "ok", commit: true}}
+			if reject {
+				s.fault, reject = instruction{fault: "422e"}, false // at the second time it would be a matter of patience
+			}
+			o.unknown = nil
+			if a := o.once(s); a.exit == 30 {
+				return
+			}
+		case "sending":
+			if o.journal == "" { // the lock of a file is gone when the process is
+				o.wrong("nobody is at it, and it is sending")
+				return
+			}
+			time.Sleep(100 * time.Millisecond) // a database takes a moment to notice
+		default:
+			o.wrong("it is %s", open.State)
+			return
+		}
+	}
+	o.wrong("it cannot be settled")
+}
+
+// again asks once more for what was paid: nothing may come of it.
+func (o *order) again(truth []payment) {
+	if len(truth) == 0 {
+		return // check says so
+	}
+	paid := o.tried[truth[0].Attempt]
+	s := shot{fault: instruction{fault: "ok", commit: true}}
+	a := o.ended(o.end(o.create(o.orderID, paid.content, s)))
+	printed := strings.TrimSpace(a.stdout.String())
+	if named := o.orderID != ""; named && (a.exit != 0 || printed != truth[0].ID) || !named && a.exit != 12 {
+		o.wrong("it was paid as %s, and asking once more ended with %d and printed %q", truth[0].ID, a.exit, printed)
+	}
+	if o.orderID == "" {
+		return
+	}
+	other := o.content[0]
+	if other == paid.content {
+		other = o.content[1]
+	}
+	if a := o.ended(o.end(o.create(o.orderID, other, s))); a.exit != 12 {
+		o.wrong("it was paid, and asking for something else under the same order id ended with %d", a.exit)
+	}
+}
+
+// check holds the order against the ledger once it is settled.
+func (o *order) check() {
+	address := o.content[0].address
+	truth := o.paid(address)
+	if len(truth) > 1 {
+		o.wrong("it was paid %d times: %s and %s", len(truth), truth[0].ID, truth[1].ID)
+	}
+	open := o.open()
+	if open.State == "accepted" && len(truth) == 0 {
+		o.wrong("the journal says that it was accepted as %s, and the ledger does not have it", open.ID)
+	}
+	for _, p := range truth {
+		if o.orderID != "" && p.OrderID != o.orderID {
+			o.wrong("it was paid under the order id %s", p.OrderID)
+		}
+		if why := differ(open, p); why != "" {
+			o.wrong("%s", why)
+		}
+		a := o.tried[p.Attempt]
+		if a == nil {
+			o.wrong("it was paid by an attempt that nobody has made")
+			continue
+		}
+		if c := a.content; string(p.Currency) != c.currency || string(p.Amount) != c.json || p.Address != c.address || p.Memo != c.memo {
+			o.wrong("it was paid as %s %s %s %q, where %+v was asked for", p.Currency, p.Amount, p.Address, p.Memo, c)
+		}
+		switch a.exit {
+		case 0, 20, -1:
+		default:
+			o.wrong("the attempt that paid it ended with %d: %s", a.exit, a.what)
+		}
+	}
+	for _, a := range o.tried {
+		if id := strings.TrimSpace(a.stdout.String()); id != "" && (len(truth) == 0 || truth[0].ID != id) {
+			o.wrong("an attempt printed %s, which the ledger does not have: %s", id, a.what)
+		}
+	}
+	o.ask("/settled", url.Values{"address": {address}})
+}

@@ -1,0 +1,167 @@
+//go:build unix
+
+package torture
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	kills   = flag.Int("kills", 200, "how many kills TestCrashes makes")
+	seed    = flag.Uint64("seed", 1, "what TestCrashes draws its plan from")
+	place   = flag.String("journal", "", "address of a PostgreSQL database to keep the journal in, instead of a file for each merchant")
+	atOnce  = flag.Int("at-once", 4, "how many orders are under way at the same time")
+	oneOnly = flag.String("mutant", "", "the only mutant that TestMutants runs")
+)
+
+var built programs
+
+func TestMain(m *testing.M) {
+	if os.Getenv("TILL_TORTURE_LEDGER") != "" {
+		serveLedger()
+		return
+	}
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "till-torture-programs-*")
+	if err != nil {
+		panic(err)
+	}
+	built.dir = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// TestCrashes kills the program again and again, and looks whether the money and the record agree.
+func TestCrashes(t *testing.T) {
+	r := newRun(t, *seed, *kills)
+	r.clean, r.patched = built.get(t)
+	r.start()
+	began := time.Now()
+	r.all()
+	for _, v := range r.violations {
+		t.Error(v)
+	}
+	t.Logf("seed %d: %d kills, %d runs, %d orders, %d payments in %s", r.seed, r.kills, r.runs, r.orders, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("exit codes of creates (-1: killed): %s", counts(r.exits))
+	t.Logf("kills: %s", counts(r.byWhat))
+	var reached map[string]int
+	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("what the ledger did with creates (+c: it paid): %s", counts(reached))
+	if len(r.violations) > 0 {
+		return
+	}
+	if *kills >= 2000 {
+		for _, name := range faults {
+			if reached[name] == 0 {
+				t.Errorf("the ledger never did %s", name)
+			}
+		}
+	}
+	if *kills >= 200 { // a point that is never reached proves nothing
+		for _, name := range points {
+			if r.byWhat["point: "+name] == 0 {
+				t.Errorf("nothing was killed at the point %s", name)
+			}
+		}
+		for _, name := range []string{"read", "commit", "answer"} {
+			if r.byWhat["ledger: "+name] == 0 {
+				t.Errorf("the ledger killed nothing at %s", name)
+			}
+		}
+		if r.byWhat["random"] == 0 {
+			t.Error("nothing was killed at random")
+		}
+	}
+}
+
+// TestMutants gives the program bugs, and looks whether the crash tests find them within 60 kills.
+func TestMutants(t *testing.T) {
+	clean, patched := built.get(t)
+	for _, name := range mutants {
+		if *oneOnly != "" && *oneOnly != name {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			r := newRun(t, *seed, 60)
+			r.mutant, r.clean, r.patched = name, clean, patched
+			r.start()
+			r.all()
+			if len(r.violations) == 0 {
+				t.Fatalf("not found out with %d kills", r.kills)
+			}
+			for _, other := range []string{"panic:", "exit 14", "ended with 14"} {
+				if strings.Contains(r.violations[0], other) {
+					t.Fatalf("it was found out by something else, which proves nothing: %s", r.violations[0])
+				}
+			}
+			first, _, _ := strings.Cut(r.violations[0], "\n")
+			t.Logf("found out after %d kills: %s", r.caughtAt, first)
+			if testing.Verbose() && *oneOnly != "" {
+				t.Log(r.violations[0])
+			}
+		})
+	}
+}
+
+func newRun(t *testing.T, seed uint64, enough int) *run {
+	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: *atOnce,
+		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond}
+}
+
+// all makes one world after the other until there were enough kills.
+func (r *run) all() {
+	told := 0 // thousands
+	for n := 0; !r.stopped(); n++ {
+		w := r.world(n)
+		numbers := make(chan int)
+		var workers sync.WaitGroup
+		for range r.workers {
+			workers.Go(func() {
+				for number := range numbers {
+					w.torture(number)
+				}
+			})
+		}
+		for i := range ordersPerWorld {
+			if r.stopped() {
+				break
+			}
+			r.orders++
+			numbers <- n*ordersPerWorld + i
+		}
+		close(numbers)
+		workers.Wait()
+		if !r.failed() {
+			w.finish()
+		}
+		if r.failed() && r.mutant == "" {
+			r.t.Logf("its configuration and its journal are kept in %s", w.dir)
+		} else {
+			os.RemoveAll(w.dir)
+		}
+		if kills := r.kills / 1000; kills > told {
+			told = kills
+			r.t.Logf("%d kills so far", r.kills)
+		}
+	}
+}
+
+func counts[K int | string](m map[K]int) string {
+	var b strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		fmt.Fprintf(&b, " %v: %d,", k, m[k])
+	}
+	return strings.Trim(b.String(), " ,")
+}
