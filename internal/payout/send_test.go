@@ -480,7 +480,7 @@ func TestInterrupted(t *testing.T) {
 		d := newDesk(t)
 		d.history()
 		calls, cancel := context.WithCancel(t.Context())
-		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
+		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 0, "", true }
 		_, err := d.Send(calls, calls, asked("4711"))
 		wantKind(t, err, Unknown, "")
 		d.wantState("4711", journal.Unknown)
