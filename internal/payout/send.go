@@ -110,9 +110,6 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 	if sent, found, err := b.lookUp(ctx, w); found || err != nil {
 		return sent, err
 	}
-	if err := ctx.Err(); err != nil {
-		return Sent{}, err
-	}
 	claim := journal.Claim{
 		OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Callback: w.Request.Callback, Key: b.Key, AllowDuplicate: w.AllowDuplicate,
 	}
