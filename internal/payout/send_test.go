@@ -272,12 +272,12 @@ func TestInvalid(t *testing.T) {
 func TestDuplicates(t *testing.T) {
 	same := func(orderID string) Withdrawal {
 		w := asked(orderID)
-		w.Request.Address = "bc1qsame"
+		w.Request.Address, w.Window = "bc1qsame", 10*time.Minute
 		return w
 	}
 	made := func(orderID string) Withdrawal {
 		w := same(orderID)
-		w.Made, w.Window = true, 10*time.Minute
+		w.Made = true
 		return w
 	}
 	for name, tt := range map[string]struct {
