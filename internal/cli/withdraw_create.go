@@ -122,7 +122,7 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 			return err
 		}
 		err = s.send(func() (err error) {
-			sent, err = book.Send(s.sendCtx, w)
+			sent, err = book.Send(s.ctx, s.sendCtx, w)
 			return err
 		})
 	}

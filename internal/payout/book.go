@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,10 +88,14 @@ func (b *Book) Admit(ctx context.Context) error {
 		return err
 	}
 	adopt := "if you know that it is the same merchant's: till journal adopt-key"
-	switch {
-	case standing.Newest == nil && standing.Unknown == 0:
-		return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyFirst)
-	case standing.Newest == nil:
+	if standing.Newest == nil {
+		open, err := b.unsettled(ctx)
+		if err != nil {
+			return err
+		}
+		if !open {
+			return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyFirst)
+		}
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", b.Account), adopt)
 	}
 	newest := *standing.Newest
@@ -104,12 +107,21 @@ func (b *Book) Admit(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case w.ID != newest.Withdrawal || orderIDOf(w) != newest.OrderID:
+	case w.ID != newest.Withdrawal || !recordOf(w).bearsOnly(newest.OrderID):
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", b.Account, newest.Withdrawal, newest.OrderID), adopt)
 	case standing.Merchant != "" && w.MerchantID != standing.Merchant:
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it is the merchant %q's, where the others were %q's", b.Account, w.MerchantID, standing.Merchant), adopt)
 	}
 	return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyChecked)
+}
+
+// unsettled reports whether the account has orders that the service may have: another merchant's list would say of them that
+// they were never sent.
+func (b *Book) unsettled(ctx context.Context) (bool, error) {
+	for _, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 // wayOut is what a person can do who knows that two accounts are one.
@@ -121,11 +133,3 @@ func wayOut(old, now journal.Account) string {
 }
 
 func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }
-
-// orderIDOf is the order id that a record bears, in either of its two fields.
-func orderIDOf(w api.Withdrawal) string {
-	if w.ExternalOrderID == "" && w.ExternalID != 0 {
-		return strconv.FormatInt(w.ExternalID, 10)
-	}
-	return w.ExternalOrderID
-}

@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
@@ -65,7 +66,7 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 		if err != nil {
 			return nil, err
 		}
-		if o.State == journal.Accepted && !listed[o.Withdrawal] {
+		if _, mine := here[o.Withdrawal]; mine && !listed[o.Withdrawal] {
 			all = append(all, Difference{What: OnlyHere, Order: &o, Why: "the service's list does not have withdrawal " + o.Withdrawal})
 		}
 	}
@@ -75,9 +76,11 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Difference, bool) {
 	o, found := here[w.ID]
 	if found {
-		why := differs(o.Content, w)
-		if why == "" && orderIDOf(w) != o.OrderID {
-			why = fmt.Sprintf("its order id is %q, and %s was sent", orderIDOf(w), o.OrderID)
+		r := recordOf(w)
+		why := differs(o.Content, r)
+		named := len(r.orderIDs) == 0 && o.Decided != nil // a person has said which one it is
+		if why == "" && !r.bearsOnly(o.OrderID) && !named {
+			why = fmt.Sprintf("its order id is %q, and %s was sent", strings.Join(r.orderIDs, ""), o.OrderID)
 		}
 		if why == "" && o.State == journal.Conflict {
 			why = o.Reason

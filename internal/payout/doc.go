@@ -7,11 +7,15 @@
 //  2. the key is held against the keys that the account was used with before (Book.Admit);
 //  3. where the journal may not know everything, the service's own list is asked (Book.look);
 //  4. the intent is recorded, durably (journal.Claim);
-//  5. the call is made, once, and not if more than a few seconds have passed since the record;
+//  5. the call is made, once, and not if more than a few seconds have passed since the record, or the person has given up;
 //  6. the outcome is recorded, durably (journal.Finish);
 //  7. the withdrawal is read back, to see that the service keeps order ids.
 //
-// Reconcile settles what is unknown by reading the service's list, Resolve by a person's decision.
+// Reconcile settles what is unknown by reading the service's list, Resolve by a person's decision. Hold says where the journal
+// and the list do not agree.
+//
+// A list is read as a whole or not at all: see Book.read for what counts as a whole one. It is held against what was sent, by
+// order id. What is not on it is never taken for not sent.
 //
 // The package talks to no person: what it finds is in its results and its errors, and an *Error says which kind it is and
 // what to do next.

@@ -51,14 +51,14 @@ func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 
 	other := request
 	other.Amount.Minor = 200
-	_, err = b.Send(ctx, Withdrawal{Request: other})
+	_, err = b.Send(ctx, ctx, Withdrawal{Request: other})
 	if own := (*Error)(nil); !errors.As(err, &own) || own.Kind != Refused || own.Rule != RuleOrderID {
 		t.Errorf("with another amount: %v, want a refusal for the order id", err)
 	}
 	if o, err := j.Order(ctx, b.Account, "7"); err != nil || o.State != journal.Accepted || o.Withdrawal != "w-1" || o.Minor != 100 {
 		t.Errorf("the order is %+v, %v, want accepted as w-1", o, err)
 	}
-	if sent, err := b.Send(ctx, Withdrawal{Request: request}); err != nil || sent.Order.Withdrawal != "w-1" || created > 0 {
+	if sent, err := b.Send(ctx, ctx, Withdrawal{Request: request}); err != nil || sent.Order.Withdrawal != "w-1" || created > 0 {
 		t.Errorf("as it was: %+v, %v, %d creates", sent, err, created)
 	}
 }

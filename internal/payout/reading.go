@@ -21,30 +21,76 @@ const (
 )
 
 // A reading is what the service's whole list says about the orders that were sought: all records that bear one of their ids.
-type reading map[string][]api.Withdrawal
+type reading map[string][]record
+
+// A record is what is kept of a withdrawal that the service shows, which is little: a page of the list would otherwise stay
+// in memory for every order that is found on it.
+type record struct {
+	id       string
+	orderIDs []string // that it bears: one, or two where its fields disagree
+	number   int64    // external_id
+	text     string   // external_order_id
+	currency api.Currency
+	amount   api.Amount
+	address  string
+	memo     *string // nil: not shown
+	status   string
+	merchant string
+}
+
+func recordOf(w api.Withdrawal) record {
+	return record{
+		id: w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency, amount: w.Amount,
+		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID,
+	}
+}
+
+// same reports whether two records say the same of a withdrawal. Its status may change at any time.
+func (r record) same(o record) bool {
+	return r.id == o.id && slices.Equal(r.orderIDs, o.orderIDs) && r.currency == o.currency && r.amount == o.amount && r.address == o.address &&
+		(r.memo == nil) == (o.memo == nil) && (r.memo == nil || *r.memo == *o.memo)
+}
+
+// bearsOnly reports whether a record bears this order id and no other.
+func (r record) bearsOnly(orderID string) bool { return slices.Equal(r.orderIDs, []string{orderID}) }
+
+// A list may grow while it is read, but one that is found to be more than twice as long, and by many pages, has no end.
+const manyPages = 100
 
 // read goes through the whole list once. It keeps only the records that are sought, so a long list takes no more memory than
 // a short one. incomplete says why the reading does not count; empty: it does.
 //
 // A reading counts when it has seen at least as many withdrawals as the service said there were when it began, and among
-// them the one that was accepted last. Rows that shift while it reads can only make it see fewer.
-func (b *Book) read(ctx context.Context, sought map[string]bool) (found reading, incomplete string, err error) {
+// them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
+// make it see fewer.
+func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
 	standing, err := b.Journal.Standing(ctx, b.Account)
 	if err != nil {
 		return nil, "", err
 	}
 	newest := ""
-	if n := standing.Newest; n != nil && (b.SinceTime.IsZero() || sentAt(*n).After(b.SinceTime)) {
+	if n := standing.Newest; n != nil && (from == "" || sentAt(*n).After(b.SinceTime)) {
 		newest = n.Withdrawal
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	found = reading{}
-	total, seen, hit := int64(-1), int64(0), newest == ""
+	var first api.WithdrawalPage
+	pages, seen, hit := int64(0), int64(0), newest == ""
+	endless := false
 	options := api.ListOptions{FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
-		if total < 0 {
-			total = p.Total
+		if pages++; pages == 1 {
+			first = api.WithdrawalPage{PageCount: p.PageCount, Total: p.Total}
+		}
+		if (pages-manyPages)/2 > first.PageCount {
+			endless = true
+			stop()
 		}
 	}}
-	for w, err := range b.Client.Withdrawals.All(ctx, api.WithdrawalFilter{From: b.Since}, options) {
+	for w, err := range b.Client.Withdrawals.All(ctx, api.WithdrawalFilter{From: from}, options) {
+		if endless {
+			break
+		}
 		if err != nil {
 			return nil, "", err
 		}
@@ -52,17 +98,26 @@ func (b *Book) read(ctx context.Context, sought map[string]bool) (found reading,
 		hit = hit || w.ID == newest
 		for _, id := range bears(w) {
 			if sought[id] {
-				found[id] = append(found[id], w)
+				found.add(id, recordOf(w))
 			}
 		}
 	}
 	switch {
-	case seen < total:
-		incomplete = fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", total, seen)
+	case endless:
+		incomplete = fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages)
+	case seen < first.Total:
+		incomplete = fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen)
 	case !hit:
 		incomplete = fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest)
 	}
 	return found, incomplete, nil
+}
+
+// add adds a record, which the list may show twice where rows shift.
+func (r reading) add(orderID string, w record) {
+	if !slices.ContainsFunc(r[orderID], w.same) {
+		r[orderID] = append(r[orderID], w)
+	}
 }
 
 func sentAt(o journal.Order) time.Time {
@@ -82,41 +137,47 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// look reads until one reading counts.
-func (b *Book) look(ctx context.Context, orderIDs []string) (reading, error) {
-	return b.readings(ctx, orderIDs, func(_, _ reading) bool { return true })
+// look reads until one reading counts. It goes back as far as the person wants.
+func (b *Book) look(ctx context.Context, orderID string) (reading, error) {
+	return b.readings(ctx, map[string]bool{orderID: true}, b.Since, func(_, _ reading) bool { return true })
 }
 
-// lookTwice reads until two readings that count, one after the other, agree about the orders that are sought.
-func (b *Book) lookTwice(ctx context.Context, orderIDs []string) (reading, error) {
-	return b.readings(ctx, orderIDs, func(before, now reading) bool { return before != nil && agree(before, now) })
-}
-
-func (b *Book) readings(ctx context.Context, orderIDs []string, enough func(before, now reading) bool) (reading, error) {
-	sought := map[string]bool{}
-	for _, id := range orderIDs {
-		sought[id] = true
+// lookTwice reads until two readings that count, one after the other, agree about the orders that are sought. It goes back to
+// the beginning where one of them is older than Since: a list without it would say nothing about it.
+func (b *Book) lookTwice(ctx context.Context, orders []journal.Order) (reading, error) {
+	sought, from := map[string]bool{}, b.Since
+	for _, o := range orders {
+		sought[o.OrderID] = true
+		if o.Created.Before(b.SinceTime) {
+			from = ""
+		}
 	}
-	why := "two readings of its list never agreed"
-	var before reading
+	return b.readings(ctx, sought, from, func(before, now reading) bool { return before != nil && agree(before, now) })
+}
+
+func (b *Book) readings(ctx context.Context, sought map[string]bool, from string, enough func(before, now reading) bool) (reading, error) {
+	var before reading // the last one that counts
+	why := ""
 	for n := range mostReadings {
-		if n > 0 && before == nil {
+		if n > 0 && why != "" {
 			if err := b.pause(ctx); err != nil {
 				return nil, err
 			}
 		}
-		now, incomplete, err := b.read(ctx, sought)
+		now, incomplete, err := b.read(ctx, sought, from)
 		if err != nil {
 			return nil, err
 		}
-		if incomplete != "" {
-			why, before = incomplete, nil
+		if why = incomplete; why != "" {
 			continue
 		}
 		if enough(before, now) {
 			return now, nil
 		}
 		before = now
+	}
+	if why == "" {
+		why = "no two of them agreed"
 	}
 	return nil, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read as a whole in %d readings: %s", mostReadings, why), Hint: "run it again when fewer withdrawals are being made"}
 }
@@ -135,70 +196,61 @@ func (b *Book) pause(ctx context.Context) error {
 
 // agree reports whether two readings found the same records, each with the same content.
 func agree(a, b reading) bool {
-	return maps.EqualFunc(a, b, func(a, b []api.Withdrawal) bool {
-		return slices.EqualFunc(sorted(a), sorted(b), func(a, b api.Withdrawal) bool {
-			return a.ID == b.ID && a.Currency == b.Currency && a.Amount == b.Amount && a.Address.Text == b.Address.Text && slices.Equal(bears(a), bears(b))
-		})
+	return maps.EqualFunc(a, b, func(a, b []record) bool {
+		return len(a) == len(b) && !slices.ContainsFunc(a, func(r record) bool { return !slices.ContainsFunc(b, r.same) })
 	})
 }
 
-func sorted(list []api.Withdrawal) []api.Withdrawal {
-	return slices.SortedFunc(slices.Values(list), func(a, b api.Withdrawal) int { return strings.Compare(a.ID, b.ID) })
-}
-
 // finding is what the records that bear an order's id say about it.
-func finding(orderID string, content journal.Content, records []api.Withdrawal) journal.Finding {
-	w := records[0]
-	f := journal.Finding{OrderID: orderID, Withdrawal: w.ID, Content: content}
+func finding(orderID string, content journal.Content, records []record) journal.Finding {
+	f := journal.Finding{OrderID: orderID, Withdrawal: records[0].id, Content: content, Differs: differs(content, records[0])}
 	if len(records) > 1 {
 		var ids []string
 		for _, r := range records {
-			ids = append(ids, r.ID)
+			ids = append(ids, r.id)
 		}
+		slices.Sort(ids)
 		f.Differs = fmt.Sprintf("%d records bear this order id: %s", len(records), strings.Join(ids, ", "))
-		return f
 	}
-	f.Differs = differs(content, w)
 	return f
 }
 
 // differs says in what a record is not what was sent; empty: in nothing that can be compared.
-func differs(c journal.Content, w api.Withdrawal) string {
-	if len(bears(w)) > 1 {
-		return fmt.Sprintf("its external_id is %d and its external_order_id %q", w.ExternalID, w.ExternalOrderID)
-	}
+func differs(c journal.Content, r record) string {
 	currency, sent := Currency(c.Currency), Amount(c)
 	switch {
-	case w.Currency.Kind != currency.Kind || !strings.EqualFold(w.Currency.Code, currency.Code):
-		return fmt.Sprintf("its currency is %s, and %s was sent", w.Currency.Code, currency.Code)
-	case sameUnit(w.Amount, sent) && w.Amount.Minor != sent.Minor:
-		return fmt.Sprintf("its amount is %d %s, and %d was sent (minor units)", w.Amount.Minor, w.Amount.Code, sent.Minor)
-	case w.Address.Text != c.Address:
-		return fmt.Sprintf("its address is %q, and %q was sent", w.Address.Text, c.Address)
-	}
-	if memo, shown := memoOf(w); shown && memo != c.Memo {
-		return fmt.Sprintf("its memo is %q, and %q was sent", memo, c.Memo)
+	case len(r.orderIDs) > 1:
+		return fmt.Sprintf("its external_id is %d and its external_order_id %q", r.number, r.text)
+	case r.currency.Kind != currency.Kind || !strings.EqualFold(r.currency.Code, currency.Code):
+		return fmt.Sprintf("its currency is %s %s, and %s %s was sent", r.currency.Kind, r.currency.Code, currency.Kind, currency.Code)
+	case sameUnit(r.amount, sent) && r.amount.Minor != sent.Minor:
+		return fmt.Sprintf("its amount is %d %s, and %d was sent (minor units)", r.amount.Minor, r.amount.Code, sent.Minor)
+	case r.address != c.Address:
+		return fmt.Sprintf("its address is %q, and %q was sent", r.address, c.Address)
+	case r.memo != nil && *r.memo != c.Memo:
+		return fmt.Sprintf("its memo is %q, and %q was sent", *r.memo, c.Memo)
 	}
 	return ""
 }
 
 // uncompared says what of a record could not be held against what was sent; empty: nothing.
-func uncompared(c journal.Content, w api.Withdrawal) string {
-	if sent := Amount(c); !sameUnit(w.Amount, sent) {
-		return fmt.Sprintf("the service shows the amount as %d %s, and %d %s was sent (minor units): the two cannot be compared", w.Amount.Minor, w.Amount.Code, sent.Minor, sent.Code)
+func uncompared(c journal.Content, r record) string {
+	if sent := Amount(c); !sameUnit(r.amount, sent) {
+		return fmt.Sprintf("the service shows the amount as %d %s, and %d %s was sent (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)
 	}
 	return ""
 }
 
 func sameUnit(a, b api.Amount) bool { return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code) }
 
-// memoOf returns the memo of a record, which the interface does not name as one of its fields, where it has one.
-func memoOf(w api.Withdrawal) (memo string, shown bool) {
-	var fields struct {
-		Memo *string `json:"memo"`
+// memoOf returns the memo of a withdrawal, which the interface does not name as one of its fields, where it has one. What is
+// no string is the memo as it is written.
+func memoOf(w api.Withdrawal) *string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(w.RawJSON(), &fields) != nil || fields["memo"] == nil || string(fields["memo"]) == "null" {
+		return nil
 	}
-	if json.Unmarshal(w.RawJSON(), &fields) != nil || fields.Memo == nil {
-		return "", false
-	}
-	return *fields.Memo, true
+	memo := string(fields["memo"])
+	json.Unmarshal(fields["memo"], &memo)
+	return &memo
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/pkg/api"
 )
 
 // A Result is what reconciling found out about an order.
@@ -16,6 +16,8 @@ type Result struct {
 	Listed bool   // the service's list has it
 	Note   string // what could not be compared
 	Status string // the service's own status of it, where it is listed
+
+	withdrawal string // its id there
 }
 
 // Reconcile reads the service's list and settles what it finds: an order that is listed as it was sent is accepted, one that
@@ -31,13 +33,18 @@ func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, err
 	if err := b.Admit(ctx); err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(orders))
-	for i, o := range orders {
-		ids[i] = o.OrderID
-	}
-	listed, err := b.lookTwice(ctx, ids)
+	results, err := b.settle(ctx, orders)
 	if err != nil {
-		return nil, unsettled(orders, err)
+		return results, unsettled(orders, err)
+	}
+	return results, nil
+}
+
+// settle reads the list and records what it says about the orders.
+func (b *Book) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
+	listed, err := b.lookTwice(ctx, orders)
+	if err != nil {
+		return nil, err
 	}
 	results := make([]Result, len(orders))
 	for i, o := range orders {
@@ -46,9 +53,10 @@ func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, err
 		if len(records) == 0 {
 			continue
 		}
-		results[i].Status, results[i].Note = records[0].Current, uncompared(o.Content, records[0])
+		results[i].Status, results[i].Note = records[0].status, uncompared(o.Content, records[0])
+		results[i].withdrawal = records[0].id
 		if results[i].Order, err = b.Journal.Settle(ctx, b.Account, finding(o.OrderID, o.Content, records)); err != nil {
-			return results[:i], unsettled(orders, err)
+			return results[:i], err
 		}
 	}
 	return results, nil
@@ -101,7 +109,8 @@ type Decision struct {
 	Reason   string
 }
 
-// Check refuses a decision that what is known speaks against. Nothing is recorded.
+// Check refuses a decision that what is known speaks against. An order that is said not to have been sent is reconciled
+// first, and what its record on the list says is recorded. Nothing else is.
 func (b *Book) Check(ctx context.Context, d Decision) error {
 	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
 		return err
@@ -143,49 +152,42 @@ func (b *Book) checkPaid(ctx context.Context, o journal.Order, id string) error 
 	if err != nil {
 		return err
 	}
+	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal's ids are those that the list shows
+		return refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID), "write it as the service does: --paid-as "+w.ID)
+	}
 	if w.ID != id {
 		return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: "nothing was changed, run it again"}
 	}
-	for _, other := range bears(w) {
+	r, search := recordOf(w), "look for the right one with: till withdraw list --all"
+	for _, other := range r.orderIDs {
 		if other != o.OrderID {
-			return refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), "look for the right one with: till withdraw list --all")
+			return refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search)
 		}
 	}
-	if why := differs(o.Content, w); why != "" {
-		return refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, why), "look for the right one with: till withdraw list --all")
+	if why := differs(o.Content, r); why != "" {
+		return refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, why), search)
 	}
 	return nil
 }
 
 func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
-	ids := make([]string, len(orders))
-	for i, o := range orders {
-		ids[i] = o.OrderID
+	for _, o := range orders {
 		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
 				fmt.Sprintf("say it again in %s (settle_after in the profile)", wait.Round(time.Second)+time.Second))
 		}
 	}
-	listed, err := b.lookTwice(ctx, ids)
+	results, err := b.settle(ctx, orders)
 	if err != nil {
-		return readFailed(err)
+		return err
 	}
-	for _, o := range orders {
-		if records := listed[o.OrderID]; len(records) > 0 {
-			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s", o.OrderID, records[0].ID), "settle it with: till withdraw reconcile "+o.OrderID)
+	for _, r := range results {
+		if r.Listed {
+			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, r.Order.State),
+				"see what is known of it with: till journal show "+r.Order.OrderID)
 		}
 	}
 	return nil
-}
-
-// readFailed is the error of a list that could not be read, which keeps what the service said.
-func readFailed(err error) error {
-	var own *Error
-	var call *api.Error
-	if errors.As(err, &own) || errors.As(err, &call) {
-		return err
-	}
-	return &Error{Kind: ReadFailed, Err: err, Msg: fmt.Sprintf("the service's list could not be read: %v", err), Hint: "run it again"}
 }
 
 // Resolve records a decision that Check has let pass.

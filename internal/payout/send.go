@@ -54,7 +54,7 @@ func (b *Book) stands(w Withdrawal, e *journal.StandsError) (Sent, error) {
 	o := e.Order
 	if o.State == journal.Accepted && e.Same {
 		s := Sent{Order: o, Was: true}
-		if o.Callback != w.Request.Callback {
+		if o.Attempts() && o.Callback != w.Request.Callback {
 			s.Note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
 		}
 		return s, nil
@@ -89,9 +89,18 @@ func describe(c journal.Content) string {
 // Send sends a withdrawal, unless the journal or the service's list says that it is there already. It is the only place
 // that does.
 //
+// Everything that it reads, it reads under ctx, and when that has ended it sends nothing any more. The call itself is made
+// under calls, which may live on: whoever wants to stop should wait for the answer to what is on its way.
+//
 // Sent is right where the error is nil, and where the withdrawal was accepted although something is wrong with it: then
 // Sent.Order has its id.
-func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
+func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
+	if err := w.Request.Validate(); err != nil {
+		return Sent{}, err
+	}
+	if err := api.CheckOrderID(w.Request.ExternalOrderID); err != nil {
+		return Sent{}, &api.InvalidError{Field: "external_order_id", Why: err.Error()}
+	}
 	if sent, found, err := b.Standing(ctx, w); found || err != nil {
 		return sent, err
 	}
@@ -111,7 +120,7 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 	if err != nil {
 		return b.notClaimed(w, err)
 	}
-	outcome, callErr := b.call(ctx, w.Request, ticket)
+	outcome, callErr := b.call(ctx, calls, w.Request, ticket)
 	order, err := b.Journal.Finish(ctx, ticket, outcome)
 	if err != nil {
 		return Sent{Order: journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}}, unrecorded(ticket.OrderID, outcome, err)
@@ -119,13 +128,10 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 	sent := Sent{Order: order}
 	switch {
 	case order.State == journal.Accepted:
-		return sent, b.readBack(ctx, &sent)
+		err := b.readBack(ctx, &sent)
+		return sent, err
 	case order.State == journal.Unknown:
-		why := order.Reason
-		if callErr != nil {
-			why = callErr.Error()
-		}
-		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, why), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
+		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, order.Reason), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
 	case order.State == journal.Conflict:
 		return sent, b.standing(order, false)
 	}
@@ -159,14 +165,14 @@ func duplicateOf(e *journal.DuplicateError) error {
 }
 
 // call makes the one call, and says how it ended.
-func (b *Book) call(ctx context.Context, r api.CreateWithdrawal, t journal.Ticket) (journal.Outcome, error) {
-	ctx = api.BeforeSending(ctx, func() error {
+func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journal.Ticket) (journal.Outcome, error) {
+	calls = api.BeforeSending(calls, func() error {
 		if late := b.elapsed(t.Began); late > slowest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
-		return nil
+		return ctx.Err()
 	})
-	id, err := b.Client.Withdrawals.Create(ctx, r)
+	id, err := b.Client.Withdrawals.Create(calls, r)
 	if err == nil {
 		return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}, nil
 	}
@@ -197,6 +203,9 @@ func (b *Book) elapsed(since time.Time) time.Duration {
 
 func unrecorded(orderID string, out journal.Outcome, err error) error {
 	what := "its outcome"
+	if out.Reason != "" {
+		what = "its outcome (" + out.Reason + ")"
+	}
 	if out.Withdrawal != "" {
 		what = "that the service accepted it as " + out.Withdrawal
 	}
@@ -228,23 +237,26 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	if standing.Newest != nil && !before.Attempts() {
 		return Sent{}, false, nil
 	}
-	listed, err := b.look(ctx, []string{orderID})
+	listed, err := b.look(ctx, orderID)
 	if err != nil || len(listed[orderID]) == 0 {
 		return Sent{}, false, err
 	}
 	content := ContentOf(w.Request)
-	held := content // what the list is held against: what was sent before, where this asks for something else
-	if before.State != "" {
-		held = before.Content
+	mine := content // what the record should be: of an order that the journal has, what was sent then
+	if before.OrderID != "" {
+		mine = before.Content
 	}
-	o, err := b.Journal.Settle(ctx, b.Account, finding(orderID, held, listed[orderID]))
+	o, err := b.Journal.Settle(ctx, b.Account, finding(orderID, mine, listed[orderID]))
 	if err != nil {
 		return Sent{}, false, err
+	}
+	if o.State == journal.Conflict {
+		return Sent{Order: o}, true, b.standing(o, false)
 	}
 	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: o.Content == content, Alive: o.State == journal.Sending})
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID, o.Withdrawal)
-		if more := uncompared(held, listed[orderID][0]); more != "" {
+		if more := uncompared(mine, listed[orderID][0]); more != "" {
 			sent.Note += "; " + more
 		}
 	}
@@ -257,12 +269,15 @@ func (b *Book) readBack(ctx context.Context, sent *Sent) error {
 		return nil
 	}
 	w, err := b.Client.Withdrawals.Get(ctx, sent.Order.Withdrawal)
+	if err == nil && w.ID != sent.Order.Withdrawal {
+		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, sent.Order.Withdrawal)
+	}
 	if err != nil {
 		sent.Note = fmt.Sprintf("it was accepted, but could not be read back: %v", err)
 		return nil
 	}
 	keeping := journal.Kept
-	if ids := bears(w); len(ids) != 1 || ids[0] != sent.Order.OrderID {
+	if !recordOf(w).bearsOnly(sent.Order.OrderID) {
 		keeping = journal.Dropped
 	}
 	if err := b.Journal.NoteService(ctx, b.Account, w.MerchantID, keeping); err != nil {

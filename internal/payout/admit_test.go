@@ -1,0 +1,176 @@
+package payout
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+func TestAdmit(t *testing.T) {
+	change := func(change func(r row)) func(d *desk) {
+		return func(d *desk) { d.s.set(func() { change(d.s.rows[0]) }) }
+	}
+	for name, tt := range map[string]struct {
+		set    func(d *desk)
+		kind   Kind
+		rule   string // empty: it is let in, or the call's own error
+		says   string
+		call   api.Outcome
+		status int // of the call's own error
+		gets   int
+	}{
+		"finds it":       {set: func(d *desk) {}, gets: 1},
+		"not found":      {set: func(d *desk) { d.s.rows = nil }, rule: RuleKey, says: "does not find", gets: 1},
+		"400":            {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 400, envelope } }, rule: RuleKey, says: "does not find", gets: 1},
+		"refused":        {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 401, envelope } }, call: api.Rejected, status: 401, gets: 1},
+		"forbidden":      {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 403, "" } }, call: api.Rejected, status: 403, gets: 1},
+		"rate limited":   {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 429, envelope } }, call: api.Rejected, status: 429, gets: 1},
+		"500":            {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, envelope } }, call: api.Failed, status: 500, gets: 1},
+		"404 of a proxy": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 404, "no" } }, call: api.Failed, status: 404, gets: 1},
+		"HTML":           {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 200, "<p>" } }, call: api.Failed, status: 200, gets: 1},
+		"another id": {set: func(d *desk) {
+			d.s.onGet = func(string) (int, string) { r := d.s.rows[0]; r["id"] = "w9"; return 200, asText(r) }
+		}, rule: RuleKey, says: "is not order 1", gets: 1},
+		"another order":    {set: change(func(r row) { r["external_id"], r["external_order_id"] = 2, "2" }), rule: RuleKey, says: "is not order 1", gets: 1},
+		"fields disagree":  {set: change(func(r row) { r["external_id"] = 2 }), rule: RuleKey, says: "is not order 1", gets: 1},
+		"no order":         {set: change(func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }), rule: RuleKey, says: "is not order 1", gets: 1},
+		"number only":      {set: change(func(r row) { delete(r, "external_order_id") }), gets: 1},
+		"another merchant": {set: change(func(r row) { r["merchant_id"] = "m2" }), rule: RuleKey, says: `"m2"`, gets: 1},
+		"no merchant":      {set: change(func(r row) { r["merchant_id"] = "" }), rule: RuleKey, says: "merchant", gets: 1},
+		"a sandbox's":      {set: func(d *desk) { d.AnyKey = true; d.s.rows = nil }},
+		"used before":      {set: func(d *desk) { d.Key = "key1"; d.s.rows = nil }},
+		"of another account": {set: func(d *desk) {
+			if err := d.Journal.NoteKey(d.t.Context(), journal.Account{Address: d.s.URL, Name: "kiosk"}, "key2", journal.KeyFirst); err != nil {
+				d.t.Fatal(err)
+			}
+		}, rule: RuleAccount, says: "the account kiosk at"},
+		"of another address": {set: func(d *desk) {
+			if err := d.Journal.NoteKey(d.t.Context(), journal.Account{Address: "http://old.test", Name: "shop"}, "key2", journal.KeyFirst); err != nil {
+				d.t.Fatal(err)
+			}
+		}, rule: RuleAccount, says: "http://old.test"},
+		"of another, and adopted": {set: func(d *desk) {
+			for _, a := range []journal.Account{{Address: d.s.URL, Name: "kiosk"}, d.Account} {
+				if err := d.Journal.NoteKey(d.t.Context(), a, "key2", journal.KeyAdopted); err != nil {
+					d.t.Fatal(err)
+				}
+			}
+			d.s.rows = nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			_, before, _ := d.s.counts()
+			d.Key = "key2"
+			tt.set(d)
+			used := d.Key
+			let := tt.rule == "" && tt.status == 0
+			for range 2 { // what was refused is refused again
+				err := d.Admit(t.Context())
+				switch {
+				case tt.rule != "":
+					if e := wantKind(t, err, Refused, tt.rule); !strings.Contains(e.Msg, tt.says) || e.Hint == "" {
+						t.Errorf("%q, %q", e.Msg, e.Hint)
+					}
+				case tt.status != 0:
+					wantCall(t, err, tt.call, tt.status)
+				case err != nil:
+					t.Fatal(err)
+				}
+				if let {
+					break
+				}
+			}
+			_, gets, _ := d.s.counts()
+			if want := tt.gets; gets-before != want && (let || gets-before != 2*want) {
+				t.Errorf("the newest withdrawal was read %d times", gets-before)
+			}
+			standing, err := d.Journal.Standing(t.Context(), d.Account)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if noted := slices.Contains(standing.Keys, used); noted != (let && !d.AnyKey) && used != "key1" {
+				t.Errorf("the account's keys are %v", standing.Keys)
+			}
+			_, err = d.send(asked("4711"))
+			want := 1
+			if let {
+				want = 2
+			} else if err == nil {
+				t.Error("it was sent")
+			}
+			d.s.wantCreates(want)
+			// Reconciling and resolving keep to the same.
+			d.bring(asked("10"), outUnknown)
+			if !let {
+				d.SettleAfter = 0
+				if _, err := d.Reconcile(t.Context(), "10"); err == nil {
+					t.Error("it was reconciled")
+				}
+				if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err == nil {
+					t.Error("it was resolved")
+				}
+				if _, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{}); err == nil {
+					t.Error("it was checked")
+				}
+				if _, _, lists := d.s.counts(); lists != 2 { // of the first look-up, which tries two numbers of a page
+					t.Errorf("the list was asked %d times", lists)
+				}
+			}
+		})
+	}
+}
+
+// A key that is new where nothing was accepted.
+func TestAdmitWithoutHistory(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bring func(d *desk)
+		let   bool
+	}{
+		"nothing":    {func(d *desk) {}, true},
+		"rejected":   {func(d *desk) { d.bring(asked("10"), outRejected) }, true},
+		"never left": {func(d *desk) { d.bring(asked("10"), outNotLeft) }, true},
+		"unknown":    {func(d *desk) { d.bring(asked("10"), outUnknown) }, false},
+		"being sent": {func(d *desk) { d.sends(asked("10")) }, false},
+		"in conflict": {func(d *desk) {
+			if _, err := d.Journal.Settle(d.t.Context(), d.Account, journal.Finding{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			tt.bring(d)
+			err := d.Admit(t.Context())
+			if creates, gets, lists := d.s.counts(); creates+gets+lists != 0 {
+				t.Error("the service was asked")
+			}
+			standing, _ := d.Journal.Standing(t.Context(), d.Account)
+			if tt.let {
+				if err != nil || !slices.Equal(standing.Keys, []string{"key1"}) {
+					t.Errorf("%v, %v", err, standing.Keys)
+				}
+				return
+			}
+			wantKind(t, err, Refused, RuleKey)
+			if len(standing.Keys) != 0 {
+				t.Errorf("noted were %v", standing.Keys)
+			}
+		})
+	}
+}
+
+func TestWayOut(t *testing.T) {
+	old, now := journal.Account{Address: "http://a.test", Name: "x"}, journal.Account{Address: "http://a.test", Name: "y"}
+	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y") || strings.Contains(got, "--to-base-url") {
+		t.Error(got)
+	}
+	now.Address = "http://b.test"
+	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y --to-base-url http://b.test") {
+		t.Error(got)
+	}
+}

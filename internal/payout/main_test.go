@@ -1,0 +1,389 @@
+package payout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/api"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// A row is a withdrawal as the service shows it, as JSON.
+type row map[string]any
+
+// A service is one that a test can make misbehave, and that counts what it is asked.
+type service struct {
+	*httptest.Server
+	t testing.TB
+
+	mu     sync.Mutex
+	rows   []row // the newest first
+	base   int   // the number of the first page
+	made   int
+	bodies []map[string]any // of creates, all that arrived
+
+	creates, gets, lists int
+	pages                int      // of the current reading
+	from                 []string // the filters of the first pages
+
+	// What it does in another way than it should; nil: nothing.
+	onCreate func(body map[string]any) (status int, answer string, taken bool)
+	onGet    func(id string) (status int, answer string)
+	onList   func(page, size int) (items []row, pageCount, total int)
+	onPage   func() // before each page is made
+	listFail func() (status int, answer string)
+}
+
+const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
+
+func newService(t testing.TB) *service {
+	s := &service{t: t, base: 1}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *service) serve(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status, answer := 200, ""
+	switch r.URL.Path {
+	case "/api/merchant_withdrawal/create":
+		status, answer = s.create(text)
+	case "/api/merchant_withdrawal":
+		s.gets++
+		status, answer = s.get(r.URL.Query().Get("id"))
+	case "/api/merchant_withdrawal/list":
+		s.lists++
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		size, _ := strconv.Atoi(r.URL.Query().Get("page_size"))
+		var filter struct{ From string }
+		json.Unmarshal(text, &filter)
+		status, answer = s.list(page, size, filter.From)
+	default:
+		s.t.Errorf("the service was asked %s %s", r.Method, r.URL)
+		status, answer = 404, envelope
+	}
+	if status == 0 { // no answer
+		conn, _, _ := w.(http.Hijacker).Hijack()
+		conn.Close()
+		return
+	}
+	w.WriteHeader(status)
+	io.WriteString(w, answer)
+}
+
+func (s *service) create(text []byte) (status int, answer string) {
+	s.creates++
+	var body map[string]any
+	json.Unmarshal(text, &body)
+	s.bodies = append(s.bodies, body)
+	taken := true
+	status = 200
+	if s.onCreate != nil {
+		status, answer, taken = s.onCreate(body)
+	}
+	if taken {
+		id := s.take(body)
+		if answer == "" {
+			answer = strconv.Quote(id)
+		}
+	}
+	return status, answer
+}
+
+// take makes a withdrawal.
+func (s *service) take(body map[string]any) (id string) {
+	s.made++
+	id = fmt.Sprint("w", s.made)
+	r := row{"id": id, "merchant_id": "m1", "currency": body["currency"], "amount": body["amount"], "address": body["address"], "current": "New",
+		"statuses": []any{}, "is_testnet": true, "callback": ""}
+	if order, _ := body["external_order_id"].(string); order != "" {
+		r["external_order_id"] = order
+		r["external_id"] = json.Number(order)
+	}
+	s.rows = slices.Insert(s.rows, 0, r)
+	return id
+}
+
+func (s *service) get(id string) (status int, answer string) {
+	if s.onGet != nil {
+		if status, answer := s.onGet(id); status >= 0 {
+			return status, answer
+		}
+	}
+	for _, r := range s.rows {
+		if r["id"] == id {
+			return 200, asText(r)
+		}
+	}
+	return 404, envelope
+}
+
+func (s *service) list(page, size int, from string) (status int, answer string) {
+	if s.onPage != nil {
+		s.onPage()
+	}
+	if s.listFail != nil {
+		if status, answer := s.listFail(); status >= 0 {
+			return status, answer
+		}
+	}
+	if page == s.base {
+		s.from = append(s.from, from)
+	}
+	items, pageCount, total := s.cut(page, size)
+	if s.onList != nil {
+		items, pageCount, total = s.onList(page, size)
+	}
+	return 200, pageText(items, pageCount, total)
+}
+
+// cut is a page as it should be.
+func (s *service) cut(page, size int) (items []row, pageCount, total int) {
+	n := page - s.base
+	if n >= 0 {
+		items = s.rows[min(n*size, len(s.rows)):min((n+1)*size, len(s.rows))]
+	}
+	return items, (len(s.rows) + size - 1) / size, len(s.rows)
+}
+
+func pageText(items []row, pageCount, total int) string {
+	shown := []row{}
+	for _, r := range items {
+		in := map[string]any{"currency": "Btc", "address": r["address"]}
+		listed := row{}
+		for k, v := range r {
+			listed[k] = v
+		}
+		listed["address"] = map[string]any{"Crypto": in}
+		shown = append(shown, listed)
+	}
+	return asText(row{"page_content": shown, "page_count": pageCount, "total": total})
+}
+
+func asText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// fill puts rows of other orders on the list.
+func (s *service) fill(n int) {
+	for range n {
+		s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 1}}, "address": "else", "external_order_id": fmt.Sprint(900000 + s.made)})
+	}
+}
+
+// wantCreates wants that so many creates have arrived in all.
+func (s *service) wantCreates(n int) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.creates != n {
+		s.t.Fatalf("%d creates reached the service, want %d", s.creates, n)
+	}
+}
+
+func (s *service) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+func (s *service) counts() (creates, gets, lists int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.creates, s.gets, s.lists
+}
+
+// A clock stands still unless it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// A desk is a Book on a service, with a journal of its own.
+type desk struct {
+	*Book
+	t      testing.TB
+	s      *service
+	clock  *clock
+	place  string
+	pauses int
+}
+
+func newDesk(t testing.TB) *desk { return deskAt(t, filepath.Join(t.TempDir(), "journal.db")) }
+
+func deskAt(t testing.TB, place string) *desk {
+	s := newService(t)
+	d := &desk{t: t, s: s, place: place, clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
+	d.Book = &Book{
+		Client: newClient(t, s.URL), Journal: d.open(), Account: journal.Account{Address: s.URL, Name: "shop"}, Key: "key1",
+		SettleAfter: 15 * time.Minute, Now: d.clock.Now,
+		Pause: func(ctx context.Context, wait time.Duration) error {
+			d.pauses++
+			if wait <= 0 || wait > time.Second {
+				t.Errorf("a pause of %s", wait)
+			}
+			return ctx.Err()
+		},
+	}
+	return d
+}
+
+func newClient(t testing.TB, url string) *api.Client {
+	client, err := api.New(url, api.WithAPIKey("key"), api.WithRetries(0), api.WithTimeouts(time.Minute, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// open opens the desk's journal once more, as another process does.
+func (d *desk) open() *journal.Journal {
+	d.t.Helper()
+	j, err := journal.Open(context.Background(), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { j.Close() })
+	return j
+}
+
+// asked is a withdrawal under an order id; an empty one has one made for it.
+func asked(orderID string) Withdrawal {
+	return Withdrawal{Request: api.CreateWithdrawal{
+		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5000},
+		Address: "bc1q" + orderID, ExternalOrderID: orderID,
+	}}
+}
+
+func (d *desk) send(w Withdrawal) (Sent, error) {
+	return d.Send(context.Background(), context.Background(), w)
+}
+
+func (d *desk) mustSend(orderID string) Sent {
+	d.t.Helper()
+	sent, err := d.send(asked(orderID))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return sent
+}
+
+// dies claims an order as another process that then dies.
+func (d *desk) dies(w Withdrawal) {
+	d.t.Helper()
+	other := d.open()
+	if _, err := other.Claim(context.Background(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Key: d.Key, AllowDuplicate: true}); err != nil {
+		d.t.Fatal(err)
+	}
+	other.Close()
+}
+
+// bring makes an order stand in a state, without the service.
+func (d *desk) bring(w Withdrawal, out journal.Outcome) {
+	d.t.Helper()
+	ticket, err := d.Journal.Claim(context.Background(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Callback: w.Request.Callback, Key: d.Key, AllowDuplicate: true})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if _, err := d.Journal.Finish(context.Background(), ticket, out); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+var (
+	outUnknown  = journal.Outcome{State: journal.Unknown, Reason: "no answer"}
+	outRejected = journal.Outcome{State: journal.Rejected, Status: 422, Code: 7, Reason: "no funds"}
+	outNotLeft  = journal.Outcome{State: journal.Planned, Reason: "no connection"}
+)
+
+func outAccepted(id string) journal.Outcome {
+	return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}
+}
+
+// history gives the account something accepted, which the service has too.
+func (d *desk) history() {
+	d.t.Helper()
+	d.mustSend("1")
+}
+
+func (d *desk) wantState(orderID string, want journal.State) journal.Order {
+	d.t.Helper()
+	o, err := d.Journal.Order(context.Background(), d.Account, orderID)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if o.State != want {
+		d.t.Fatalf("order %s stands as %s (%s), want %s", orderID, o.State, o.Reason, want)
+	}
+	return o
+}
+
+func (d *desk) wantNothing(orderID string) {
+	d.t.Helper()
+	_, err := d.Journal.Order(context.Background(), d.Account, orderID)
+	if !errors.As(err, new(*journal.GoneError)) {
+		d.t.Fatalf("the journal has order %s: %v", orderID, err)
+	}
+}
+
+func wantKind(t testing.TB, err error, kind Kind, rule string) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an *Error", err)
+	}
+	if e.Kind != kind || e.Rule != rule {
+		t.Fatalf("got kind %d, rule %q (%v), want kind %d, rule %q", e.Kind, e.Rule, err, kind, rule)
+	}
+	if e.Msg == "" {
+		t.Error("it says nothing")
+	}
+	return e
+}
+
+func wantCall(t testing.TB, err error, outcome api.Outcome, status int) *api.Error {
+	t.Helper()
+	if own := (*Error)(nil); errors.As(err, &own) {
+		t.Fatalf("the call's error is hidden by kind %d: %v", own.Kind, err)
+	}
+	var e *api.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want an error of a call", err)
+	}
+	if e.Outcome != outcome || e.Status != status {
+		t.Fatalf("got %v, HTTP %d (%v), want %v, HTTP %d", e.Outcome, e.Status, err, outcome, status)
+	}
+	return e
+}

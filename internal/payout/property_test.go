@@ -1,0 +1,223 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"testing"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+	"pgregory.net/rapid"
+)
+
+// What the world knows of an order, and its senders may not.
+type world struct {
+	id      string
+	pending []api.CreateWithdrawal // sent, and not there yet
+	wrong   bool                   // a person has said that it was not sent, and it was
+}
+
+// Whatever happens to the calls, to those who make them and to the list, an order is paid once at most, unless a person
+// insists; and when all is settled, the journal and the service agree.
+func TestHistories(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		f.Value.Set("40") // every step is synced to the disk; more with -rapid.checks
+	}
+	const create, list = "POST /api/merchant_withdrawal/create", "POST /api/merchant_withdrawal/list"
+	box := sandbox.Start(t)
+	d := newDesk(t)
+	d.Client = newClient(t, box.URL)
+	client, err := api.New(box.URL, api.WithAPIKey(box.Key()), api.WithRetries(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Client, d.AnyKey, d.FirstPage = client, true, api.PageBaseOne
+	books := []*Book{d.Book}
+	for range 2 {
+		b := *d.Book
+		b.Journal = d.open()
+		books = append(books, &b)
+	}
+	ctx := context.Background()
+	round := 0
+	rapid.Check(t, func(r *rapid.T) {
+		round++
+		for _, b := range books {
+			b.Account.Name = fmt.Sprint("round ", round)
+		}
+		account := d.Account
+		var orders []*world
+		for n := range 3 {
+			orders = append(orders, &world{id: fmt.Sprint(round*10 + n)})
+		}
+		pick := func() *world { return orders[rapid.IntRange(0, len(orders)-1).Draw(r, "order")] }
+		book := func() *Book { return books[rapid.IntRange(0, len(books)-1).Draw(r, "process")] }
+		content := func(o *world) Withdrawal {
+			w := asked(o.id)
+			w.Request.Amount.Minor = rapid.SampledFrom([]int64{5000, 6000}).Draw(r, "amount")
+			return w
+		}
+		fault := func(on string, kinds ...string) {
+			if do := rapid.SampledFrom(kinds).Draw(r, "fault"); do != "" {
+				if _, err := box.AddFault(sandbox.Fault{On: on, Do: do, Times: 1}); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+		mend := func() {
+			if _, err := box.ClearFaults(); err != nil {
+				r.Fatal(err)
+			}
+		}
+		// there is what the service has, by order id.
+		there := func() map[string][]api.Withdrawal {
+			found := map[string][]api.Withdrawal{}
+			for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{FirstPage: api.PageBaseOne}) {
+				if err != nil {
+					r.Fatal(err)
+				}
+				found[w.ExternalOrderID] = append(found[w.ExternalOrderID], w)
+			}
+			return found
+		}
+		land := func(o *world) {
+			for _, request := range o.pending {
+				if _, err := client.Withdrawals.Create(ctx, request); err != nil {
+					r.Fatal(err)
+				}
+			}
+			o.pending = nil
+		}
+		// expected lets pass the errors that say what they are.
+		expected := func(err error) {
+			if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*api.Error)) && !errors.As(err, new(*journal.GoneError)) {
+				r.Fatalf("%T: %v", err, err)
+			}
+		}
+		resolve := func(b *Book, o *world, decision Decision) {
+			decision.OrderIDs = []string{o.id}
+			d.clock.move(b.SettleAfter)
+			if err := b.Check(ctx, decision); err != nil {
+				expected(err)
+				return
+			}
+			_, err := b.Resolve(ctx, decision)
+			expected(err)
+			if err == nil && decision.PaidAs == "" && len(o.pending) > 0 {
+				o.wrong = true
+			}
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"send": func(r *rapid.T) {
+				o, b := pick(), book()
+				w, before := content(o), len(there()[o.id])
+				fault(create, "", "refuse", "drop-before", "drop-after", "truncate", "status=503", "status=422", "status=422,bare", "status=401", "status=429", "html")
+				if rapid.Bool().Draw(r, "and of the list") {
+					fault(list, "status=500", "drop-after", "html", "status=401")
+				}
+				sent, err := b.Send(ctx, ctx, w)
+				expected(err)
+				mend()
+				after := there()[o.id]
+				if err == nil && (len(after) != 1 || after[0].ID != sent.Order.Withdrawal) && !o.wrong {
+					r.Fatalf("order %s is said to be accepted as %s, and the service has %v", o.id, sent.Order.Withdrawal, after)
+				}
+				var call *api.Error
+				if err != nil && len(after) > before {
+					if own := (*Error)(nil); !errors.As(err, &own) || own.Kind != Unknown {
+						r.Fatalf("order %s has landed, and the error is %v", o.id, err)
+					}
+				} else if errors.As(err, &call) && call.Outcome == api.Unknown && !errors.As(err, new(*Error)) {
+					r.Fatalf("an unknown outcome is not said to be one of an order: %v", err)
+				}
+			},
+			"die with the call made, not made, or under way": func(r *rapid.T) {
+				o := pick()
+				w := content(o)
+				dead := d.open()
+				defer dead.Close()
+				_, err := dead.Claim(ctx, account, journal.Claim{OrderID: o.id, Content: ContentOf(w.Request), AllowDuplicate: true})
+				if err != nil {
+					return
+				}
+				switch rapid.IntRange(0, 2).Draw(r, "how far") {
+				case 1:
+					o.pending = append(o.pending, w.Request)
+				case 2:
+					o.pending = append(o.pending, w.Request)
+					land(o)
+				}
+			},
+			"land": func(r *rapid.T) { land(pick()) },
+			"reconcile": func(r *rapid.T) {
+				fault(list, "", "status=500", "drop-after", "truncate")
+				_, err := book().Reconcile(ctx)
+				expected(err)
+				mend()
+			},
+			"reconcile one": func(r *rapid.T) {
+				_, err := book().Reconcile(ctx, pick().id)
+				expected(err)
+			},
+			"a person decides, who knows all": func(r *rapid.T) {
+				o, b := pick(), book()
+				switch have := there()[o.id]; {
+				case len(have) == 1:
+					resolve(b, o, Decision{PaidAs: have[0].ID})
+				case len(have) == 0 && len(o.pending) == 0:
+					resolve(b, o, Decision{Reason: "looked"})
+				}
+			},
+			"a person decides too soon": func(r *rapid.T) {
+				if rapid.IntRange(0, 3).Draw(r, "rarely") == 0 {
+					resolve(book(), pick(), Decision{Reason: "in a hurry"})
+				}
+			},
+			"": func(r *rapid.T) {
+				have := there()
+				for _, o := range orders {
+					if n := len(have[o.id]); n > 1 && !o.wrong {
+						r.Fatalf("order %s was paid %d times", o.id, n)
+					}
+				}
+			},
+		})
+		// All lands, all is read, and what is not there is sent.
+		for _, o := range orders {
+			land(o)
+		}
+		if _, err := books[1].Reconcile(ctx); err != nil {
+			r.Fatal(err)
+		}
+		have := there()
+		for _, o := range orders {
+			state, got := journal.State(""), journal.Order{}
+			got, err := d.Journal.Order(ctx, account, o.id)
+			if err == nil {
+				state = got.State
+			}
+			switch paid := have[o.id]; {
+			case o.wrong:
+			case len(paid) == 0 && (state == journal.Accepted || state == journal.Conflict || state == journal.Sending):
+				r.Fatalf("order %s is %s, and the service does not have it", o.id, state)
+			case len(paid) == 1 && (state != journal.Accepted || got.Withdrawal != paid[0].ID || got.Minor != paid[0].Amount.Minor || got.Address != paid[0].Address.Text):
+				r.Fatalf("order %s is %+v, and the service has %+v", o.id, got, paid[0])
+			case len(paid) == 0 && state == journal.Unknown:
+				resolve(books[2], o, Decision{Reason: "looked"})
+			}
+		}
+		for _, o := range orders {
+			w := asked(o.id)
+			if got, err := d.Journal.Order(ctx, account, o.id); err == nil {
+				w.Request.Amount.Minor = got.Minor
+			}
+			sent, err := books[0].Send(ctx, ctx, w)
+			if paid := there()[o.id]; !o.wrong && (err != nil || len(paid) != 1 || paid[0].ID != sent.Order.Withdrawal) {
+				r.Fatalf("order %s ends as %+v (%v), and the service has %+v", o.id, sent.Order, err, paid)
+			}
+		}
+	})
+}

@@ -1,0 +1,451 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+func body(orderID string) map[string]any {
+	return map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": "bc1q" + orderID, "external_order_id": orderID}
+}
+
+// The list is read to its end, whatever the number of its first page is, and whoever says so.
+func TestPageBases(t *testing.T) {
+	for _, base := range []int{0, 1} {
+		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
+			for _, others := range []int{0, 1, 99, 100, 199, 250} {
+				for _, place := range []string{"first", "last"} {
+					t.Run(fmt.Sprintf("%d/%d/%d/%s", base, told, others, place), func(t *testing.T) {
+						d := newDesk(t)
+						d.s.base, d.FirstPage = base, told
+						if place == "last" {
+							d.s.take(body("4711"))
+						}
+						d.s.fill(others)
+						if place == "first" {
+							d.s.take(body("4711"))
+						}
+						sent, err := d.send(asked("4711"))
+						if err != nil || !sent.Was {
+							t.Errorf("got %+v, %v", sent, err)
+						}
+						d.s.wantCreates(0)
+					})
+				}
+			}
+		}
+	}
+}
+
+// A list that does not show as many as it says is read again, and given up in the end.
+func TestIncomplete(t *testing.T) {
+	for hidden, wantPauses := range map[int]int{0: 0, 1: 1, 4: 4, 5: 4} {
+		d := newDesk(t)
+		d.s.fill(5)
+		readings := 0
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			if page == 0 {
+				return nil, 1, 5
+			}
+			if readings++; readings <= hidden {
+				return d.s.rows[1:], 1, 5
+			}
+			return d.s.rows, 1, 5
+		}
+		_, err := d.send(asked("4711"))
+		if d.pauses != wantPauses {
+			t.Errorf("hidden %d times: %d pauses", hidden, d.pauses)
+		}
+		if hidden < 5 {
+			if err != nil || readings != hidden+1 {
+				t.Errorf("hidden %d times: %v after %d readings", hidden, err, readings)
+			}
+			d.s.wantCreates(1)
+			continue
+		}
+		if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "5 withdrawals") || !strings.Contains(e.Msg, "showed 4") {
+			t.Error(err)
+		}
+		if readings != 5 {
+			t.Errorf("%d readings", readings)
+		}
+		d.s.wantCreates(0)
+		d.wantNothing("4711")
+	}
+}
+
+// What the service counted when it began is what must be seen, not what it counts at the end.
+func TestTotalOfTheFirstPage(t *testing.T) {
+	d := newDesk(t)
+	d.s.fill(150)
+	d.FirstPage = api.PageBaseOne
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		if page == 1 {
+			return d.s.rows[:100], 2, 150
+		}
+		return d.s.rows[100:149], 2, 149
+	}
+	_, err := d.send(asked("4711"))
+	wantKind(t, err, ReadFailed, "")
+	d.s.wantCreates(0)
+	d.s.set(func() {
+		d.s.onList = func(page, size int) ([]row, int, int) { // one says less than it shows
+			if page == 1 {
+				return d.s.rows[:100], 2, 120
+			}
+			return d.s.rows[100:], 2, 170
+		}
+	})
+	if _, err := d.send(asked("4711")); err != nil {
+		t.Error(err)
+	}
+	d.s.wantCreates(1)
+}
+
+// The withdrawal that was accepted last must be among them.
+func TestNewestIsHidden(t *testing.T) {
+	hide := func(d *desk, id string) {
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			kept := slices.DeleteFunc(slices.Clone(d.s.rows), func(r row) bool { return r["id"] == id })
+			return kept, 1, len(kept)
+		}
+	}
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.s.fill(3)
+	d.mustSend("1")
+	d.clock.move(time.Hour)
+	newest := d.mustSend("2").Order.Withdrawal
+	d.bring(asked("4711"), outNotLeft)
+	hide(d, newest)
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, newest) {
+		t.Error(err)
+	}
+	d.s.wantCreates(2)
+	d.wantState("4711", journal.Planned)
+
+	// It need not be on a list that does not go back to it.
+	for _, tt := range []struct {
+		since time.Duration
+		sends bool
+	}{{-time.Minute, false}, {0, true}, {time.Minute, true}} {
+		d := newDesk(t)
+		d.FirstPage = api.PageBaseOne
+		d.s.fill(1)
+		newest := d.mustSend("1").Order.Withdrawal
+		hide(d, newest)
+		d.bring(asked("4711"), outNotLeft)
+		d.SinceTime = d.clock.Now().Add(tt.since)
+		d.Since = "since"
+		d.s.set(func() { d.s.from = nil })
+		_, err := d.send(asked("4711"))
+		if tt.sends && err != nil {
+			t.Errorf("since %s: %v", tt.since, err)
+		}
+		if !tt.sends {
+			wantKind(t, err, ReadFailed, "")
+		}
+		if slices.ContainsFunc(d.s.from, func(from string) bool { return from != "since" }) || len(d.s.from) == 0 {
+			t.Errorf("the list was asked from %q", d.s.from)
+		}
+	}
+	// An older one that is hidden is not missed where the totals add up: that is not promised.
+}
+
+// Rows that are made while the list is read push others onto the next page: none is missed, and none counts twice.
+func TestRowsShift(t *testing.T) {
+	d := newDesk(t)
+	d.s.take(body("4711"))
+	d.s.fill(350)
+	n := 0
+	d.s.onPage = func() {
+		if n++; n > 1 {
+			d.s.fill(3)
+		}
+	}
+	sent, err := d.send(asked("4711"))
+	if err != nil || sent.Order.Withdrawal != "w1" {
+		t.Errorf("got %+v, %v", sent, err)
+	}
+	d.s.wantCreates(0)
+	if d.pauses != 0 {
+		t.Errorf("%d readings did not count", d.pauses)
+	}
+	d.wantState("4711", journal.Accepted)
+}
+
+// A record that shows up twice, far apart, is one record; two of one order id are a conflict, and so is one that changes.
+func TestShownTwice(t *testing.T) {
+	for name, tt := range map[string]struct {
+		second func(r row)
+		state  journal.State
+	}{
+		"the same":            {func(r row) {}, journal.Accepted},
+		"with another status": {func(r row) { r["current"] = "Done" }, journal.Accepted},
+		"with another amount": {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 5001}} }, journal.Conflict},
+		"with another id":     {func(r row) { r["id"] = "w0" }, journal.Conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.s.fill(3000)
+			d.s.take(body("4711"))
+			second := row{}
+			for k, v := range d.s.rows[0] {
+				second[k] = v
+			}
+			tt.second(second)
+			d.s.rows = append(d.s.rows, second)
+			d.send(asked("4711"))
+			d.wantState("4711", tt.state)
+			d.s.wantCreates(0)
+		})
+	}
+}
+
+// A list that never ends is given up.
+func TestEndless(t *testing.T) {
+	for name, fresh := range map[string]bool{"the same rows": false, "new rows": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.s.fill(2)
+			d.FirstPage = api.PageBaseOne
+			d.s.onList = func(page, size int) ([]row, int, int) {
+				rows := d.s.rows
+				if fresh {
+					d.s.rows = nil
+					d.s.fill(2)
+					rows = d.s.rows
+				}
+				return rows, page + 1, 2
+			}
+			_, err := d.send(asked("4711"))
+			if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "not ended") {
+				t.Error(err)
+			}
+			d.s.wantCreates(0)
+			if _, _, lists := d.s.counts(); lists > 5*(manyPages+20) {
+				t.Errorf("%d pages were read", lists)
+			}
+		})
+	}
+}
+
+// Reconciling takes two readings that agree.
+func TestTwoReadingsAgree(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shown    string // in each reading: whether the order is shown (y, n), or the reading does not count (-), or shows another amount (x)
+		readings int
+		found    bool
+		failed   bool
+	}{
+		"both":                  {"yy", 2, true, false},
+		"neither":               {"nn", 2, false, false},
+		"comes":                 {"nyy", 3, true, false},
+		"goes":                  {"ynn", 3, false, false},
+		"changes":               {"yxyy", 4, true, false},
+		"one does not count":    {"y-y", 3, true, false},
+		"flickers":              {"nynyn", 5, false, true},
+		"flickers, then agrees": {"nynyy", 5, true, false},
+		"hardly counts":         {"---n-", 5, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.bring(asked("4711"), outUnknown)
+			d.s.fill(2)
+			all := slices.Clone(d.s.rows)
+			d.s.take(body("4711"))
+			with := d.s.rows
+			other := row{}
+			for k, v := range with[0] {
+				other[k] = v
+			}
+			other["amount"] = row{"Crypto": row{"Btc": 4999}}
+			d.FirstPage = api.PageBaseOne
+			n := 0
+			d.s.onList = func(int, int) ([]row, int, int) {
+				kind := tt.shown[min(n, len(tt.shown)-1)]
+				n++
+				switch kind {
+				case 'y':
+					return with, 1, len(with)
+				case 'x':
+					return append([]row{other}, all...), 1, len(with)
+				case '-':
+					return all, 1, 99
+				}
+				return all, 1, len(all)
+			}
+			results, err := d.Reconcile(t.Context(), "4711")
+			if n != tt.readings {
+				t.Errorf("%d readings, want %d", n, tt.readings)
+			}
+			if want := strings.Count(tt.shown[:len(tt.shown)-1], "-"); d.pauses != want {
+				t.Errorf("%d pauses, want %d", d.pauses, want)
+			}
+			if tt.failed {
+				if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "stay unknown") {
+					t.Error(err)
+				}
+				d.wantState("4711", journal.Unknown)
+				return
+			}
+			if err != nil || len(results) != 1 || results[0].Listed != tt.found {
+				t.Fatalf("got %+v, %v", results, err)
+			}
+			want := journal.Unknown
+			if tt.found {
+				want = journal.Accepted
+			}
+			d.wantState("4711", want)
+			d.s.wantCreates(1)
+		})
+	}
+}
+
+// How a record is held against what was sent.
+func TestDiffers(t *testing.T) {
+	sent := journal.Content{Currency: "crypto:Btc", Unit: "fiat:USD", Minor: 2500, Address: "bc1qA", Memo: "leaf"}
+	for name, tt := range map[string]struct {
+		change  func(r row)
+		differs string
+		other   bool // the amount cannot be compared
+	}{
+		"nothing":              {func(r row) {}, "", false},
+		"currency":             {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "currency", false},
+		"kind of currency":     {func(r row) { r["currency"] = row{"Fiat": "Btc"} }, "currency", false},
+		"case of the currency": {func(r row) { r["currency"] = row{"Crypto": "BTC"} }, "", false},
+		"amount":               {func(r row) { r["amount"] = row{"Fiat": row{"USD": 2501}} }, "amount", false},
+		"case of the unit":     {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 2500}} }, "", false},
+		"both":                 {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 25}} }, "amount", false},
+		"unit":                 {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 7}} }, "", true},
+		"kind of unit":         {func(r row) { r["amount"] = row{"Crypto": row{"USD": 7}} }, "", true},
+		"address":              {func(r row) { r["address"] = "bc1qB" }, "address", false},
+		"case of the address":  {func(r row) { r["address"] = "bc1qa" }, "address", false},
+		"memo":                 {func(r row) { r["memo"] = "root" }, "memo", false},
+		"the same memo":        {func(r row) { r["memo"] = "leaf" }, "", false},
+		"an empty memo":        {func(r row) { r["memo"] = "" }, "memo", false},
+		"a null memo":          {func(r row) { r["memo"] = nil }, "", false},
+		"a number for a memo":  {func(r row) { r["memo"] = 7 }, "memo", false},
+		"fields disagree":      {func(r row) { r["external_id"] = 5 }, "external_id is 5", false},
+		"text only":            {func(r row) { delete(r, "external_id") }, "", false},
+		"number only":          {func(r row) { delete(r, "external_order_id") }, "", false},
+		"status":               {func(r row) { r["current"] = "Failed" }, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := row{"id": "w1", "merchant_id": "m1", "currency": row{"Crypto": "Btc"}, "amount": row{"Fiat": row{"USD": 2500}}, "address": "bc1qA",
+				"external_id": 4711, "external_order_id": "4711", "current": "New", "statuses": []any{}, "is_testnet": false, "callback": ""}
+			tt.change(r)
+			d := newDesk(t)
+			d.s.rows = []row{r}
+			got, err := d.look(t.Context(), "4711")
+			if err != nil || len(got["4711"]) != 1 {
+				t.Fatalf("got %v, %v", got, err)
+			}
+			why := differs(sent, got["4711"][0])
+			if (why == "") != (tt.differs == "") || !strings.Contains(why, tt.differs) {
+				t.Errorf("it differs in %q", why)
+			}
+			if why := uncompared(sent, got["4711"][0]); (why != "") != tt.other {
+				t.Errorf("not compared: %q", why)
+			}
+		})
+	}
+	number := record{orderIDs: []string{"4711"}, currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, address: "bc1qA"}
+	memo := "7"
+	number.memo = &memo
+	sent.Memo = "7"
+	if why := differs(sent, number); why != "" {
+		t.Error(why)
+	}
+}
+
+// Where the two fields disagree, either order id finds the record.
+func TestFieldsDisagree(t *testing.T) {
+	for _, orderID := range []string{"4711", "5"} {
+		d := newDesk(t)
+		d.s.take(body("4711"))
+		d.s.rows[0]["external_id"] = 5
+		_, err := d.send(asked(orderID))
+		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, `external_id is 5 and its external_order_id "4711"`) {
+			t.Error(err)
+		}
+		d.s.wantCreates(0)
+	}
+}
+
+// A long list takes no more memory than a short one, however many of its records are sought.
+func TestLongList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a long list")
+	}
+	const pages, size = 1000, api.DefaultPageSize
+	page := func(n int) string {
+		var b strings.Builder
+		for i := range size {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			id := (n-1)*size + i + 1
+			fmt.Fprintf(&b, `{"id":"w%d","external_id":%d,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5000}},"statuses":[],"current":"New","address":{"Crypto":{"currency":"Btc","address":"bc1q%d"}},"is_testnet":false,"callback":"%s","external_order_id":"%d"}`,
+				id, id, id, strings.Repeat("x", 300), id)
+		}
+		return fmt.Sprintf(`{"page_content":[%s],"page_count":%d,"total":%d}`, b.String(), pages, pages*size)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		io.WriteString(w, page(n))
+	}))
+	defer server.Close()
+	d := newDesk(t)
+	d.Client, d.FirstPage = newClient(t, server.URL), api.PageBaseOne
+	sought := map[string]bool{}
+	for n := range pages {
+		sought[fmt.Sprint(n*size+7)] = true
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	found, incomplete, err := d.read(t.Context(), sought, "")
+	if err != nil || incomplete != "" || len(found) != pages {
+		t.Fatalf("found %d, %q, %v", len(found), incomplete, err)
+	}
+	if after := heap(); after > before+4<<20 { // the list is some 55 MB
+		t.Errorf("%d KB are held", (after-before)>>10)
+	}
+	runtime.KeepAlive(found)
+}
+
+// A journal that cannot be read is its own error, and not the list's.
+func TestReadingWithoutJournal(t *testing.T) {
+	d := newDesk(t)
+	d.Journal.Close()
+	_, err := d.look(t.Context(), "4711")
+	if !errors.As(err, new(*journal.Error)) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d = newDesk(t)
+	if _, err := d.look(ctx, "4711"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

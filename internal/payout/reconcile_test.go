@@ -1,0 +1,550 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/api"
+)
+
+// Every order that is unknown is settled with one pair of readings, and what is not listed stays as it is.
+func TestReconcileAll(t *testing.T) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			var d *desk
+			if kind == "postgres" {
+				d = deskAt(t, pgtest.Shared(t).Database(t))
+			} else {
+				d = newDesk(t)
+			}
+			d.FirstPage = api.PageBaseOne
+			d.history()
+			for _, id := range []string{"10", "11", "12", "13"} {
+				d.bring(asked(id), outUnknown)
+			}
+			d.dies(asked("14"))
+			d.sends(asked("15"))
+			d.bring(asked("16"), outRejected)
+			d.s.take(body("10"))
+			d.s.take(body("12"))
+			d.s.rows[0]["address"] = "elsewhere"
+			d.s.take(body("13"))
+			d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
+			d.s.rows[0]["current"] = "Done"
+			d.s.take(body("14"))
+			d.s.take(body("15"))
+			d.s.take(body("16"))
+			_, _, before := d.s.counts()
+			results, err := d.Reconcile(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, lists := d.s.counts(); lists-before != 2 {
+				t.Errorf("%d pages were read, want 2", lists-before)
+			}
+			var got []string
+			for _, r := range results {
+				got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.Withdrawal, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
+			}
+			want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false"}
+			if !slices.Equal(got, want) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+			if o := d.wantState("12", journal.Conflict); !strings.Contains(o.Reason, "elsewhere") {
+				t.Error(o.Reason)
+			}
+			d.wantState("15", journal.Sending)
+			d.wantState("16", journal.Rejected)
+			d.s.wantCreates(1)
+			if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 1 || again[0].Order.OrderID != "11" {
+				t.Errorf("again: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestReconcileNothing(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	_, _, before := d.s.counts()
+	if results, err := d.Reconcile(t.Context()); err != nil || len(results) != 0 {
+		t.Errorf("got %+v, %v", results, err)
+	}
+	if _, _, lists := d.s.counts(); lists != before {
+		t.Error("the list was read for nothing")
+	}
+}
+
+// One order, wherever it stands.
+func TestReconcileOne(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bring func(d *desk)
+		state journal.State
+	}{
+		"unknown":                   {func(d *desk) { d.bring(asked("10"), outUnknown); d.s.take(body("10")) }, journal.Accepted},
+		"unknown, not there":        {func(d *desk) { d.bring(asked("10"), outUnknown) }, journal.Unknown},
+		"rejected":                  {func(d *desk) { d.bring(asked("10"), outRejected); d.s.take(body("10")) }, journal.Accepted},
+		"rejected, not there":       {func(d *desk) { d.bring(asked("10"), outRejected) }, journal.Rejected},
+		"never left":                {func(d *desk) { d.bring(asked("10"), outNotLeft); d.s.take(body("10")) }, journal.Accepted},
+		"accepted":                  {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, journal.Accepted},
+		"accepted, other address":   {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.rows[0]["address"] = "x" }, journal.Conflict},
+		"accepted as another":       {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")); d.s.take(body("10")) }, journal.Conflict},
+		"accepted, and twice there": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.take(body("10")) }, journal.Conflict},
+		"there under another's id": {func(d *desk) {
+			d.bring(asked("10"), outUnknown)
+			d.s.rows[0]["external_order_id"], d.s.rows[0]["external_id"] = "10", 10
+			d.s.rows[0]["address"] = "bc1q10"
+		}, journal.Conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.clock.move(-time.Hour) // so that order 1 is the newest
+			tt.bring(d)
+			results, err := d.Reconcile(t.Context(), "10")
+			if err != nil || len(results) != 1 || results[0].Order.State != tt.state {
+				t.Fatalf("got %+v, %v", results, err)
+			}
+			d.wantState("10", tt.state)
+			d.s.wantCreates(1)
+		})
+	}
+	d := newDesk(t)
+	if _, err := d.Reconcile(t.Context(), "10"); !errors.As(err, new(*journal.GoneError)) {
+		t.Errorf("got %v", err)
+	}
+	d.sends(asked("10"))
+	_, err := d.Reconcile(t.Context(), "10")
+	wantKind(t, err, Busy, "")
+}
+
+// A reading that fails changes nothing: what is unknown is so still, and that is what matters.
+func TestReconcileCannotRead(t *testing.T) {
+	for name, status := range map[string]int{"500": 500, "the key": 401, "rate": 429, "rejected": 400, "no answer": 0} {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.bring(asked("11"), outRejected)
+		d.s.take(body("10"))
+		d.s.listFail = func() (int, string) { return status, envelope }
+		_, err := d.Reconcile(t.Context(), "10", "11")
+		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "1 of the orders") || !errors.As(err, new(*api.Error)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		d.wantState("10", journal.Unknown)
+		outcome := api.Rejected
+		if status == 500 || status == 0 {
+			outcome = api.Failed
+		}
+		_, err = d.Reconcile(t.Context(), "11")
+		wantCall(t, err, outcome, status)
+	}
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	ctx, cancel := context.WithCancel(t.Context())
+	d.s.onPage = cancel
+	_, err := d.Reconcile(ctx)
+	wantKind(t, err, Unknown, "")
+	d.wantState("10", journal.Unknown)
+}
+
+// Reconciling reads without a filter but the period, and that only where it goes back to the orders.
+func TestReconcileGoesBack(t *testing.T) {
+	for _, tt := range []struct {
+		since time.Duration // to the order
+		from  string
+	}{{-time.Minute, "since"}, {time.Minute, ""}} {
+		d := newDesk(t)
+		d.FirstPage = api.PageBaseOne
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.Since, d.SinceTime = "since", d.clock.Now().Add(tt.since)
+		d.s.from = nil
+		if _, err := d.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{tt.from, tt.from}; !slices.Equal(d.s.from, want) {
+			t.Errorf("the list was asked from %q, want %q", d.s.from, want)
+		}
+	}
+}
+
+func TestResolveNotSent(t *testing.T) {
+	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
+	t.Run("and sent again", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.clock.move(15 * time.Minute)
+		if err := d.Check(t.Context(), not); err != nil {
+			t.Fatal(err)
+		}
+		d.wantState("10", journal.Unknown)
+		orders, err := d.Resolve(t.Context(), not)
+		if err != nil || len(orders) != 1 || orders[0].State != journal.Planned || orders[0].Decided.Reason != not.Reason || orders[0].Decided.User != "ann" || orders[0].Decided.Host != "till1" {
+			t.Fatalf("got %+v, %v", orders, err)
+		}
+		if _, err := d.send(asked("10")); err != nil {
+			t.Fatal(err)
+		}
+		d.s.wantCreates(2)
+	})
+	t.Run("too early", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		d.clock.move(-time.Hour)
+		d.bring(asked("10"), outUnknown)
+		d.clock.move(time.Hour)
+		d.dies(asked("11"))
+		d.clock.move(15*time.Minute - time.Second)
+		_, _, before := d.s.counts()
+		err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"})
+		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || !strings.Contains(e.Hint, "settle_after") {
+			t.Errorf("%q, %q", e.Msg, e.Hint)
+		}
+		if _, _, lists := d.s.counts(); lists != before {
+			t.Error("the list was read for nothing")
+		}
+		d.clock.move(time.Second)
+		if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"}); err != nil {
+			t.Error(err)
+		}
+		d.clock.move(-3 * time.Hour) // a clock that was set back
+		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
+	})
+	for name, change := range map[string]func(r row){"listed": func(row) {}, "listed otherwise": func(r row) { r["address"] = "x" }} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.bring(asked("9"), outUnknown)
+			d.bring(asked("10"), outUnknown)
+			d.clock.move(time.Hour)
+			d.s.take(body("10"))
+			change(d.s.rows[0])
+			err := d.Check(t.Context(), Decision{OrderIDs: []string{"9", "10"}, Reason: "x"})
+			if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "w2") {
+				t.Error(err)
+			}
+			d.wantState("9", journal.Unknown)
+			if o, _ := d.Journal.Order(t.Context(), d.Account, "10"); o.State != journal.Accepted && o.State != journal.Conflict {
+				t.Errorf("it was not reconciled: %+v", o)
+			}
+		})
+	}
+	t.Run("the list hides it once", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.clock.move(time.Hour)
+		without := slices.Clone(d.s.rows)
+		d.s.take(body("10"))
+		d.FirstPage = api.PageBaseOne
+		n := 0
+		d.s.onList = func(int, int) ([]row, int, int) {
+			if n++; n == 1 {
+				return without, 1, len(without)
+			}
+			return d.s.rows, 1, len(d.s.rows)
+		}
+		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
+		d.wantState("10", journal.Accepted)
+	})
+	t.Run("the list cannot be read", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.clock.move(time.Hour)
+		d.s.listFail = func() (int, string) { return 500, "" }
+		wantCall(t, d.Check(t.Context(), not), api.Failed, 500)
+		d.s.listFail = nil
+		d.s.onList = func(int, int) ([]row, int, int) { return nil, 1, 7 }
+		wantKind(t, d.Check(t.Context(), not), ReadFailed, "")
+		d.s.onList = nil
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.Check(ctx, not); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+			t.Errorf("given up: %v", err)
+		}
+		d.wantState("10", journal.Unknown)
+	})
+}
+
+// What is not a person's to decide.
+func TestDecidable(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bring func(d *desk)
+		kind  Kind
+		rule  string
+	}{
+		"accepted":   {func(d *desk) { d.bring(asked("10"), outAccepted("w9")) }, Refused, RuleDecision},
+		"rejected":   {func(d *desk) { d.bring(asked("10"), outRejected) }, Refused, RuleDecision},
+		"never left": {func(d *desk) { d.bring(asked("10"), outNotLeft) }, Refused, RuleDecision},
+		"being sent": {func(d *desk) { d.sends(asked("10")) }, Busy, ""},
+	} {
+		d := newDesk(t)
+		d.history()
+		tt.bring(d)
+		d.clock.move(time.Hour)
+		for _, decision := range []Decision{{OrderIDs: []string{"10"}, Reason: "x"}, {OrderIDs: []string{"10"}, PaidAs: "w1"}} {
+			if e := wantKind(t, d.Check(t.Context(), decision), tt.kind, tt.rule); !strings.Contains(e.Msg, "10") {
+				t.Errorf("%s: %v", name, e)
+			}
+		}
+		orders, err := d.Resolve(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"})
+		if err == nil || len(orders) != 0 {
+			t.Errorf("%s: it was resolved as %+v", name, orders)
+		}
+	}
+	d := newDesk(t)
+	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); !errors.As(err, new(*journal.GoneError)) {
+		t.Errorf("got %v", err)
+	}
+	// One that the service accepted stays so, though it has come to be in conflict.
+	d.history()
+	id := d.mustSend("10").Order.Withdrawal
+	d.s.set(func() { d.s.rows[0]["address"] = "x" })
+	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantState("10", journal.Conflict)
+	_, err := d.Resolve(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"})
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, id) {
+		t.Error(err)
+	}
+}
+
+func TestResolvePaidAs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(r row)
+		paidAs string
+		rule   string // empty: it is let pass, or fails otherwise
+		status int
+		kind   Kind
+	}{
+		"it":               {func(r row) {}, "w2", "", 0, 0},
+		"without order id": {func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }, "w2", "", 0, 0},
+		"of another order": {func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }, "w2", RuleDecision, 0, Refused},
+		"fields disagree":  {func(r row) { r["external_id"] = 5 }, "w2", RuleDecision, 0, Refused},
+		"another amount":   {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 1}} }, "w2", RuleDecision, 0, Refused},
+		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", "", 0, 0},
+		"another address":  {func(r row) { r["address"] = "x" }, "w2", RuleDecision, 0, Refused},
+		"another currency": {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "w2", RuleDecision, 0, Refused},
+		"another memo":     {func(r row) { r["memo"] = "x" }, "w2", RuleDecision, 0, Refused},
+		"not there":        {func(r row) {}, "w3", "", 404, 0},
+		"another's":        {func(r row) {}, "w1", RuleDecision, 0, Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.bring(asked("10"), outUnknown)
+			d.s.take(body("10"))
+			tt.change(d.s.rows[0])
+			decision := Decision{OrderIDs: []string{"10"}, PaidAs: tt.paidAs}
+			err := d.Check(t.Context(), decision)
+			switch {
+			case tt.rule != "":
+				wantKind(t, err, tt.kind, tt.rule)
+			case tt.status != 0:
+				wantCall(t, err, api.Rejected, tt.status)
+			case err != nil:
+				t.Fatal(err)
+			default:
+				orders, err := d.Resolve(t.Context(), decision)
+				if err != nil || orders[0].State != journal.Accepted || orders[0].Withdrawal != "w2" {
+					t.Fatalf("got %+v, %v", orders, err)
+				}
+				sent, err := d.send(asked("10"))
+				if err != nil || sent.Order.Withdrawal != "w2" {
+					t.Errorf("got %+v, %v", sent, err)
+				}
+			}
+			d.s.wantCreates(1)
+		})
+	}
+	answer := func(id string) (*desk, error) {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.s.take(body("10"))
+		d.s.onGet = func(string) (int, string) { d.s.rows[0]["id"] = id; return 200, asText(d.s.rows[0]) }
+		return d, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, PaidAs: "w2"})
+	}
+	_, err := answer("w7")
+	wantKind(t, err, ReadFailed, "")
+	// The service's own spelling is what its list shows, and what is looked for there.
+	_, err = answer("W2")
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint, "--paid-as W2") {
+		t.Error(e.Hint)
+	}
+}
+
+// A withdrawal that the journal has for another order, though its record bears none.
+func TestResolvePaidAsHeld(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	w := asked("10")
+	w.Request.Address = "bc1q1"
+	d.bring(w, outUnknown)
+	d.s.set(func() { delete(d.s.rows[0], "external_id"); delete(d.s.rows[0], "external_order_id") })
+	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w1"}
+	if err := d.Check(t.Context(), decision); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Resolve(t.Context(), decision)
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint, "till journal show 1") {
+		t.Error(e.Hint)
+	}
+	d.wantState("10", journal.Unknown)
+}
+
+// A later decision corrects an earlier one, and both stay.
+func TestLaterDecision(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.clock.move(time.Hour)
+	decide := func(decision Decision) {
+		t.Helper()
+		decision.OrderIDs = []string{"10"}
+		if err := d.Check(t.Context(), decision); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Resolve(t.Context(), decision); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide(Decision{Reason: "first"})
+	d.wantState("10", journal.Planned)
+	d.s.set(func() {
+		d.s.take(body("10"))
+		delete(d.s.rows[0], "external_id")
+		delete(d.s.rows[0], "external_order_id")
+	})
+	decide(Decision{PaidAs: "w2", Reason: "second"})
+	d.wantState("10", journal.Accepted)
+	decide(Decision{Reason: "third"})
+	o := d.wantState("10", journal.Planned)
+	events, err := d.Journal.Story(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reasons []string
+	for _, e := range events[2:] {
+		reasons = append(reasons, e.What+" "+e.Reason)
+	}
+	if want := []string{"not-sent first", "paid-as second", "not-sent third"}; !slices.Equal(reasons, want) {
+		t.Errorf("got %q, want %q", reasons, want)
+	}
+}
+
+// Several orders: what was recorded before one that was settled meanwhile stays.
+func TestResolveSeveral(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	for _, id := range []string{"10", "11", "12"} {
+		d.bring(asked(id), outUnknown)
+	}
+	d.clock.move(time.Hour)
+	decision := Decision{OrderIDs: []string{"10", "11", "12"}, Reason: "x"}
+	if err := d.Check(t.Context(), decision); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Journal.Settle(t.Context(), d.Account, journal.Finding{OrderID: "11", Withdrawal: "w9"}); err != nil {
+		t.Fatal(err)
+	}
+	orders, err := d.Resolve(t.Context(), decision)
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || len(orders) != 1 || orders[0].OrderID != "10" {
+		t.Errorf("got %+v, %v", orders, err)
+	}
+	d.wantState("10", journal.Planned)
+	d.wantState("11", journal.Accepted)
+	d.wantState("12", journal.Unknown)
+}
+
+func TestHold(t *testing.T) {
+	d := newDesk(t)
+	d.mustSend("1")
+	d.mustSend("2")
+	lost := d.mustSend("3").Order.Withdrawal
+	moved := d.mustSend("4").Order.Withdrawal
+	nameless := d.s.take(body("5"))
+	d.bring(asked("6"), outUnknown)
+	d.bring(asked("7"), outUnknown)
+	d.bring(asked("8"), outRejected)
+	there := d.s.take(body("6"))
+	twice := d.s.take(body("2"))
+	strange := d.s.take(body("99"))
+	d.bring(asked("5"), outUnknown)
+	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "5", PaidAs: nameless}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Journal.Settle(t.Context(), d.Account, journal.Finding{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"}); err != nil {
+		t.Fatal(err)
+	}
+	d.s.set(func() {
+		d.s.rows = slices.DeleteFunc(d.s.rows, func(r row) bool { return r["id"] == lost })
+		for _, r := range d.s.rows {
+			switch r["id"] {
+			case moved:
+				r["address"] = "x"
+			case nameless:
+				delete(r, "external_id")
+				delete(r, "external_order_id")
+			}
+		}
+	})
+	before, _, _ := d.s.counts()
+	found, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range found {
+		switch {
+		case f.Record == nil:
+			got["here "+f.Order.Withdrawal] = f.What
+		case f.Order == nil:
+			got["there "+f.Record.ID] = f.What
+		default:
+			got[f.Order.OrderID+" "+f.Record.ID] = f.What
+		}
+		if f.Why == "" {
+			t.Errorf("no reason: %+v", f)
+		}
+	}
+	want := map[string]string{"here " + lost: OnlyHere, "here w98": OnlyHere, "4 " + moved: Different, "6 " + there: Different, "2 " + twice: Different, "there " + strange: OnlyThere}
+	if asText(got) != asText(want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	d.s.wantCreates(before)
+	d.wantState("6", journal.Unknown)
+	d.wantState("4", journal.Accepted)
+	// Both sides of a period.
+	if found, err = d.Hold(t.Context(), api.WithdrawalFilter{From: "f", To: "t"}, journal.Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if f.What == OnlyHere {
+			t.Errorf("it is not of the period: %+v", f)
+		}
+	}
+	d.s.set(func() {
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			items, n, total := d.s.cut(page, size)
+			return items, n, total + 1
+		}
+	})
+	_, err = d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	wantKind(t, err, ReadFailed, "")
+	d.s.set(func() { d.s.listFail = func() (int, string) { return 500, "" } })
+	_, err = d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	wantCall(t, err, api.Failed, 500)
+}

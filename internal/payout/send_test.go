@@ -1,0 +1,780 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+)
+
+func TestSendAndSendAgain(t *testing.T) {
+	d := newDesk(t)
+	w := asked("4711")
+	w.Request.Memo, w.Request.Callback = "leaf", "http://shop.test/done"
+	sent, err := d.send(w)
+	if err != nil || sent.Was || sent.Note != "" || sent.Order.Withdrawal != "w1" || sent.Order.State != journal.Accepted {
+		t.Fatalf("got %+v, %v", sent, err)
+	}
+	body := d.s.bodies[0]
+	if body["external_order_id"] != "4711" || body["memo"] != "leaf" || body["address"] != "bc1q4711" || asText(body["amount"]) != `{"Crypto":{"Btc":5000}}` {
+		t.Errorf("sent was %v", body)
+	}
+	if sent.Order.Content != ContentOf(w.Request) || sent.Order.Callback != w.Request.Callback || sent.Order.Key != "key1" {
+		t.Errorf("recorded is %+v", sent.Order)
+	}
+	for range 2 {
+		sent, err = d.send(w)
+		if err != nil || !sent.Was || sent.Order.Withdrawal != "w1" || sent.Note != "" {
+			t.Fatalf("again: %+v, %v", sent, err)
+		}
+	}
+	w.Request.Callback = "http://shop.test/other"
+	if sent, err = d.send(w); err != nil || !sent.Was || !strings.Contains(sent.Note, "http://shop.test/done") {
+		t.Errorf("with another callback: %+v, %v", sent, err)
+	}
+	w.Request.Memo = "root"
+	_, err = d.send(w)
+	if e := wantKind(t, err, Refused, RuleOrderID); !strings.Contains(e.Msg, "leaf") {
+		t.Errorf("it does not say what was sent: %v", err)
+	}
+	d.s.wantCreates(1)
+}
+
+// What counts as other content, and what does not.
+func TestContent(t *testing.T) {
+	plain := asked("1").Request
+	for name, change := range map[string]func(r *api.CreateWithdrawal){
+		"currency": func(r *api.CreateWithdrawal) { r.Currency.Code = "Ltc" },
+		"kind":     func(r *api.CreateWithdrawal) { r.Currency.Kind = api.Fiat },
+		"amount":   func(r *api.CreateWithdrawal) { r.Amount.Minor++ },
+		"unit":     func(r *api.CreateWithdrawal) { r.Amount.Code = "USD"; r.Amount.Kind = api.Fiat },
+		"address":  func(r *api.CreateWithdrawal) { r.Address += "x" },
+		"memo":     func(r *api.CreateWithdrawal) { r.Memo = "x" },
+	} {
+		r := plain
+		if change(&r); ContentOf(r) == ContentOf(plain) {
+			t.Errorf("with another %s it is the same", name)
+		}
+		if c := ContentOf(r); Currency(c.Currency) != r.Currency || Amount(c) != r.Amount {
+			t.Errorf("%s: %v and %v are read back from %+v", name, Currency(c.Currency), Amount(c), c)
+		}
+	}
+	r := plain
+	if r.Callback = "http://x.test"; ContentOf(r) != ContentOf(plain) {
+		t.Error("with another callback it is not the same")
+	}
+}
+
+// The table of product.md, section 6: where an order stands, and what the same order id does then.
+func TestOrderIDAgain(t *testing.T) {
+	type want struct {
+		sends  int
+		kind   Kind // of the error, where failed
+		failed bool
+		rule   string
+	}
+	none := want{}
+	for name, tt := range map[string]struct {
+		bring       func(d *desk, w Withdrawal)
+		same, other want
+	}{
+		"new":        {func(d *desk, w Withdrawal) {}, want{sends: 1}, want{sends: 1}},
+		"accepted":   {func(d *desk, w Withdrawal) { d.bring(w, outAccepted("w9")) }, none, want{failed: true, rule: RuleOrderID}},
+		"unknown":    {func(d *desk, w Withdrawal) { d.bring(w, outUnknown) }, want{failed: true, kind: Unknown}, want{failed: true, rule: RuleOrderID}},
+		"died":       {func(d *desk, w Withdrawal) { d.dies(w) }, want{failed: true, kind: Unknown}, want{failed: true, rule: RuleOrderID}},
+		"rejected":   {func(d *desk, w Withdrawal) { d.bring(w, outRejected) }, want{sends: 1}, want{sends: 1}},
+		"never left": {func(d *desk, w Withdrawal) { d.bring(w, outNotLeft) }, want{sends: 1}, want{sends: 1}},
+		"being sent": {func(d *desk, w Withdrawal) {
+			if _, err := d.open().Claim(d.t.Context(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, want{failed: true, kind: Busy}, want{failed: true, rule: RuleOrderID}},
+		"conflict": {func(d *desk, w Withdrawal) {
+			d.bring(w, outUnknown)
+			if _, err := d.Journal.Settle(d.t.Context(), d.Account, journal.Finding{OrderID: w.Request.ExternalOrderID, Withdrawal: "w9", Differs: "its amount is another"}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, want{failed: true, kind: Conflict}, want{failed: true, rule: RuleOrderID}},
+		"rejected after an unknown one": {func(d *desk, w Withdrawal) {
+			d.bring(w, outUnknown)
+			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+				d.t.Fatal(err)
+			}
+			d.bring(w, outRejected)
+		}, want{failed: true, kind: Unknown}, want{failed: true, rule: RuleOrderID}},
+	} {
+		for what, want := range map[string]want{"same": tt.same, "other": tt.other} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				d := newDesk(t)
+				d.history()
+				w := asked("4711")
+				tt.bring(d, w)
+				if what == "other" {
+					w.Request.Amount.Minor++
+				}
+				before, _ := d.Journal.Order(t.Context(), d.Account, "4711")
+				sent, err := d.send(w)
+				d.s.wantCreates(1 + want.sends)
+				if !want.failed {
+					if err != nil || sent.Order.Withdrawal == "" || sent.Was != (want.sends == 0) {
+						t.Errorf("got %+v, %v", sent, err)
+					}
+					return
+				}
+				e := wantKind(t, err, want.kind, want.rule)
+				if want.kind == Unknown && !strings.Contains(e.Hint, "till withdraw reconcile 4711") {
+					t.Errorf("the hint is %q", e.Hint)
+				}
+				if after, _ := d.Journal.Order(t.Context(), d.Account, "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
+					t.Errorf("%+v has become %+v", before, after)
+				}
+			})
+		}
+	}
+}
+
+// What came back decides how the order stands, and the error keeps its class.
+func TestOutcomes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status  int
+		answer  string
+		state   journal.State
+		outcome api.Outcome
+		unknown bool
+	}{
+		"rejected":  {422, envelope, journal.Rejected, api.Rejected, false},
+		"400":       {400, envelope, journal.Rejected, api.Rejected, false},
+		"404":       {404, envelope, journal.Rejected, api.Rejected, false},
+		"the key":   {401, envelope, journal.Planned, api.Rejected, false},
+		"forbidden": {403, envelope, journal.Planned, api.Rejected, false},
+		"rate":      {429, envelope, journal.Planned, api.Rejected, false},
+		"bare 400":  {400, "no", journal.Unknown, api.Unknown, true},
+		"bare 401":  {401, "no", journal.Unknown, api.Unknown, true},
+		"bare 429":  {429, "no", journal.Unknown, api.Unknown, true},
+		"409":       {409, envelope, journal.Unknown, api.Unknown, true},
+		"500":       {500, envelope, journal.Unknown, api.Unknown, true},
+		"307":       {307, envelope, journal.Unknown, api.Unknown, true},
+		"HTML":      {200, "<p>", journal.Unknown, api.Unknown, true},
+		"null":      {200, "null", journal.Unknown, api.Unknown, true},
+		"no id":     {200, `""`, journal.Unknown, api.Unknown, true},
+		"no answer": {0, "", journal.Unknown, api.Unknown, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.s.onCreate = func(map[string]any) (int, string, bool) { return tt.status, tt.answer, false }
+			sent, err := d.send(asked("4711"))
+			d.s.wantCreates(2)
+			if tt.unknown {
+				wantKind(t, err, Unknown, "")
+				if !errors.As(err, new(*api.Error)) {
+					t.Error("what the call said is lost")
+				}
+			} else {
+				wantCall(t, err, tt.outcome, tt.status)
+			}
+			o := d.wantState("4711", tt.state)
+			if sent.Order.State != tt.state || o.Withdrawal != "" {
+				t.Errorf("sent is %+v, recorded %+v", sent.Order, o)
+			}
+			events, err := d.Journal.Story(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := events[len(events)-1]
+			if last.Status != int64(tt.status) || tt.answer == envelope && (last.Code != 2004 || !strings.Contains(last.Reason, "no_funds")) || last.Reason == "" {
+				t.Errorf("the story ends in %+v", last)
+			}
+			// Once more: only what is surely not there is sent.
+			d.s.set(func() { d.s.onCreate = nil })
+			_, err = d.send(asked("4711"))
+			if tt.unknown {
+				wantKind(t, err, Unknown, "")
+				d.s.wantCreates(2)
+			} else {
+				d.s.wantCreates(3)
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestNeverLeft(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.Client = newClient(t, "http://127.0.0.1:1")
+	d.NoLookup = true
+	_, err := d.send(asked("4711"))
+	wantCall(t, err, api.NotSent, 0)
+	d.wantState("4711", journal.Planned)
+	d.s.wantCreates(1)
+}
+
+// An id that the journal holds for another order proves nothing about this one.
+func TestAnswerWithAnothersID(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "w1") {
+		t.Error(err)
+	}
+	d.wantState("4711", journal.Unknown)
+	d.wantState("1", journal.Accepted)
+}
+
+// A rejection settles its own attempt: where an earlier one is in doubt, nobody knows still.
+func TestRejectedAfterUnknown(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("4711"), outUnknown)
+	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false }
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "earlier") {
+		t.Errorf("it does not say why: %v", err)
+	}
+	d.wantState("4711", journal.Unknown)
+}
+
+func TestInvalid(t *testing.T) {
+	d := newDesk(t)
+	for name, change := range map[string]func(r *api.CreateWithdrawal){
+		"no order id":  func(r *api.CreateWithdrawal) { r.ExternalOrderID = "" },
+		"leading zero": func(r *api.CreateWithdrawal) { r.ExternalOrderID = "07" },
+		"no amount":    func(r *api.CreateWithdrawal) { r.Amount.Minor = 0 },
+		"no address":   func(r *api.CreateWithdrawal) { r.Address = "" },
+	} {
+		w := asked("4711")
+		change(&w.Request)
+		if _, err := d.send(w); !errors.As(err, new(*api.InvalidError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d.s.wantCreates(0)
+	for o := range d.Journal.Orders(t.Context(), d.Account, journal.Filter{}) {
+		t.Errorf("recorded was %+v", o)
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	same := func(orderID string) Withdrawal {
+		w := asked(orderID)
+		w.Request.Address, w.Window = "bc1qsame", 10*time.Minute
+		return w
+	}
+	made := func(orderID string) Withdrawal {
+		w := same(orderID)
+		w.Made = true
+		return w
+	}
+	for name, tt := range map[string]struct {
+		bring  func(d *desk)
+		w      Withdrawal
+		failed bool
+		kind   Kind
+	}{
+		"unknown":                  {func(d *desk) { d.bring(same("10"), outUnknown) }, same("20"), true, Unknown},
+		"unknown, made":            {func(d *desk) { d.bring(same("10"), outUnknown) }, made("20"), true, Unknown},
+		"unknown, died":            {func(d *desk) { d.dies(same("10")) }, same("20"), true, Unknown},
+		"accepted":                 {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, same("20"), false, 0},
+		"accepted, made":           {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, made("20"), true, Refused},
+		"accepted, made, long ago": {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10 * time.Minute) }, made("20"), false, 0},
+		"accepted, made, just":     {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10*time.Minute - time.Second) }, made("20"), true, Refused},
+		"accepted in the future": {func(d *desk) {
+			d.clock.move(time.Hour)
+			d.bring(same("10"), outAccepted("w9"))
+			d.clock.move(-time.Hour)
+		}, made("20"), true, Refused},
+		"rejected, made":   {func(d *desk) { d.bring(same("10"), outRejected) }, made("20"), false, 0},
+		"being sent":       {func(d *desk) { d.sends(same("10")) }, same("20"), false, 0},
+		"being sent, made": {func(d *desk) { d.sends(same("10")) }, made("20"), true, Busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			tt.bring(d)
+			_, err := d.send(tt.w)
+			if !tt.failed {
+				if err != nil {
+					t.Error(err)
+				}
+				d.s.wantCreates(2)
+				return
+			}
+			e := wantKind(t, err, tt.kind, RuleDuplicate)
+			if !strings.Contains(e.Msg, "10") || !strings.Contains(e.Hint, "--allow-duplicate") {
+				t.Errorf("%q, %q", e.Msg, e.Hint)
+			}
+			d.s.wantCreates(1)
+			d.wantNothing("20")
+			w := tt.w
+			w.AllowDuplicate = true
+			if _, err := d.send(w); err != nil {
+				t.Errorf("though it is meant: %v", err)
+			}
+			d.s.wantCreates(2)
+		})
+	}
+}
+
+// sends leaves an order being sent by another living process.
+func (d *desk) sends(w Withdrawal) {
+	d.t.Helper()
+	if _, err := d.open().Claim(context.Background(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Where the outcome cannot be recorded, the id is in the message, and the order is in doubt.
+func TestOutcomeCannotBeRecorded(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		answer string
+		says   string
+	}{"accepted": {200, `"w77"`, "w77"}, "rejected": {422, envelope, "no_funds"}, "no answer": {0, "", "unknown"}} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.s.onCreate = func(map[string]any) (int, string, bool) {
+				d.Journal.Close()
+				return tt.status, tt.answer, false
+			}
+			sent, err := d.send(asked("4711"))
+			e := wantKind(t, err, Unknown, "")
+			if !strings.Contains(e.Msg, tt.says) || !strings.Contains(e.Msg, "4711") || !strings.Contains(e.Hint, "till withdraw reconcile 4711") {
+				t.Errorf("%q, %q", e.Msg, e.Hint)
+			}
+			if name == "accepted" && sent.Order.Withdrawal != "w77" {
+				t.Errorf("sent is %+v", sent)
+			}
+			d.Journal = d.open()
+			_, err = d.send(asked("4711"))
+			wantKind(t, err, Unknown, "")
+			d.wantState("4711", journal.Unknown)
+			d.s.wantCreates(2)
+		})
+	}
+}
+
+func TestJournalCannotBeWritten(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.Journal.Close()
+	_, err := d.send(asked("4711"))
+	if !errors.As(err, new(*journal.Error)) || errors.As(err, new(*Error)) {
+		t.Errorf("got %v", err)
+	}
+	d.s.wantCreates(1)
+}
+
+// A process that was asleep between its record and the first byte does not send.
+func TestTooLate(t *testing.T) {
+	for _, tt := range []struct {
+		late  time.Duration
+		sends int
+	}{{5 * time.Second, 1}, {5*time.Second + time.Millisecond, 0}, {time.Hour, 0}} {
+		d := newDesk(t)
+		d.history()
+		d.Now = func() time.Time { return d.clock.Now().Add(tt.late) }
+		_, err := d.send(asked("4711"))
+		d.s.wantCreates(1 + tt.sends)
+		if tt.sends == 1 {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if e := wantCall(t, err, api.NotSent, 0); !strings.Contains(e.Error(), "passed since it was recorded") {
+			t.Error(err)
+		}
+		d.wantState("4711", journal.Planned)
+	}
+}
+
+// Either clock may be the one that tells: one stands still while the machine sleeps, and the other can be set back.
+func TestElapsed(t *testing.T) {
+	since := time.Now()
+	asleep := since
+	// The wall clock of a time that has a monotonic one: its seconds stand above 30 bits of nanoseconds.
+	*(*uint64)(unsafe.Pointer(&asleep)) += 6 << 30
+	if asleep.Sub(since) != 0 || asleep.Round(0).Sub(since.Round(0)) != 6*time.Second {
+		t.Fatal("the test does not know how a time is kept")
+	}
+	back := since.Add(6 * time.Second)
+	*(*uint64)(unsafe.Pointer(&back)) -= 100 << 30
+	for name, now := range map[string]time.Time{"asleep": asleep, "set back": back, "both": since.Add(6 * time.Second)} {
+		b := &Book{Now: func() time.Time { return now }}
+		if got := b.elapsed(since); got != 6*time.Second {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Who wants to stop gets no new call, and the answer to the one that is under way.
+func TestInterrupted(t *testing.T) {
+	t.Run("before", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+			t.Errorf("got %v", err)
+		}
+		d.s.wantCreates(1)
+		d.wantNothing("4711")
+	})
+	t.Run("during the look-up", func(t *testing.T) {
+		d := newDesk(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		d.s.onPage = cancel
+		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+			t.Errorf("got %v", err)
+		}
+		d.s.wantCreates(0)
+		d.wantNothing("4711")
+	})
+	t.Run("in a pause of the look-up", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := new(Book).pause(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("between the record and the call", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		ctx, cancel := context.WithCancel(t.Context())
+		d.Now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
+		_, err := d.Send(ctx, t.Context(), asked("4711"))
+		if e := wantCall(t, err, api.NotSent, 0); !errors.Is(e.Err, context.Canceled) {
+			t.Error(err)
+		}
+		d.s.wantCreates(1)
+		d.wantState("4711", journal.Planned)
+	})
+	t.Run("during the call", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		ctx, cancel := context.WithCancel(t.Context())
+		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
+		sent, err := d.Send(ctx, t.Context(), asked("4711"))
+		if err != nil || sent.Order.Withdrawal != "w2" || sent.Note == "" {
+			t.Errorf("got %+v, %v", sent, err)
+		}
+		d.wantState("4711", journal.Accepted)
+	})
+	t.Run("twice during the call", func(t *testing.T) {
+		d := newDesk(t)
+		d.history()
+		calls, cancel := context.WithCancel(t.Context())
+		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 0, "", true }
+		_, err := d.Send(calls, calls, asked("4711"))
+		wantKind(t, err, Unknown, "")
+		d.wantState("4711", journal.Unknown)
+		d.s.wantCreates(2)
+	})
+}
+
+func TestReadBack(t *testing.T) {
+	record := func(change func(r row)) func(d *desk) {
+		return func(d *desk) {
+			d.s.onGet = func(id string) (int, string) {
+				r := row{}
+				for k, v := range d.s.rows[0] {
+					r[k] = v
+				}
+				change(r)
+				return 200, asText(r)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		set     func(d *desk)
+		dropped bool
+		note    string
+	}{
+		"kept":               {func(d *desk) {}, false, ""},
+		"as a text only":     {record(func(r row) { delete(r, "external_id") }), false, ""},
+		"as a number only":   {record(func(r row) { delete(r, "external_order_id") }), false, ""},
+		"dropped":            {record(func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }), true, ""},
+		"another":            {record(func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }), true, ""},
+		"rounded":            {record(func(r row) { r["external_id"] = 4712 }), true, ""},
+		"with a zero before": {record(func(r row) { r["external_order_id"] = "04711" }), true, ""},
+		"cannot be read":     {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, false, "could not be read back"},
+		"refused":            {func(d *desk) { d.s.onGet = func(string) (int, string) { return 404, envelope } }, false, "could not be read back"},
+		"of another":         {record(func(r row) { r["id"] = "w9"; r["external_order_id"] = "5" }), false, "could not be read back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			tt.set(d)
+			sent, err := d.send(asked("4711"))
+			if sent.Order.Withdrawal != "w1" || sent.Order.State != journal.Accepted || !strings.Contains(sent.Note, tt.note) || (tt.note == "") != (sent.Note == "") {
+				t.Errorf("sent is %+v", sent)
+			}
+			d.wantState("4711", journal.Accepted)
+			if _, gets, _ := d.s.counts(); gets != 1 {
+				t.Errorf("it was read %d times", gets)
+			}
+			if !tt.dropped {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantKind(t, err, Conflict, "")
+			d.s.set(func() { d.s.onGet = nil })
+			for _, w := range []Withdrawal{asked("5000"), {Request: asked("5001").Request, Made: true}} {
+				_, err = d.send(w)
+				if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint, "--lookup never") {
+					t.Error(e.Hint)
+				}
+			}
+			d.s.wantCreates(1)
+			if again, err := d.send(asked("4711")); err != nil || again.Order.Withdrawal != "w1" {
+				t.Errorf("what is there is not said: %+v, %v", again, err)
+			}
+			d.NoLookup = true
+			if _, err := d.send(asked("5000")); err != nil {
+				t.Error(err)
+			}
+			d.s.wantCreates(2)
+		})
+	}
+}
+
+func TestLookupNever(t *testing.T) {
+	d := newDesk(t)
+	d.NoLookup = true
+	d.s.take(map[string]any{"external_order_id": "4711"})
+	d.s.onGet = func(string) (int, string) { return 500, "" }
+	if sent, err := d.send(asked("4711")); err != nil || sent.Note != "" {
+		t.Errorf("got %+v, %v", sent, err)
+	}
+	if creates, gets, lists := d.s.counts(); creates != 1 || gets != 0 || lists != 0 {
+		t.Errorf("%d creates, %d gets, %d lists", creates, gets, lists)
+	}
+}
+
+// When the list is asked: where the order id was sent before, and where nothing is accepted.
+func TestWhenItIsLookedUp(t *testing.T) {
+	made := asked("4711")
+	made.Made = true
+	for name, tt := range map[string]struct {
+		bring func(d *desk)
+		w     Withdrawal
+		looks bool
+	}{
+		"nothing accepted":         {func(d *desk) {}, asked("4711"), true},
+		"nothing accepted, made":   {func(d *desk) {}, made, false},
+		"something accepted":       {(*desk).history, asked("4711"), false},
+		"sent before, never left":  {func(d *desk) { d.history(); d.bring(asked("4711"), outNotLeft) }, asked("4711"), true},
+		"sent before, rejected":    {func(d *desk) { d.history(); d.bring(asked("4711"), outRejected) }, asked("4711"), true},
+		"another was, and unknown": {func(d *desk) { d.history(); d.bring(asked("10"), outUnknown) }, asked("4711"), false},
+		"something rejected only":  {func(d *desk) { d.bring(asked("10"), outRejected) }, asked("4711"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			tt.bring(d)
+			d.s.fill(3)
+			_, _, before := d.s.counts()
+			creates, _, _ := d.s.counts()
+			if _, err := d.send(tt.w); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, lists := d.s.counts(); (lists > before) != tt.looks {
+				t.Errorf("the list was asked %d times", lists-before)
+			}
+			d.s.wantCreates(creates + 1)
+		})
+	}
+}
+
+// A lost journal: what is on the list is not sent again.
+func TestLookedUp(t *testing.T) {
+	w := asked("4711")
+	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.Request.Address, "external_order_id": "4711"}
+	t.Run("as it is asked for", func(t *testing.T) {
+		d := newDesk(t)
+		d.s.take(body)
+		d.s.fill(2)
+		w := w
+		w.Request.Callback = "http://shop.test/x"
+		sent, err := d.send(w)
+		if err != nil || !sent.Was || sent.Order.Withdrawal != "w1" || !strings.Contains(sent.Note, "already") {
+			t.Fatalf("got %+v, %v", sent, err)
+		}
+		d.wantState("4711", journal.Accepted)
+		if sent, err = d.send(w); err != nil || sent.Order.Withdrawal != "w1" || sent.Note != "" {
+			t.Errorf("again: %+v, %v", sent, err)
+		}
+		d.s.wantCreates(0)
+	})
+	t.Run("otherwise", func(t *testing.T) {
+		d := newDesk(t)
+		d.s.take(body)
+		w := w
+		w.Request.Amount.Minor = 4999
+		_, err := d.send(w)
+		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, "5000") {
+			t.Error(err)
+		}
+		d.wantState("4711", journal.Conflict)
+		_, err = d.send(w)
+		wantKind(t, err, Conflict, "")
+		d.s.wantCreates(0)
+	})
+	t.Run("in another unit", func(t *testing.T) {
+		d := newDesk(t)
+		d.s.take(body)
+		d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 333}}
+		sent, err := d.send(w)
+		if err != nil || !strings.Contains(sent.Note, "cannot be compared") || !strings.Contains(sent.Note, "333 USD") {
+			t.Errorf("got %+v, %v", sent, err)
+		}
+		d.wantState("4711", journal.Accepted)
+		d.s.wantCreates(0)
+	})
+	t.Run("twice", func(t *testing.T) {
+		d := newDesk(t)
+		d.s.take(body)
+		d.s.take(body)
+		_, err := d.send(w)
+		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, "w1, w2") {
+			t.Error(err)
+		}
+		d.s.wantCreates(0)
+	})
+	t.Run("though it was rejected here", func(t *testing.T) {
+		d := newDesk(t)
+		d.bring(w, outRejected)
+		d.s.take(body)
+		sent, err := d.send(w)
+		if err != nil || sent.Order.Withdrawal != "w1" {
+			t.Errorf("got %+v, %v", sent, err)
+		}
+		d.wantState("4711", journal.Accepted)
+		d.s.wantCreates(0)
+	})
+	t.Run("as it was sent, and something else is asked for now", func(t *testing.T) {
+		d := newDesk(t)
+		d.bring(w, outRejected)
+		d.s.take(body)
+		now := w
+		now.Request.Amount.Minor++
+		_, err := d.send(now)
+		wantKind(t, err, Refused, RuleOrderID)
+		if o := d.wantState("4711", journal.Accepted); o.Minor != 5000 {
+			t.Errorf("it is %+v", o)
+		}
+		d.s.wantCreates(0)
+	})
+	t.Run("as it is asked for now, and something else was sent", func(t *testing.T) {
+		d := newDesk(t)
+		before := w
+		before.Request.Amount.Minor++
+		d.bring(before, outRejected)
+		d.s.take(body)
+		_, err := d.send(w)
+		wantKind(t, err, Conflict, "")
+		d.wantState("4711", journal.Conflict)
+		d.s.wantCreates(0)
+	})
+	for name, tt := range map[string]struct {
+		status  int
+		answer  string
+		outcome api.Outcome
+	}{"cannot be read": {500, "", api.Failed}, "key refused": {401, envelope, api.Rejected}, "rate limited": {429, envelope, api.Rejected}, "rejected": {400, envelope, api.Rejected}, "no list": {200, "[]", api.Failed}} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.s.listFail = func() (int, string) { return tt.status, tt.answer }
+			_, err := d.send(w)
+			wantCall(t, err, tt.outcome, tt.status)
+			d.s.wantCreates(0)
+			d.wantNothing("4711")
+		})
+	}
+}
+
+// Two processes with the same order id at the same moment: one sends.
+func TestTwoAtOnce(t *testing.T) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			var d *desk
+			if kind == "postgres" {
+				d = deskAt(t, pgtest.Shared(t).Database(t))
+			} else {
+				d = newDesk(t)
+			}
+			const n = 8
+			errs := make(chan error, n)
+			for range n {
+				b := *d.Book
+				b.Journal, b.Client = d.open(), newClient(t, d.s.URL)
+				go func() {
+					_, err := b.Send(context.Background(), context.Background(), asked("4711"))
+					errs <- err
+				}()
+			}
+			for range n {
+				if err := <-errs; err != nil {
+					wantKind(t, err, Busy, "")
+				}
+			}
+			d.s.wantCreates(1)
+			d.wantState("4711", journal.Accepted)
+		})
+	}
+}
+
+// Against the sandbox, where the fault is the one that makes a careless script pay twice.
+func TestDropAfterOnTheSandbox(t *testing.T) {
+	box := sandbox.Start(t)
+	d := newDesk(t)
+	client, err := api.New(box.URL, api.WithAPIKey(box.Key()), api.WithRetries(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Client, d.AnyKey = client, true
+	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.send(asked("4711"))
+	wantKind(t, err, Unknown, "")
+	_, err = d.send(asked("4711"))
+	wantKind(t, err, Unknown, "")
+	results, err := d.Reconcile(t.Context(), "4711")
+	if err != nil || len(results) != 1 || results[0].Order.State != journal.Accepted || !results[0].Listed || results[0].Status != "New" {
+		t.Fatalf("got %+v, %v", results, err)
+	}
+	sent, err := d.send(asked("4711"))
+	if err != nil || sent.Order.Withdrawal != results[0].Order.Withdrawal {
+		t.Errorf("got %+v, %v", sent, err)
+	}
+	n := 0
+	for w, err := range client.Withdrawals.All(t.Context(), api.WithdrawalFilter{}, api.ListOptions{}) {
+		if n++; err != nil || w.ExternalOrderID != "4711" {
+			t.Errorf("got %+v, %v", w, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d withdrawals", n)
+	}
+}
+
+func ExampleFingerprint() {
+	fmt.Println(Fingerprint("key") == Fingerprint("key"), Fingerprint("key") == Fingerprint("other"), strings.Contains(Fingerprint("key"), "key"))
+	// Output: true false false
+}
