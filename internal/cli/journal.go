@@ -426,7 +426,7 @@ func (a *app) journalRename() *cobra.Command {
 		Long: `Carry the history of an account to another name, because the profile's account
 was renamed, or with --to-base-url to another address, because the service has
 moved. OLD is a name at the address in use. Nothing is sent.`,
-		Example: `  till journal rename default acme`,
+		Example: `  till journal rename live acme`,
 		Args:    args("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)
