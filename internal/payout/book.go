@@ -29,6 +29,9 @@ type Book struct {
 	SinceTime   time.Time // the same as a time
 	SettleAfter time.Duration
 	Now         func() time.Time
+	// Calls is the context of a call that is under way, whose outcome is worth waiting for when everything else is to stop;
+	// nil: that of Send.
+	Calls context.Context
 	// Pause waits between two readings of the list; nil is a real pause.
 	Pause func(ctx context.Context, d time.Duration) error
 }
@@ -115,9 +118,9 @@ func (b *Book) Admit(ctx context.Context) error {
 // wayOut is what a person can do who knows that two accounts are one.
 func wayOut(old, now journal.Account) string {
 	if old.Address != now.Address {
-		return fmt.Sprintf("if the service has moved: till journal rename %s %s --to-base-url %s, with the old address in --base-url", old.Name, now.Name, now.Address)
+		return fmt.Sprintf("if it is the same merchant, and the service has moved: till journal rename %s %s --base-url %s --to-base-url %s", old.Name, now.Name, old.Address, now.Address)
 	}
-	return fmt.Sprintf("use that account, or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
+	return fmt.Sprintf("use that account or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
 }
 
 func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }

@@ -79,7 +79,11 @@ func (b *Book) standing(o journal.Order, alive bool) error {
 }
 
 func describe(c journal.Content) string {
-	text := fmt.Sprintf("%d minor units of %s in %s to %s", c.Minor, Amount(c).Code, Currency(c.Currency).Code, c.Address)
+	text := fmt.Sprintf("%d minor units of %s", c.Minor, Amount(c).Code)
+	if c.Unit != c.Currency {
+		text += ", withdrawn in " + Currency(c.Currency).Code + ","
+	}
+	text += " to " + c.Address
 	if c.Memo != "" {
 		text += ", memo " + c.Memo
 	}
@@ -90,7 +94,7 @@ func describe(c journal.Content) string {
 // that does.
 //
 // Sent is right where the error is nil, and where the withdrawal was accepted although something is wrong with it: then
-// Sent.Order has its id.
+// Sent.Order has its id. When the context ends before the intent is recorded, nothing is sent.
 func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 	if sent, found, err := b.Standing(ctx, w); found || err != nil {
 		return sent, err
@@ -107,11 +111,18 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 	if w.Made {
 		claim.Window = w.Window
 	}
+	if err := ctx.Err(); err != nil {
+		return Sent{}, err
+	}
 	ticket, err := b.Journal.Claim(ctx, b.Account, claim)
 	if err != nil {
 		return b.notClaimed(w, err)
 	}
-	outcome, callErr := b.call(ctx, w.Request, ticket)
+	calls := ctx
+	if b.Calls != nil {
+		calls = b.Calls
+	}
+	outcome, callErr := b.call(calls, w.Request, ticket)
 	order, err := b.Journal.Finish(ctx, ticket, outcome)
 	if err != nil {
 		return Sent{Order: journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}}, unrecorded(ticket.OrderID, outcome, err)
@@ -122,7 +133,7 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 		return sent, b.readBack(ctx, &sent)
 	case order.State == journal.Unknown:
 		why := order.Reason
-		if callErr != nil {
+		if callErr != nil && outcome.State == journal.Unknown {
 			why = callErr.Error()
 		}
 		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, why), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
@@ -249,7 +260,7 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 
 // readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with.
 func (b *Book) readBack(ctx context.Context, sent *Sent) error {
-	if b.NoLookup {
+	if b.NoLookup || ctx.Err() != nil {
 		return nil
 	}
 	w, err := b.Client.Withdrawals.Get(ctx, sent.Order.Withdrawal)
