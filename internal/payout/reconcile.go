@@ -25,7 +25,11 @@ type Result struct {
 // An error changes nothing. Results come in the order of the ids.
 func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, error) {
 	orders, err := b.toReconcile(ctx, orderIDs)
-	if err != nil || len(orders) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if len(orders) == 0 { // which says nothing where the orders stand under another account
+		_, err := b.knows(ctx)
 		return nil, err
 	}
 	if err := b.Admit(ctx); err != nil {
