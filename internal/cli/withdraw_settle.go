@@ -130,12 +130,14 @@ func reconciledView(m money.Registry) render.View[payout.Result] {
 		},
 	}
 	for _, c := range inner.Columns {
+		if c.Name == "amount" { // what was found out stands first, and the order after it
+			view.Columns = append(view.Columns,
+				render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
+				render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
+		}
 		view.Columns = append(view.Columns, render.Column[row]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
 			Cell: func(r row) render.Cell { return c.Cell(r.Order) }})
 	}
-	view.Columns = append(view.Columns,
-		render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
-		render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
 	return view
 }
 

@@ -133,8 +133,8 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 		return sent, b.readBack(ctx, &sent)
 	case order.State == journal.Unknown:
 		why := order.Reason
-		if callErr != nil && outcome.State == journal.Unknown {
-			why = callErr.Error()
+		if call := (*api.Error)(nil); outcome.State == journal.Unknown && errors.As(callErr, &call) && call.Why() != "" {
+			why = call.Why()
 		}
 		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, why), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
 	case order.State == journal.Conflict:
