@@ -34,7 +34,9 @@ func (b *Book) read(ctx context.Context, sought map[string]bool) (found reading,
 		return nil, "", err
 	}
 	newest := ""
-	if n := standing.Newest; n != nil && (b.SinceTime.IsZero() || sentAt(*n).After(b.SinceTime)) {
+	if n := standing.Newest; n != nil && n.Decided != nil && sought[n.OrderID] {
+		// It is a person who said that it was accepted, and the question is whether that is so.
+	} else if n != nil && (b.SinceTime.IsZero() || sentAt(*n).After(b.SinceTime)) {
 		newest = n.Withdrawal
 	}
 	found = reading{}
