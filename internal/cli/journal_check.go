@@ -53,7 +53,7 @@ anything to show.`,
 			if len(found) == 0 {
 				return s.note("the journal and the service's list agree")
 			}
-			return &failure{code: exitConflict, msg: fmt.Sprintf("the journal and the service's list do not agree about %d withdrawals", len(found)), hint: "see an order's story with: till journal show ORDER"}
+			return &failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: "see an order's story with: till journal show ORDER"}
 		},
 	}
 	f := cmd.Flags()
@@ -108,4 +108,11 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},
 	}
+}
+
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

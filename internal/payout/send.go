@@ -132,11 +132,7 @@ func (b *Book) Send(ctx context.Context, w Withdrawal) (Sent, error) {
 	case order.State == journal.Accepted:
 		return sent, b.readBack(ctx, &sent)
 	case order.State == journal.Unknown:
-		why := order.Reason
-		if call := (*api.Error)(nil); outcome.State == journal.Unknown && errors.As(callErr, &call) && call.Why() != "" {
-			why = call.Why()
-		}
-		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, why), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
+		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, order.Reason), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
 	case order.State == journal.Conflict:
 		return sent, b.standing(order, false)
 	}
@@ -190,6 +186,9 @@ func (b *Book) call(ctx context.Context, r api.CreateWithdrawal, t journal.Ticke
 	case !errors.As(err, &call): // whatever it is
 	default:
 		out.Status, out.Code = int64(call.Status), call.Code
+		if why := call.Why(); why != "" {
+			out.Reason = why
+		}
 		switch {
 		case call.Outcome == api.NotSent, call.Outcome == api.Rejected && keyOrRate(call.Status):
 			out.State = journal.Planned
