@@ -103,7 +103,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		Columns: []render.Column[row]{
 			{Name: "what", Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},
 			{Name: "order_id", Whole: true, Cell: func(d row) render.Cell { return orderID(order(d)) }},
-			{Name: "id", Whole: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
+			{Name: "id", Whole: true, Wide: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
 			{Name: "amount", Amount: true, Cell: func(d row) render.Cell { return amountCell(m, amount(d)) }},
 			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},

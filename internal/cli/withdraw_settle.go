@@ -96,7 +96,7 @@ func reconciled(results []payout.Result) error {
 	switch {
 	case len(unknown) > 0:
 		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
-			hint: "run this again later; when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
+			hint: "run this again later or, when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
 	case len(conflict) > 0:
 		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
 			hint: "see what happened with: till journal show " + conflict[0]}
