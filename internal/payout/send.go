@@ -215,7 +215,8 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 }
 
 // lookUp asks the service's list for an order that may be there without the journal knowing: where it was on its way before,
-// or where the journal has nothing accepted for the account, and may be new, lost or restored.
+// or where the journal has nothing accepted for the account, and may be new, lost or restored. Where it has found something
+// there before that it did not know, it was lost or is not the only one, and every order may be another of that kind.
 func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
 	if b.NoLookup {
 		return Sent{}, false, nil
@@ -235,7 +236,7 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
 		return Sent{}, false, err
 	}
-	if standing.Newest != nil && !before.Attempts() {
+	if standing.Newest != nil && standing.Found == 0 && !before.Attempts() {
 		return Sent{}, false, nil
 	}
 	listed, err := b.look(ctx, []string{orderID})
