@@ -67,10 +67,16 @@ run 0 'till sandbox fault add --do drop-after --times 1 \
 say "Her next payment meets it. Was it made?"
 run 20 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
-say "Exit code 20 means: nobody knows, so stop. A script that just tried again" \
-	"would now pay twice. She looks into the service's list first:"
-run 0 'till withdraw list --columns order_id,status,amount,since'
-say "Order 9003 is there. The service has taken it, and it must not be sent again."
+say "Exit code 20 means: nobody knows, so stop. Many scripts would just try again, and" \
+	"pay twice. Here the journal remembers, and nothing is sent:"
+run 20 'till withdraw create --currency Btc --amount 0.25 \
+    --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
+say "The message has the command that finds out. It reads the service's own list:"
+run 0 'till withdraw reconcile 9003 --columns order_id,state,listed,status,amount'
+say "The service has taken it. From now on the same command prints its id, and pays" \
+	"nothing:"
+run 0 'till withdraw create --currency Btc --amount 0.25 \
+    --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
 
 title "Ruben looks after the resellers"
 say "Volume and rebates per currency, at a glance:"

@@ -6,21 +6,15 @@
 # The file begins with the line order_id,currency,amount,address. Amounts are decimals in the row's currency, or carry
 # their own, as in 25.00 USD. Order ids are your own numbers; each may occur once, ever. No quotes, no commas in fields.
 #
-# What was done stands in payouts.csv.sent, a line each: ORDER sending, ORDER accepted ID, ORDER not-sent CODE. The last
-# line of an order counts. Keep that file with the CSV file: it is what keeps a second run from paying again.
+# The script keeps no record: till's journal does. Every row is recorded there under its order id before it is sent, so a
+# second run prints the ids of what was accepted, sends what was not, and stops at a row of which nobody knows. Keep the
+# journal (till journal path), and let all machines that pay use the same one (TILL_JOURNAL).
 #
 # Exit codes: 0 all rows are accepted; 50 some were refused and skipped, run it again when they are mended; 10 the file
-# is wrong, 11 and 31 till or the key is not set up, 13 another run is under way, 32, 40 and 41 the service could not be
-# reached, run it again later; 60 interrupted; 20 STOP, one payment may or may not have been made, and the message says
-# which. Accepted means that the service took the order, not that the money has arrived: see till withdraw wait.
-#
-# What a shell loop cannot promise:
-# - Its record is a plain file and not forced to the disk. A power cut can take the last lines along. Therefore the loop
-#   asks the service for its list before it pays, and takes what is listed there as accepted. It compares order ids only,
-#   and a list that does not show a withdrawal yet cannot help.
-# - Its lock is a directory beside the file. A copy of the file elsewhere, or on another machine, does not see it.
-# - The service does not promise to refuse an order id that it has seen before. Nothing but this record and that list
-#   stands between you and a second payment.
+# is wrong; 11, 14 and 31 till, its journal or the key is not set up; 13 another run is under way; 32, 40 and 41 the
+# service could not be reached, run it again later; 60 interrupted; 20 and 21 STOP, one payment may or may not have been
+# made, or is not what was asked for, and the message says which. Accepted means that the service took the order, not that
+# the money has arrived: see till withdraw wait. What till cannot promise: till help payouts.
 set -eu
 
 tries=${PAYOUT_TRIES:-3} # how often a row is tried when the service cannot be reached or is busy
@@ -36,15 +30,12 @@ stop() {
 
 [ $# -eq 1 ] || stop 10 "usage: $0 FILE.csv"
 file=$1
-record=$file.sent
-work=$file.lock
 [ -f "$file" ] && [ -r "$file" ] || stop 10 "there is no file $file that can be read"
 command -v till >/dev/null || stop 11 "till is not in the PATH"
 
-mkdir "$work" 2>/dev/null ||
-	stop 13 "another run is under way, or was killed: make sure that none is, then remove the directory $work"
+work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A signal waits for the row that is on its way, whose outcome is then noted.
+# A signal waits for the row that is on its way, whose outcome is then recorded.
 interrupted=''
 trap 'interrupted=yes' INT TERM HUP
 
@@ -62,56 +53,44 @@ awk -F, '
 	END { if (NR == 0) wrong("the file is empty"); close("cat >&2"); exit bad }
 ' "$file" >"$work/rows" || stop 10 "nothing was sent"
 
-# note makes an entry in the record. When it cannot, nothing more is sent.
-touch "$record" || stop 10 "the record $record cannot be written, nothing was sent"
-[ -z "$(tail -c 1 "$record")" ] || stop 20 "the last line of $record is torn: find out what became of that order, and mend it"
-note() { printf '%s\n' "$*" >>"$record"; }
-state_of() { awk -v order="$1" '$1 "" == order "" { state = $2 } END { print state }' "$record"; }
-
-# What the service lists is not paid again, whatever the record says. till reads the whole list, or fails.
+# What an earlier run has left unknown is settled first, by reading the service's list.
 code=0
-till withdraw list -o csv --columns order_id,id --no-headers </dev/null >"$work/listed" || code=$?
-[ "$code" -eq 0 ] || stop "$code" "the service's list cannot be read, nothing was sent"
-listed() { awk -F, -v order="$1" '$1 "" == order "" { print $2; exit }' "$work/listed"; }
+till withdraw reconcile -q </dev/null >&2 || code=$?
+[ "$code" -eq 0 ] || stop "$code" "what was sent before is not settled, so nothing was sent now"
 
-# pay sends one row and notes what became of it. It ends the script when it must not go on.
+# pay sends one row. It ends the script when it must not go on.
 pay() {
 	try=1
 	while :; do
-		note "$order sending" || stop 10 "the record cannot be written, order $order was not sent"
 		code=0
 		id=$(till withdraw create --currency "$currency" --amount "$amount" --address "$address" \
 			--order-id "$order" --yes </dev/null) || code=$?
 		case $code in
 		0)
-			note "$order accepted $id" || stop 20 "order $order is accepted as $id, but the record cannot be written"
 			echo "$order accepted $id"
 			return
 			;;
 		10 | 12 | 30) # this row is wrong, or not allowed, or rejected: nothing was paid, and the next may be right
-			note "$order not-sent $code"
 			echo "$order not-sent $code"
 			skipped=$((skipped + 1))
 			return
 			;;
-		11 | 31) # nothing was paid, and the next row would fare no better
-			note "$order not-sent $code"
+		11 | 13 | 14 | 31) # nothing was paid by this run, and the next row would fare no better
 			stop "$code" "stopped at order $order"
 			;;
 		32 | 40 | 41) # nothing was paid, try again later
-			note "$order not-sent $code"
 			[ "$try" -lt "$tries" ] || stop "$code" "gave up at order $order, nothing is unknown: run it again later"
 			try=$((try + 1))
 			sleep "$pause" || : # a signal ends it early
 			[ -z "$interrupted" ] || return 0
 			;;
 		60) # interrupted before anything was written
-			note "$order not-sent $code"
 			interrupted=yes
 			return
 			;;
+		21) stop 21 "what the service has as order $order is not what was asked for: find out why before anything else is sent" ;;
 		*) # 20, and every code that till does not have: a crash, a kill
-			stop 20 "the outcome of order $order is UNKNOWN (exit code $code): do not send it again, find out first"
+			stop 20 "the outcome of order $order is UNKNOWN (exit code $code): when this script is run again, it asks the service first"
 			;;
 		esac
 	done
@@ -120,24 +99,7 @@ pay() {
 skipped=0
 while IFS=, read -r order currency amount address <&3; do
 	[ -z "$interrupted" ] || stop 60 "interrupted before order $order, nothing is unknown"
-	state=$(state_of "$order")
-	id=$(listed "$order")
-	if [ "$state" = accepted ]; then
-		continue
-	elif [ -n "$id" ]; then
-		note "$order accepted $id"
-		echo "$order accepted $id (found in the service's list)"
-		continue
-	fi
-	case $state in
-	'' | not-sent) pay ;;
-	*)
-		say "order $order was being sent when an earlier run ended, and the service does not list it"
-		say "that is no proof that it was not paid: wait, look in the merchant panel, and decide"
-		say "if you are certain that it was not paid: echo '$order not-sent by-hand' >> '$record'"
-		exit 20
-		;;
-	esac
+	pay
 done 3<"$work/rows"
 
 [ -z "$interrupted" ] || stop 60 "interrupted, nothing is unknown"

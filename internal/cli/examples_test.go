@@ -12,17 +12,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
 )
 
-// TestExamples runs every example of every help page, each in a home of its own, against a service that knows every id. All
-// of them show something that works, so all of them must end with 0.
+// TestExamples runs every example of every help page, each in a home of its own, against a service of its own that knows
+// every id. All of them show something that works, so all of them must end with 0.
 func TestExamples(t *testing.T) {
-	service := httptest.NewServer(http.HandlerFunc(answerExample))
-	t.Cleanup(service.Close)
 	found := examples(tree(t))
 	if len(found) < 60 {
 		t.Fatalf("only %d examples: the walk is wrong", len(found))
@@ -35,7 +34,7 @@ func TestExamples(t *testing.T) {
 					t.Skip(err)
 				}
 			}
-			runExample(t, text, service.URL)
+			runExample(t, text)
 		})
 	}
 }
@@ -77,8 +76,11 @@ func splitExample(text string) []string {
 // fixedPort is one that an example names and that another program may have.
 var fixedPort = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 
-func runExample(t *testing.T, text, service string) {
+func runExample(t *testing.T, text string) {
 	dir := t.TempDir()
+	service := &exampleService{}
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
 	home := filepath.Join(dir, "home")
 	writeExampleFile(t, filepath.Join(dir, "key.txt"), "key-1234\n")
 	writeExampleFile(t, filepath.Join(home, ".config/till/keys/live.key"), "key-1234\n")
@@ -90,13 +92,14 @@ profiles:
   live:
     base_url: %[1]s
     api_key_file: %[2]s/.config/till/keys/live.key
+    settle_after: 1ns
     currencies:
       - {code: Btc, kind: crypto, decimals: 8}
       - {code: Doge, kind: crypto, decimals: 8}
   old:
     base_url: %[1]s
     api_key_file: %[2]s/.config/till/keys/old.key
-`, service, home))
+`, server.URL, home))
 	if strings.HasPrefix(text, "till profile set live api_key_command") || strings.HasPrefix(text, "till profile set live base_url") {
 		// These begin a configuration. A profile that has a key file would be told that it has two sources.
 		if err := os.Remove(filepath.Join(home, ".config/till/config.yaml")); err != nil {
@@ -110,6 +113,7 @@ profiles:
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus"}
+	prepareExample(t, text, service, cmd)
 	var out, errOut lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -146,6 +150,28 @@ profiles:
 	}
 }
 
+// inJournal are the examples that are about an order that was sent before.
+var inJournal = regexp.MustCompile(`^till (journal (show|check|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
+
+// prepareExample makes that order, and loses the answer where the example is about finding out what became of it.
+func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
+	t.Helper()
+	if !inJournal.MatchString(text) {
+		return
+	}
+	want := 0
+	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
+		want, service.loses = 20, true
+	}
+	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address", exampleAddress, "--order-id", "4711", "--yes")
+	create.Dir, create.Env = cmd.Dir, cmd.Env
+	if text, _ := create.CombinedOutput(); create.ProcessState.ExitCode() != want {
+		t.Fatalf("the order could not be made: %s", text)
+	}
+	service.loses = false
+	service.hides = strings.Contains(text, "--not-sent")
+}
+
 func writeExampleFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -156,8 +182,17 @@ func writeExampleFile(t *testing.T, path, text string) {
 	}
 }
 
-// answerExample has one of everything, under whatever id it is asked for.
-func answerExample(w http.ResponseWriter, r *http.Request) {
+const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
+
+// exampleService has one of everything, under whatever id it is asked for. Its list of withdrawals is empty until one was
+// created.
+type exampleService struct {
+	created atomic.Bool
+	loses   bool // it takes what is created, and does not answer
+	hides   bool // its list stays empty
+}
+
+func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const (
 		id         = `7c9e6679-7425-40de-944b-e07fc1f90ae7`
 		invite     = `{"invite":"` + id + `","label":"North shop"}`
@@ -168,12 +203,16 @@ func answerExample(w http.ResponseWriter, r *http.Request) {
 		invoice = `{"id":"` + id + `","external_order_id":"A-17","external_number":1001,"tittle":"Order 1001","currency":{"Fiat":"Usd"},` +
 			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},"status":"Paid","state":"Closed"}`
 	)
-	one := fmt.Sprintf(withdrawal, `"bc1qexample"`)
-	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`, `{"Crypto":{"currency":"Btc","address":"bc1qexample"}}`)
+	one := fmt.Sprintf(withdrawal, `"`+exampleAddress+`"`)
+	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`, `{"Crypto":{"currency":"Btc","address":"`+exampleAddress+`"}}`)
+	own := page
+	if s.hides || !s.created.Load() {
+		own = `{"page_content":[],"page_count":0,"total":0}`
+	}
 	answers := map[string]string{
 		"POST /api/merchant_withdrawal/create": `"` + id + `"`,
 		"GET /api/merchant_withdrawal":         one,
-		"POST /api/merchant_withdrawal/list":   page,
+		"POST /api/merchant_withdrawal/list":   own,
 		"POST /api/invoice":                    `"` + id + `"`,
 		"GET /api/invoice":                     invoice,
 		"GET /api/invites":                     `[` + invite + `]`,
@@ -198,6 +237,12 @@ func answerExample(w http.ResponseWriter, r *http.Request) {
 	if !known || r.Header.Get("Authorization") != "Bearer key-1234" {
 		http.Error(w, `{"error":{"code":1,"reason":"no","description":"It is not known, or the key is wrong."}}`, http.StatusNotFound)
 		return
+	}
+	if r.URL.Path == "/api/merchant_withdrawal/create" {
+		s.created.Store(true)
+		if s.loses {
+			panic(http.ErrAbortHandler)
+		}
 	}
 	fmt.Fprint(w, answer)
 }

@@ -75,7 +75,7 @@ func TestWordsOfWrongFlags(t *testing.T) {
 		{append(create, "--currency", "Btc", "--address", "a", "--amount", "1", "--amount-minor", "1"), "--amount and --amount-minor exclude each other; leave one out"},
 		{[]string{"currency", "set", "Btc"}, "currency set needs --kind, --decimals or --memo; see: till currency set --help"},
 		{[]string{"api", "GET", ""}, "api: PATH is empty; " + unsetHint},
-		{[]string{"withdraw", "get"}, "withdraw get needs ID; see: till withdraw get --help"},
+		{[]string{"withdraw", "get"}, "withdraw get needs ID, or --order-id N; see: till withdraw get --help"},
 		{[]string{"withdraw", "get", "a", "b"}, `withdraw get: "b" is one argument too many; see: till withdraw get --help`},
 		{[]string{"xyzzy"}, `there is no command "xyzzy"; see: till --help`},
 		{[]string{"withdraw", "xyzzy"}, `withdraw has no command "xyzzy"; see: till withdraw --help`},

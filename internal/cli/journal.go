@@ -109,8 +109,8 @@ func orderView(m money.Registry) render.View[journal.Order] {
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
 			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return amountCell(m, payout.Amount(o.Content)) }},
 			{Name: "currency", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(payout.Currency(o.Currency).Code) }},
-			{Name: "id", Whole: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
 			{Name: "sent", Cell: func(o row) render.Cell { return render.Own(moment(o.Sent)) }},
+			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
 			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
 			{Name: "run", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Run) }},
@@ -426,7 +426,7 @@ func (a *app) journalRename() *cobra.Command {
 		Long: `Carry the history of an account to another name, because the profile's account
 was renamed, or with --to-base-url to another address, because the service has
 moved. OLD is a name at the address in use. Nothing is sent.`,
-		Example: `  till journal rename default acme`,
+		Example: `  till journal rename live acme`,
 		Args:    args("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)

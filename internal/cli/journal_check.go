@@ -53,7 +53,7 @@ anything to show.`,
 			if len(found) == 0 {
 				return s.note("the journal and the service's list agree")
 			}
-			return &failure{code: exitConflict, msg: fmt.Sprintf("the journal and the service's list do not agree about %d withdrawals", len(found)), hint: "see an order's story with: till journal show ORDER"}
+			return &failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: "see an order's story with: till journal show ORDER"}
 		},
 	}
 	f := cmd.Flags()
@@ -103,9 +103,16 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		Columns: []render.Column[row]{
 			{Name: "what", Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},
 			{Name: "order_id", Whole: true, Cell: func(d row) render.Cell { return orderID(order(d)) }},
-			{Name: "id", Whole: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
+			{Name: "id", Whole: true, Wide: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
 			{Name: "amount", Amount: true, Cell: func(d row) render.Cell { return amountCell(m, amount(d)) }},
 			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},
 	}
+}
+
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

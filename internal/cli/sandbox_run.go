@@ -30,8 +30,8 @@ that it has left running in its process group are ended with it.
 
 When till itself is killed by SIGKILL, which no program can act on, the port
 closes, and on Linux the command is killed, too. What the command has started,
-and the files of --ready-file and --env-file, are left then; the next run that
-is given the names of these files replaces them.`,
+the files of --ready-file and --env-file, and the journal are left then; the
+next run that is given the names of these files replaces them.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
     --currency Usd --item Coffee=2.50
   till sandbox run --seed demo -- sh -c 'curl -sS \

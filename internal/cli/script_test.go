@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,10 +45,12 @@ import (
 //	spawn NAME COMMAND...             start a command; its output goes to the files NAME.out and NAME.err
 //	await FILE [TEXT]                 wait until the file is there, with the text in it
 //	await-requests N                  wait until the fake service has got N requests
-//	signal NAME INT|TERM|HUP          send a signal to a command that was spawned
+//	signal NAME INT|TERM|HUP|KILL     send a signal to a command that was spawned
 //	ends NAME CODE                    wait for the end of such a command, and fail unless it ends with the exit code
 //	screen CODE [width=N] DIALOGUE COMMAND...
 //	                                  run a command on a terminal, see terminal_linux_test.go
+//	sql FILE STATEMENT                change an SQLite file
+//	lock FILE, unlock                 keep everybody from writing to an SQLite file for a while
 //	mode FILE MODE                    fail unless the file has the permissions
 
 func TestMain(m *testing.M) {
@@ -106,6 +109,9 @@ func scriptParams(dir string) testscript.Params {
 			"signal":         sendSignal,
 			"ends":           checkEnd,
 			"screen":         onScreen,
+			"sql":            runSQL,
+			"lock":           lockFile,
+			"unlock":         unlockFile,
 			"mode":           checkMode,
 		},
 	}
@@ -116,6 +122,7 @@ type world struct {
 	sandbox  *sandbox.Server
 	fake     *fake
 	children map[string]*child
+	lock     *sql.DB
 }
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value("world").(*world) }

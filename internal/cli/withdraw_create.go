@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"example.com/till/internal/journal"
@@ -149,10 +150,14 @@ func (s *session) printSent(sent payout.Sent, err error, out output[created]) er
 	if o.Withdrawal == "" || err != nil && o.State != journal.Accepted {
 		return err
 	}
-	if printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, "id "+o.Withdrawal+", order id "+o.OrderID); err == nil {
-		return printed
+	printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, "id "+o.Withdrawal+", order id "+o.OrderID)
+	if err != nil {
+		return err
 	}
-	return err
+	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
+		lost.hint = "the same command with --order-id " + o.OrderID + " prints it again and does not pay again"
+	}
+	return printed
 }
 
 // describe is what a person must see before money moves.

@@ -96,7 +96,7 @@ func reconciled(results []payout.Result) error {
 	switch {
 	case len(unknown) > 0:
 		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
-			hint: "run this again later; when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
+			hint: "run this again later or, when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
 	case len(conflict) > 0:
 		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
 			hint: "see what happened with: till journal show " + conflict[0]}
@@ -130,12 +130,14 @@ func reconciledView(m money.Registry) render.View[payout.Result] {
 		},
 	}
 	for _, c := range inner.Columns {
+		if c.Name == "amount" { // what was found out stands first, and the order after it
+			view.Columns = append(view.Columns,
+				render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
+				render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
+		}
 		view.Columns = append(view.Columns, render.Column[row]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
 			Cell: func(r row) render.Cell { return c.Cell(r.Order) }})
 	}
-	view.Columns = append(view.Columns,
-		render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
-		render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
 	return view
 }
 

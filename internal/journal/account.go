@@ -43,6 +43,7 @@ func (t *tx) lockAccount(id int64) error {
 type Standing struct {
 	Newest   *Order // the order that was accepted last; nil: none
 	Unknown  int    // how many orders are unknown or being sent
+	Found    int    // how many it has from the service's list alone: it was not there when they were sent
 	Merchant string // the service's id of the merchant; empty: not known
 	// OrderIDs says whether the service's records bear the order ids that they were sent with.
 	OrderIDs Keeping
@@ -79,6 +80,9 @@ func (j *Journal) Standing(ctx context.Context, a Account) (s Standing, err erro
 		s.Newest = &newest[0]
 	}
 	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id).Scan(&s.Unknown); err != nil {
+		return s, j.failed(err)
+	}
+	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('accepted', 'conflict') AND attempt = 0`, id).Scan(&s.Found); err != nil {
 		return s, j.failed(err)
 	}
 	rows, err := q.rows(`SELECT fingerprint FROM keys WHERE account = ?1 ORDER BY noted`, id)

@@ -18,9 +18,10 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		return j.copyTo(ctx, place)
 	}
 	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
-		if err == nil {
-			err = fs.ErrExist
+		if err != nil {
+			return &Error{place, fmt.Sprintf("is not made: %v", err), err}
 		}
+		err = fs.ErrExist
 		return &Error{place, "is not made: a copy never takes the place of a file; name one that is not there", err}
 	}
 	part := place + ".part"

@@ -70,18 +70,8 @@ func Amount(c journal.Content) api.Amount {
 // address opens somebody else's; one that is new is let in where there is no history, or where it can read what was
 // accepted last.
 func (b *Book) Admit(ctx context.Context) error {
-	if b.AnyKey {
-		return nil
-	}
-	used, err := b.Journal.KeyUsedBy(ctx, b.Key)
-	if err != nil {
+	if known, err := b.knows(ctx); known || err != nil {
 		return err
-	}
-	if slices.Contains(used, b.Account) {
-		return nil
-	}
-	if len(used) > 0 {
-		return refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], b.Account), wayOut(used[0], b.Account))
 	}
 	standing, err := b.Journal.Standing(ctx, b.Account)
 	if err != nil {
@@ -110,7 +100,7 @@ func (b *Book) Admit(ctx context.Context) error {
 	case w.ID != newest.Withdrawal || !recordOf(w).bearsOnly(newest.OrderID):
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", b.Account, newest.Withdrawal, newest.OrderID), adopt)
 	case standing.Merchant != "" && w.MerchantID != standing.Merchant:
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it is the merchant %q's, where the others were %q's", b.Account, w.MerchantID, standing.Merchant), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", b.Account, w.MerchantID, standing.Merchant), adopt)
 	}
 	return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyChecked)
 }
@@ -124,12 +114,27 @@ func (b *Book) unsettled(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
+// knows reports whether the key was used with the account before. One that was used with another is refused.
+func (b *Book) knows(ctx context.Context) (bool, error) {
+	if b.AnyKey {
+		return true, nil
+	}
+	used, err := b.Journal.KeyUsedBy(ctx, b.Key)
+	if err != nil || slices.Contains(used, b.Account) {
+		return err == nil, err
+	}
+	if len(used) > 0 {
+		return false, refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], b.Account), wayOut(used[0], b.Account))
+	}
+	return false, nil
+}
+
 // wayOut is what a person can do who knows that two accounts are one.
 func wayOut(old, now journal.Account) string {
 	if old.Address != now.Address {
-		return fmt.Sprintf("if the service has moved: till journal rename %s %s --to-base-url %s, with the old address in --base-url", old.Name, now.Name, now.Address)
+		return fmt.Sprintf("if it is the same merchant, and the service has moved: till journal rename %s %s --base-url %s --to-base-url %s", old.Name, now.Name, old.Address, now.Address)
 	}
-	return fmt.Sprintf("use that account, or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
+	return fmt.Sprintf("use that account or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
 }
 
 func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }

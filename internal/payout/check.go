@@ -89,7 +89,7 @@ func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Differen
 	}
 	for _, id := range bears(w) {
 		if o, found := byOrder[id]; found {
-			return Difference{Different, &o, &w, fmt.Sprintf("the service has it as %s, and in the journal order %s is %s", w.ID, id, o.State)}, true
+			return Difference{Different, &o, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, o.State, w.ID)}, true
 		}
 	}
 	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true

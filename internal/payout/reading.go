@@ -69,7 +69,9 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 		return nil, "", err
 	}
 	newest := ""
-	if n := standing.Newest; n != nil && (from == "" || sentAt(*n).After(b.SinceTime)) {
+	if n := standing.Newest; n != nil && n.Decided != nil && sought[n.OrderID] {
+		// It is a person who said that it was accepted, and the question is whether that is so.
+	} else if n != nil && (from == "" || sentAt(*n).After(b.SinceTime)) {
 		newest = n.Withdrawal
 	}
 	ctx, stop := context.WithCancel(ctx)

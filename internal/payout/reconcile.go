@@ -27,7 +27,11 @@ type Result struct {
 // An error changes nothing. Results come in the order of the ids.
 func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, error) {
 	orders, err := b.toReconcile(ctx, orderIDs)
-	if err != nil || len(orders) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	if len(orders) == 0 { // which says nothing where the orders stand under another account
+		_, err := b.knows(ctx)
 		return nil, err
 	}
 	if err := b.Admit(ctx); err != nil {
@@ -90,16 +94,19 @@ func (b *Book) toReconcile(ctx context.Context, orderIDs []string) (orders []jou
 
 // unsettled is the error of a reading that failed: it leaves what is unknown unknown.
 func unsettled(orders []journal.Order, err error) error {
-	n := 0
+	var unknown []string
 	for _, o := range orders {
 		if o.State == journal.Unknown {
-			n++
+			unknown = append(unknown, o.OrderID)
 		}
 	}
-	if n == 0 {
+	switch len(unknown) {
+	case 0:
 		return err
+	case 1:
+		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s stays unknown, because the service's list was of no use: %v", unknown[0], err), Hint: "do not send it again; run this again when the list can be read"}
 	}
-	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d of the orders stay unknown, because %v", n, err), Hint: "do not send them again; run this again when the service can be read"}
+	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown, because the service's list was of no use: %v", len(unknown), err), Hint: "do not send them again; run this again when the list can be read"}
 }
 
 // A Decision is a person's, about one order or several.

@@ -79,7 +79,11 @@ func (b *Book) standing(o journal.Order, alive bool) error {
 }
 
 func describe(c journal.Content) string {
-	text := fmt.Sprintf("%d minor units of %s in %s to %s", c.Minor, Amount(c).Code, Currency(c.Currency).Code, c.Address)
+	text := fmt.Sprintf("%d minor units of %s", c.Minor, Amount(c).Code)
+	if c.Unit != c.Currency {
+		text += ", withdrawn in " + Currency(c.Currency).Code + ","
+	}
+	text += " to " + c.Address
 	if c.Memo != "" {
 		text += ", memo " + c.Memo
 	}
@@ -115,6 +119,9 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 	}
 	if w.Made {
 		claim.Window = w.Window
+	}
+	if err := ctx.Err(); err != nil {
+		return Sent{}, err
 	}
 	ticket, err := b.Journal.Claim(ctx, b.Account, claim)
 	if err != nil {
@@ -185,6 +192,9 @@ func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journa
 	case !errors.As(err, &call): // whatever it is
 	default:
 		out.Status, out.Code = int64(call.Status), call.Code
+		if why := call.Why(); why != "" {
+			out.Reason = why
+		}
 		switch {
 		case call.Outcome == api.NotSent, call.Outcome == api.Rejected && keyOrRate(call.Status):
 			out.State = journal.Planned
@@ -214,7 +224,8 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 }
 
 // lookUp asks the service's list for an order that may be there without the journal knowing: where it was on its way before,
-// or where the journal has nothing accepted for the account, and may be new, lost or restored.
+// or where the journal has nothing accepted for the account, and may be new, lost or restored. Where it has found something
+// there before that it did not know, it was lost or is not the only one, and every order may be another of that kind.
 func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
 	if b.NoLookup {
 		return Sent{}, false, nil
@@ -234,7 +245,7 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
 		return Sent{}, false, err
 	}
-	if standing.Newest != nil && !before.Attempts() {
+	if standing.Newest != nil && standing.Found == 0 && !before.Attempts() {
 		return Sent{}, false, nil
 	}
 	listed, err := b.look(ctx, orderID)
@@ -265,7 +276,7 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 
 // readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with.
 func (b *Book) readBack(ctx context.Context, sent *Sent) error {
-	if b.NoLookup {
+	if b.NoLookup || ctx.Err() != nil {
 		return nil
 	}
 	w, err := b.Client.Withdrawals.Get(ctx, sent.Order.Withdrawal)

@@ -70,14 +70,16 @@ func (e *Error) Error() string {
 	default:
 		b.WriteString("no usable answer")
 	}
-	if why := e.why(); why != "" {
+	if why := e.Why(); why != "" {
 		b.WriteString(": ")
 		b.WriteString(why)
 	}
 	return b.String()
 }
 
-func (e *Error) why() string {
+// Why returns the reason alone, in the service's words where there are any, for a sentence that says already what failed.
+// It may be empty.
+func (e *Error) Why() string {
 	var parts []string
 	for _, text := range []string{e.Reason, e.Description} {
 		if text != "" {
