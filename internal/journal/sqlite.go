@@ -191,7 +191,7 @@ func prepareFile(name string) (string, error) {
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
-	} else if _, e := os.Lstat(path); e == nil { // perhaps to a disk that is not there, and the journal with it
+	} else if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 { // perhaps to a disk that is not there, and the journal with it
 		return "", fmt.Errorf("it is a link that leads nowhere (%w)", err)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
