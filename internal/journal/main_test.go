@@ -217,8 +217,16 @@ func mustDecide(t *testing.T, j *Journal, d Decision) Order {
 	return o
 }
 
+// mustSettle takes a finding without content for one that was held against what the order has.
 func mustSettle(t *testing.T, j *Journal, f Finding) Order {
 	t.Helper()
+	if f.Content == (Content{}) {
+		o, err := j.Order(t.Context(), shop, f.OrderID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Content = o.Content
+	}
 	o, err := j.Settle(t.Context(), shop, f)
 	if err != nil {
 		t.Fatalf("Settle(%+v): %v", f, err)

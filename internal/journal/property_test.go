@@ -121,10 +121,11 @@ func TestHistories(t *testing.T) {
 					for _, a := range h.attempts {
 						if a.taken != "" {
 							f := Finding{OrderID: id, Withdrawal: a.taken}
-							if o, err := senders[1].Order(t.Context(), account, id); err != nil || o.Content != a.content {
+							o, err := senders[1].Order(t.Context(), account, id)
+							if f.Content = o.Content; err != nil || o.Content != a.content {
 								f.Differs = "the content is another"
 							}
-							_, err := senders[1].Settle(t.Context(), account, f)
+							_, err = senders[1].Settle(t.Context(), account, f)
 							known(err)
 							h.evidence = h.evidence || f.Differs == ""
 						}

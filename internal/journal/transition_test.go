@@ -346,9 +346,10 @@ func TestSettle(t *testing.T) {
 		for _, from := range append(States(), "") {
 			for _, differs := range []string{"", "the amount is 1, and 2 was asked for"} {
 				id := "1" + string(from) + differs[:min(3, len(differs))]
-				before := 0
+				before, content := 0, tea
 				if from != "" {
 					bring(t, j, id, from)
+					content = claim(id).Content
 					before = len(story(t, j, id))
 				}
 				want := Accepted
@@ -359,7 +360,7 @@ func TestSettle(t *testing.T) {
 				if !moves {
 					want = from
 				}
-				o := mustSettle(t, j, Finding{OrderID: id, Withdrawal: "w" + id, Differs: differs, Content: tea})
+				o := mustSettle(t, j, Finding{OrderID: id, Withdrawal: "w" + id, Differs: differs, Content: content})
 				if o != wantState(t, j, id, want) && o.Decided == nil {
 					t.Errorf("%s, %q: %+v", from, differs, o)
 				}
@@ -369,7 +370,7 @@ func TestSettle(t *testing.T) {
 				if moves && (o.Withdrawal != "w"+id || want == Conflict && o.Reason != differs) {
 					t.Errorf("%s, %q: %+v", from, differs, o)
 				}
-				if content := claim(id).Content; from != "" && o.Content != content || from == "" && o.Content != tea {
+				if o.Content != content {
 					t.Errorf("%s: the content became %+v", from, o.Content)
 				}
 			}

@@ -170,7 +170,7 @@ func TestWayOut(t *testing.T) {
 		t.Error(got)
 	}
 	now.Address = "http://b.test"
-	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y --to-base-url http://b.test") {
+	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y --base-url http://a.test --to-base-url http://b.test") {
 		t.Error(got)
 	}
 }

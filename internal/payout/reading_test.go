@@ -298,7 +298,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 				t.Errorf("%d pauses, want %d", d.pauses, want)
 			}
 			if tt.failed {
-				if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "stay unknown") {
+				if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 4711 stays unknown") {
 					t.Error(err)
 				}
 				d.wantState("4711", journal.Unknown)

@@ -135,7 +135,7 @@ func TestReconcileCannotRead(t *testing.T) {
 		d.s.take(body("10"))
 		d.s.listFail = func() (int, string) { return status, envelope }
 		_, err := d.Reconcile(t.Context(), "10", "11")
-		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "1 of the orders") || !errors.As(err, new(*api.Error)) {
+		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") || strings.Contains(e.Msg, "11") || !errors.As(err, new(*api.Error)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		d.wantState("10", journal.Unknown)
@@ -457,7 +457,7 @@ func TestResolveSeveral(t *testing.T) {
 	if err := d.Check(t.Context(), decision); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Journal.Settle(t.Context(), d.Account, journal.Finding{OrderID: "11", Withdrawal: "w9"}); err != nil {
+	if _, err := d.Journal.Settle(t.Context(), d.Account, journal.Finding{OrderID: "11", Withdrawal: "w9", Content: ContentOf(asked("11").Request)}); err != nil {
 		t.Fatal(err)
 	}
 	orders, err := d.Resolve(t.Context(), decision)

@@ -99,7 +99,7 @@ func TestOrderIDAgain(t *testing.T) {
 		}, want{failed: true, kind: Busy}, want{failed: true, rule: RuleOrderID}},
 		"conflict": {func(d *desk, w Withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Journal.Settle(d.t.Context(), d.Account, journal.Finding{OrderID: w.Request.ExternalOrderID, Withdrawal: "w9", Differs: "its amount is another"}); err != nil {
+			if _, err := d.Journal.Settle(d.t.Context(), d.Account, journal.Finding{OrderID: w.Request.ExternalOrderID, Withdrawal: "w9", Content: ContentOf(w.Request), Differs: "its amount is another"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Conflict}, want{failed: true, rule: RuleOrderID}},
@@ -344,7 +344,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 		status int
 		answer string
 		says   string
-	}{"accepted": {200, `"w77"`, "w77"}, "rejected": {422, envelope, "no_funds"}, "no answer": {0, "", "unknown"}} {
+	}{"accepted": {200, `"w77"`, "w77"}, "rejected": {422, envelope, "no_funds"}, "no answer": {0, "", "closed without an answer"}} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.history()
@@ -470,9 +470,13 @@ func TestInterrupted(t *testing.T) {
 		d.history()
 		ctx, cancel := context.WithCancel(t.Context())
 		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
+		_, before, _ := d.s.counts()
 		sent, err := d.Send(ctx, t.Context(), asked("4711"))
-		if err != nil || sent.Order.Withdrawal != "w2" || sent.Note == "" {
+		if err != nil || sent.Order.Withdrawal != "w2" {
 			t.Errorf("got %+v, %v", sent, err)
+		}
+		if _, gets, _ := d.s.counts(); gets != before || sent.Note != "" {
+			t.Errorf("it was read back all the same: %d reads, %q", gets-before, sent.Note)
 		}
 		d.wantState("4711", journal.Accepted)
 	})
