@@ -65,8 +65,8 @@ var patches = []patch{
 	if err != nil {
 		return b.notClaimed(w, err)
 	}
-	outcome, callErr := b.call(ctx, w.Request, ticket)
-	order, err := b.Journal.Finish(ctx, b.Account, ticket, outcome)
+	outcome, callErr := b.call(ctx, calls, w.Request, ticket)
+	order, err := b.Journal.Finish(ctx, ticket, outcome)
 `, `
 	var ticket journal.Ticket
 	var outcome journal.Outcome
@@ -75,7 +75,7 @@ var patches = []patch{
 	pause() // so that two that run at the same moment have both found nothing when they come to the record
 	switch {
 	case mutant("send-first"):
-		outcome, callErr = b.call(ctx, w.Request, journal.Ticket{Began: b.Now()})
+		outcome, callErr = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
 		ticket, err = b.Journal.Claim(ctx, b.Account, claim)
 	case mutant("lazy-commit"):
 		claimed := make(chan bool)
@@ -84,7 +84,7 @@ var patches = []patch{
 			ticket, err = b.Journal.Claim(ctx, b.Account, claim)
 			claimed <- true
 		}()
-		outcome, callErr = b.call(ctx, w.Request, journal.Ticket{Began: b.Now()})
+		outcome, callErr = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
 		<-claimed
 	default:
 		ticket, err = b.Journal.Claim(ctx, b.Account, claim)
@@ -94,13 +94,13 @@ var patches = []patch{
 	}
 	killpoint("after-intent")
 	if !mutant("send-first") && !mutant("lazy-commit") {
-		outcome, callErr = b.call(ctx, w.Request, ticket)
+		outcome, callErr = b.call(ctx, calls, w.Request, ticket)
 	}
 	if mutant("report-first") && outcome.State == journal.Accepted {
 		fmt.Println(outcome.Withdrawal)
 	}
 	killpoint("before-outcome")
-	order, err := b.Journal.Finish(ctx, b.Account, ticket, outcome)
+	order, err := b.Journal.Finish(ctx, ticket, outcome)
 	killpoint("after-outcome")
 `,
 	},
@@ -116,12 +116,12 @@ var patches = []patch{
 	},
 	{
 		"internal/payout/send.go", `
-	id, err := b.Client.Withdrawals.Create(ctx, r)
+	id, err := b.Client.Withdrawals.Create(calls, r)
 `, `
 	killpoint("before-connect")
-	id, err := b.Client.Withdrawals.Create(ctx, r)
+	id, err := b.Client.Withdrawals.Create(calls, r)
 	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = b.Client.Withdrawals.Create(ctx, r)
+		id, err = b.Client.Withdrawals.Create(calls, r)
 	}
 `,
 	},
@@ -142,7 +142,7 @@ var patches = []patch{
 `, `
 		if len(records) == 0 {
 			if mutant("absent-not-sent") && o.State == journal.Unknown {
-				if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, Reason: "not on the list"}); err == nil {
+				if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
 					results[i].Order = decided
 				}
 			}
@@ -176,10 +176,10 @@ var patches = []patch{
 	{
 		"internal/journal/transition.go", `
 		now, err := t.order(account, c.OrderID)
-		ticket.order,`, `
+		ticket.account,`, `
 		killpoint("in-intent")
 		now, err := t.order(account, c.OrderID)
-		ticket.order,`,
+		ticket.account,`,
 	},
 	{
 		"internal/journal/transition.go", `
