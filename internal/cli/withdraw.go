@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"example.com/till/internal/journal"
@@ -105,10 +104,4 @@ func notAccepted(o journal.Order) error {
 		f.code = exitConflict
 	}
 	return f
-}
-
-// isNotThere reports whether the journal does not have an order.
-func isNotThere(err error) bool {
-	gone, ok := errors.AsType[*journal.GoneError](err)
-	return ok && gone.State == ""
 }

@@ -125,9 +125,8 @@ func randomNumber() int64 {
 	return int64(binary.BigEndian.Uint64(b[:]) >> 2) // leaves room above for a lock's range
 }
 
-// querier is what can run statements: the connection that writes inside a transaction, or any one that reads.
+// querier is what can be asked: the connection that writes inside a transaction, or any one that reads.
 type querier interface {
-	exec(query string, args ...any) (int64, error)
 	rows(query string, args ...any) (*sql.Rows, error)
 	row(query string, args ...any) *sql.Row
 }
@@ -192,14 +191,6 @@ func (t *tx) row(query string, args ...any) *sql.Row {
 type reading struct {
 	j   *Journal
 	ctx context.Context
-}
-
-func (r reading) exec(query string, args ...any) (int64, error) {
-	done, err := r.j.db.ExecContext(r.ctx, r.j.dialect.rewrite(query), args...)
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
 }
 
 func (r reading) rows(query string, args ...any) (*sql.Rows, error) {

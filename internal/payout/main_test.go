@@ -38,7 +38,6 @@ type service struct {
 	bodies []map[string]any // of creates, all that arrived
 
 	creates, gets, lists int
-	pages                int      // of the current reading
 	from                 []string // the filters of the first pages
 
 	// What it does in another way than it should; nil: nothing.

@@ -779,6 +779,7 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 }
 
 func ExampleFingerprint() {
-	fmt.Println(Fingerprint("key") == Fingerprint("key"), Fingerprint("key") == Fingerprint("other"), strings.Contains(Fingerprint("key"), "key"))
+	first, again := Fingerprint("key"), Fingerprint("key")
+	fmt.Println(first == again, Fingerprint("key") == Fingerprint("other"), strings.Contains(Fingerprint("key"), "key"))
 	// Output: true false false
 }
