@@ -163,7 +163,7 @@ func TestWhoseChoices(t *testing.T) {
 	b.create(createPath, btcBody)
 	b.ok(b.sendAs(key, "GET", "/api/resellers", ""))
 	b.refused(b.sendAs("", "GET", "/api/resellers", ""), 401, "unauthorized")
-	b.refused(b.sendAs(key, "GET", "/sandbox/state", ""), 403, "forbidden")
+	b.refused(b.sendAs(key, "GET", "/sandbox/dump", ""), 403, "forbidden")
 }
 
 func TestInvoiceChoices(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 // The controls are what lies outside the interface: what a customer or the
 // service itself does, and what only a test wants. They are the methods of Server
 // over HTTP, below one prefix that the interface does not have. They take the
-// merchant's key, whatever the settings say about others, and their times are
-// RFC 3339.
+// merchant's key, whatever the settings say about others, but the first, which
+// tells each account whose it is; and their times are RFC 3339.
 func (s *Server) controls() []route {
 	return []route{
-		{"GET", "/sandbox/state", anyAccount, s.controlState},
+		{"GET", "/sandbox/state", anyControl, s.controlState},
 		{"POST", "/sandbox/fund", control, s.controlFund},
 		{"POST", "/sandbox/pay", control, s.controlPay},
 		{"POST", "/sandbox/expire", control, s.controlExpire},

@@ -39,8 +39,9 @@
 // # Controls
 //
 // The same is there over HTTP, for tests in another process or language. Controls
-// want the merchant's key whatever reseller_auth is, take and return JSON, and
-// write times in RFC 3339. Their errors are those of the interface.
+// want the merchant's key whatever reseller_auth is (the state takes a reseller's
+// too, and names that account), take and return JSON, and write times in RFC 3339.
+// Their errors are those of the interface.
 //
 //	GET  /sandbox/state                                        {"id", "merchant_id"}
 //	POST /sandbox/fund     {"amount": Amount}                  {"currency", "balance"}

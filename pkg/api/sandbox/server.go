@@ -194,7 +194,11 @@ const (
 	anyAccount   access = iota // the merchant's or a reseller's; each sees its own
 	merchantOnly               // the merchant's, or none with reseller_auth=none
 	control                    // the merchant's, always
+	anyControl                 // the merchant's or a reseller's, always
 )
+
+// controls reports whether a route is no part of the interface, and its rules are not the interface's either.
+func (a access) controls() bool { return a == control || a == anyControl }
 
 // A route is one operation of the interface. Its handler returns what to write
 // as JSON, or a failure.
@@ -291,13 +295,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if route.access != control {
+	if !route.access.controls() {
 		if err := s.checkRate(w); err != nil {
 			return nil, err
 		}
 	}
 	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: s.settings}
-	if route.access == control {
+	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
 	return s.carryOut(route, req)
