@@ -4,7 +4,7 @@
 # make lint fuzz completions vuln check: what CI runs besides
 
 GO     ?= go
-FUZZ   ?= 10s
+FUZZ   ?= 30000x
 export GOTOOLCHAIN ?= local
 
 # The race detector needs cgo and a C compiler.
