@@ -6,7 +6,7 @@
 // has ended, remembers nothing of it. A program that pays people out must itself write down, durably and before each
 // Withdrawals.Create, the order id it is about to use and what for, and afterwards what became of it. Then an outcome
 // that is unknown can be settled by looking for that order id in the service's list, and nobody is paid twice. (The
-// command till does all of this; use it where a program of your own is not needed.)
+// program in examples/payouts shows it.)
 //
 //	client, err := api.New("https://pay.example.com", api.WithAPIKey(key))
 //	if err != nil {
