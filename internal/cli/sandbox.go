@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -78,6 +79,7 @@ func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 type sandboxAddress struct {
 	BaseURL string `json:"base_url"`
 	APIKey  string `json:"api_key"`
+	journal string // a file for the sends to it, which goes when it goes
 }
 
 func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
@@ -94,7 +96,7 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 
 // environment is what a program needs to find the sandbox.
 func (s sandboxAddress) environment() []string {
-	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox}
+	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox, "TILL_JOURNAL=" + s.journal}
 }
 
 // envFile is the environment as a shell reads it. Values without special characters stand bare, since other programs that
@@ -143,6 +145,11 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 	if err := checkLoopback(flags.listen); err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "till-sandbox-")
+	if err != nil {
+		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err}
+	}
+	defer os.RemoveAll(dir)
 	listener, err := listenOn(flags.listen)
 	if err != nil {
 		return err
@@ -170,7 +177,7 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 			}
 		}
 	}()
-	at := sandboxAddress{"http://" + listener.Addr().String(), server.Key()}
+	at := sandboxAddress{"http://" + listener.Addr().String(), server.Key(), filepath.Join(dir, "journal.db")}
 	if err := env.publish(at.envFile()); err != nil {
 		return err
 	}

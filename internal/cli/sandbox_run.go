@@ -20,8 +20,8 @@ that finds it in TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, and take the
 sandbox away when the command has ended. Everything after -- is the command and
 its arguments; no shell reads them. Standard input, output and error are the
 command's own. A real key, an address or a profile that these variables held
-before is ignored, and a TILL_JOURNAL is kept from it, since a sandbox's sends
-belong into no journal of real ones.
+before is ignored, and TILL_JOURNAL names a place that is taken away as well:
+what is sent to a sandbox belongs into no journal of real ones.
 
 The exit code is the command's: 128 and the signal's number when a signal ended
 it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,
@@ -30,8 +30,8 @@ that it has left running in its process group are ended with it.
 
 When till itself is killed by SIGKILL, which no program can act on, the port
 closes, and on Linux the command is killed, too. What the command has started,
-and the files of --ready-file and --env-file, are left then; the next run that
-is given the names of these files replaces them.`,
+the files of --ready-file and --env-file, and the journal's place are left
+then; the next run that is given the names of these files replaces them.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
     --currency Usd --item Coffee=2.50
   till sandbox run --seed demo -- sh -c 'curl -sS \
@@ -83,7 +83,7 @@ func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, comma
 		if err := s.ctx.Err(); err != nil { // a signal came while there was nobody to pass it on to
 			return err
 		}
-		child.Env = replaceEnv(s.io.Environ(), at.environment(), "TILL_JOURNAL")
+		child.Env = replaceEnv(s.io.Environ(), at.environment())
 		shared := inForeground()
 		err := runChild(child, shared, signals)
 		if child.Process != nil && !shared {
@@ -107,9 +107,9 @@ func withoutService(environ []string) []string {
 	})
 }
 
-// replaceEnv sets some variables of an environment, and takes others out of it.
-func replaceEnv(environ, set []string, without ...string) []string {
-	names := slices.Clone(without)
+// replaceEnv sets some variables of an environment.
+func replaceEnv(environ, set []string) []string {
+	var names []string
 	for _, entry := range set {
 		name, _, _ := strings.Cut(entry, "=")
 		names = append(names, name)

@@ -67,8 +67,13 @@ func TestSandboxRunEnvironment(t *testing.T) {
 			t.Errorf("%q is not there once:\n%s", want, out)
 		}
 	}
-	if strings.Contains(out, "TILL_JOURNAL") || strings.Contains(out, "127.0.0.1:1\n") {
+	if strings.Contains(out, "/nowhere") || strings.Contains(out, "127.0.0.1:1\n") {
 		t.Errorf("too much is there:\n%s", out)
+	}
+	_, journal, _ := strings.Cut(out, "TILL_JOURNAL=")
+	journal, _, _ = strings.Cut(journal, "\n")
+	if _, err := os.Stat(filepath.Dir(journal)); strings.Count(out, "TILL_JOURNAL=") != 1 || !strings.Contains(journal, "till-sandbox-") || err == nil {
+		t.Errorf("the journal is %q, and its directory is left behind (%v):\n%s", journal, err, out)
 	}
 	if r.err.String() != "to stderr\n" {
 		t.Errorf("standard error: %q", r.err)

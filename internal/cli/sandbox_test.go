@@ -27,8 +27,8 @@ func TestCheckLoopback(t *testing.T) {
 }
 
 func TestEnvFile(t *testing.T) {
-	got := string(sandboxAddress{"http://[::1]:80", "till_sandbox_a'b$c"}.envFile())
-	want := "TILL_BASE_URL=http://[::1]:80\nTILL_API_KEY='till_sandbox_a'\\''b$c'\nTILL_PROFILE=sandbox\n"
+	got := string(sandboxAddress{"http://[::1]:80", "till_sandbox_a'b$c", "/tmp/j.db"}.envFile())
+	want := "TILL_BASE_URL=http://[::1]:80\nTILL_API_KEY='till_sandbox_a'\\''b$c'\nTILL_PROFILE=sandbox\nTILL_JOURNAL=/tmp/j.db\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -57,8 +57,14 @@ func TestSandboxServe(t *testing.T) {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	resp.Body.Close()
-	if lines, _ := os.ReadFile(env); string(lines) != string(printed.envFile()) {
-		t.Errorf("env file: %q", lines)
+	lines, err := os.ReadFile(env)
+	_, journal, found := strings.Cut(strings.TrimSpace(string(lines)), "TILL_JOURNAL=")
+	printed.journal = journal
+	if string(lines) != string(printed.envFile()) || !found {
+		t.Errorf("env file: %q, %v", lines, err)
+	}
+	if _, err := os.Stat(filepath.Dir(journal)); err != nil {
+		t.Errorf("the journal has no place: %v", err)
 	}
 	r.stop()
 	if err := r.wait(t); err != nil {
@@ -66,6 +72,9 @@ func TestSandboxServe(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
+	}
+	if _, err := os.Stat(filepath.Dir(journal)); err == nil {
+		t.Errorf("the journal %s is left behind", journal)
 	}
 	if conn, err := net.Dial("tcp", strings.TrimPrefix(printed.BaseURL, "http://")); err == nil {
 		conn.Close()
