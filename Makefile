@@ -5,7 +5,7 @@
 # make lint fuzz completions vuln check: what CI runs besides
 
 GO     ?= go
-FUZZ   ?= 10s
+FUZZ   ?= 30000x
 N      ?= 20000
 SEED   ?= 1
 export GOTOOLCHAIN ?= local

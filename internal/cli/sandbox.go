@@ -53,9 +53,11 @@ func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
 	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
+	f.StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
+	offerFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),
 		"listen": cobra.NoFileCompletions,

@@ -11,17 +11,17 @@ import (
 )
 
 func (a *app) sandboxRun() *cobra.Command {
-	flags := sandboxFlags{state: stateInMemory}
+	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command beside a fresh sandbox",
-		Long: `Start a fresh sandbox, run a command that finds it in TILL_BASE_URL,
-TILL_API_KEY and TILL_PROFILE, and take the sandbox away when the command has
-ended. Everything after -- is the command and its arguments; no shell reads
-them. Standard input, output and error are the command's own. A real key, an
-address or a profile that these variables held before is ignored, and
-TILL_JOURNAL names a journal that is taken away as well: what is sent to a
-sandbox belongs into no journal of real ones.
+		Long: `Start a fresh sandbox, or go on with the one that --state names, run a command
+that finds it in TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, and take the
+sandbox away when the command has ended. Everything after -- is the command and
+its arguments; no shell reads them. Standard input, output and error are the
+command's own. A real key, an address or a profile that these variables held
+before is ignored, and TILL_JOURNAL names a journal that is taken away as well:
+what is sent to a sandbox belongs into no journal of real ones.
 
 The exit code is the command's: 128 and the signal's number when a signal ended
 it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,

@@ -57,7 +57,5 @@ set +a`,
 		},
 	}
 	addSandboxFlags(cmd, &flags)
-	cmd.Flags().StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
-	offerFiles(cmd, "state")
 	return cmd
 }

@@ -111,7 +111,7 @@ func TestSandboxUsage(t *testing.T) {
 		{nil, []string{"run", "--", ""}},
 		{nil, []string{"run", "--api-key-file", "-", "--", "true"}},
 		{nil, []string{"run", "--dry-run", "--", "true"}},
-		{nil, []string{"run", "--state", "x", "--", "true"}},
+		{nil, []string{"run", "--state", "", "--", "true"}},
 	} {
 		r := startCommand(t, c.env, append([]string{"sandbox"}, c.args...)...)
 		err := r.wait(t)

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,16 +223,17 @@ type journey struct {
 	box      *sandbox.Server
 	client   *api.Client
 
+	ticks atomic.Int64 // of the clock, in seconds; the sandbox looks at it while it posts callbacks
 	mu    sync.Mutex
-	now   time.Time
 	still bool   // the clock
 	last  []byte // the last answer
 }
 
 func newJourney(t testing.TB, settings ...string) *journey {
 	t.Helper()
-	j := &journey{TB: t, ctx: t.Context(), settings: map[string]string{}, now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)}
-	opts := []sandbox.Option{sandbox.WithClock(func() time.Time { return j.now })}
+	j := &journey{TB: t, ctx: t.Context(), settings: map[string]string{}}
+	begin := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
+	opts := []sandbox.Option{sandbox.WithClock(func() time.Time { return begin.Add(time.Duration(j.ticks.Load()) * time.Second) })}
 	for _, setting := range settings {
 		name, value, _ := strings.Cut(setting, "=")
 		j.settings[name] = value
@@ -241,6 +243,7 @@ func newJourney(t testing.TB, settings ...string) *journey {
 	if j.box, err = sandbox.New(opts...); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { j.box.Close() })
 	j.client = j.as(j.box.Key())
 	return j
 }
@@ -254,7 +257,7 @@ func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
 	j.mu.Lock() // lists are read ahead, side by side
 	defer j.mu.Unlock()
 	if !j.still {
-		j.now = j.now.Add(time.Second)
+		j.ticks.Add(1)
 	}
 	in := r.Clone(r.Context())
 	if in.Body == nil {
