@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -74,14 +75,10 @@ func give(w http.ResponseWriter, value any) {
 func serveBare([]string) error {
 	var mu sync.Mutex
 	records := map[string]kept{}
-	number := int64(0)
+	var number atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+createPath, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		number++
-		mine := number
-		mu.Unlock()
-		v, err := take(r, mine)
+		v, err := take(r, number.Add(1))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -118,15 +115,10 @@ func serveBareFile(args []string) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	number := int64(0)
+	var number atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+createPath, func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		number++
-		mine := number
-		mu.Unlock()
-		v, err := take(r, mine)
+		v, err := take(r, number.Add(1))
 		var text []byte
 		if err == nil {
 			text, err = json.Marshal(v)

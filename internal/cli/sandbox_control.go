@@ -53,22 +53,20 @@ func (a *app) startControl(cmd *cobra.Command) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.Sandbox && s.servesHere() {
-		s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
-		s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
-		s.money = s.Registry
+	if s.Sandbox {
 		return s, nil
 	}
-	if !s.Sandbox {
+	if !s.servesHere() {
 		for _, name := range []string{"base-url", "api-key-file"} {
 			if cmd.Flags().Changed(name) { // to say nothing would be to reset another one than was meant
 				return nil, usageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
 			}
 		}
-		s.Sandbox, s.Profile, s.BaseURL, s.ResellerAuth = true, config.Sandbox, "", "bearer"
-		s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
-		s.money = s.Registry
+		s.BaseURL = ""
 	}
+	s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
+	s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
+	s.money = s.Registry
 	return s, nil
 }
 
