@@ -82,7 +82,7 @@ func (j *Journal) Standing(ctx context.Context, a Account) (s Standing, err erro
 	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id).Scan(&s.Unknown); err != nil {
 		return s, j.failed(err)
 	}
-	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('accepted', 'conflict') AND attempt = 0`, id).Scan(&s.Found); err != nil {
+	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND attempt = 0 AND state IN ('accepted', 'conflict')`, id).Scan(&s.Found); err != nil {
 		return s, j.failed(err)
 	}
 	rows, err := q.rows(`SELECT fingerprint FROM keys WHERE account = ?1 ORDER BY noted`, id)

@@ -65,7 +65,7 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	to.writing.Lock()
 	defer to.writing.Unlock()
 	return to.failed(to.transact(ctx, func(t *tx) error {
-		for _, table := range []string{"accounts", "keys", "orders", "events"} {
+		for _, table := range []string{"accounts", "keys", "orders", "events", "runs", "run_rows"} {
 			n := 0
 			if err := t.row("SELECT count(*) FROM " + table).Scan(&n); err != nil {
 				return err

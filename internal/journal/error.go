@@ -65,3 +65,18 @@ type AccountError struct {
 }
 
 func (e *AccountError) Error() string { return e.Account.String() + " " + e.Msg }
+
+// A RunError says that a run cannot begin or go on.
+type RunError struct {
+	Run string
+	Msg string
+}
+
+func (e *RunError) Error() string { return "run " + e.Run + " " + e.Msg }
+
+// A BusyError says that another process applies a plan from the journal.
+type BusyError struct{ Run, User, Host string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another process applies a plan from this journal: run %s, by %s on %s", e.Run, e.User, e.Host)
+}

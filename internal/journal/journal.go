@@ -110,7 +110,7 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) failed(err error) error {
-	if err == nil || errors.As(err, new(*Error)) {
+	if err == nil || errors.As(err, new(*Error)) || errors.As(err, new(*RunError)) {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {
@@ -257,8 +257,9 @@ func refused(err error) bool {
 		gone      *GoneError
 		holder    *HolderError
 		account   *AccountError
+		busy      *BusyError
 	)
-	return errors.As(err, &stands) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
+	return errors.As(err, &busy) || errors.As(err, &stands) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
 }
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.

@@ -88,11 +88,12 @@ type Filter struct {
 	States   []State
 	Currency string // kind and code
 	Address  string
-	Run      string
+	Run      string // its name
 	OrderID  string
 }
 
-// Orders returns the orders of an account that a filter chooses, oldest first. It stops after an error.
+// Orders returns the orders of an account that a filter chooses, oldest first; those of a run in the order of its plan. It
+// stops after an error.
 func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Order, error] {
 	where, args := []string{"account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2)"}, []any{a.Address, a.Name}
 	add := func(condition string, value any) {
@@ -120,14 +121,16 @@ func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Ord
 	if f.Address != "" {
 		add("address = ?%d", f.Address)
 	}
+	from, order := "orders", "id"
 	if f.Run != "" {
-		add("run = ?%d", f.Run)
+		from, order = "run_rows JOIN orders ON id = order_row", "place"
+		add("run_id = (SELECT runs.id FROM runs JOIN accounts ON accounts.id = runs.account WHERE accounts.address = ?1 AND accounts.name = ?2 AND runs.name = ?%d)", f.Run)
 	}
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)
 	}
 	return func(yield func(Order, error) bool) {
-		rows, err := (reading{j, ctx}).rows(`SELECT `+orderColumns+` FROM orders WHERE `+strings.Join(where, " AND ")+` ORDER BY id`, args...)
+		rows, err := (reading{j, ctx}).rows(`SELECT `+orderColumns+` FROM `+from+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, args...)
 		if err != nil {
 			yield(Order{}, j.failed(err))
 			return

@@ -137,12 +137,15 @@ func TestFilters(t *testing.T) {
 		c := Claim{OrderID: "tea", Content: tea}
 		mustFinish(t, j, mustClaim(t, j, c), unknown)
 		err := j.write(t.Context(), func(tx *tx) error {
-			_, err := tx.exec("UPDATE orders SET run = 'r1', currency = 'crypto:Eth' WHERE order_id = 'tea'")
+			_, err := tx.exec("UPDATE orders SET currency = 'crypto:Eth' WHERE order_id = 'tea'")
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		tea := tea
+		tea.Currency = "crypto:Eth"
+		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "tea", Content: tea})
 		tests := []struct {
 			name string
 			f    Filter

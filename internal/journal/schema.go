@@ -84,6 +84,37 @@ CREATE TABLE events (
 	reason TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX events_order ON events (order_row, id)
+`, `
+CREATE TABLE runs (
+	id {id},
+	account BIGINT NOT NULL REFERENCES accounts (id),
+	name TEXT NOT NULL,
+	digest TEXT NOT NULL,
+	plan TEXT NOT NULL,
+	batch TEXT NOT NULL,
+	paid_before BIGINT NOT NULL,
+	began TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	UNIQUE (account, name)
+);
+CREATE TABLE run_rows (
+	run_id BIGINT NOT NULL REFERENCES runs (id),
+	place BIGINT NOT NULL,
+	order_row BIGINT NOT NULL REFERENCES orders (id),
+	PRIMARY KEY (run_id, place)
+);
+CREATE INDEX run_rows_order ON run_rows (order_row);
+CREATE TABLE appliers (
+	sender BIGINT NOT NULL,
+	run TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL
+);
+DROP INDEX orders_run;
+DROP INDEX orders_state;
+CREATE INDEX orders_state ON orders (account, state, (CASE WHEN sent = '' THEN changed ELSE sent END), id);
+CREATE INDEX orders_found ON orders (account) WHERE attempt = 0 AND state IN ('accepted', 'conflict')
 `}
 }
 

@@ -74,6 +74,9 @@ type Claim struct {
 	Window time.Duration
 	// NotRejected keeps an order that was rejected from being sent again.
 	NotRejected bool
+	// SameContent keeps an order that the journal has from being sent with another content.
+	SameContent bool
+	Run         string // the run that sends it; empty: none does
 }
 
 // A Ticket is the right to send one withdrawal once.
@@ -102,7 +105,8 @@ func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error)
 		if err := t.reap(&old); err != nil {
 			return err
 		}
-		if old.State != "" && old.State != Planned && (old.State != Rejected || c.NotRejected) {
+		free := old.State == "" || old.State == Planned || old.State == Rejected && !c.NotRejected
+		if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
 			return &StandsError{old, old.Content == c.Content, old.State == Sending} // reap has left it alone
 		}
 		if err := t.duplicates(account, c); err != nil {
@@ -117,7 +121,7 @@ func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error)
 			}
 		}
 		next := old
-		next.State, next.Content, next.Callback, next.Key = Sending, c.Content, c.Callback, c.Key
+		next.State, next.Content, next.Callback, next.Key, next.Run = Sending, c.Content, c.Callback, c.Key, c.Run
 		next.User, next.Host, next.Sent, next.sender = t.j.options.User, t.j.options.Host, unstamp(t.now), t.j.sender
 		next.Code, next.Reason = 0, ""
 		if err := t.move(old, next, Event{What: eventSending, Key: c.Key}); err != nil {
@@ -189,7 +193,8 @@ func (t *tx) reap(o *Order) error {
 // Reap moves every order of the account whose sender has died while it was sending to unknown, and returns how many.
 func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 	waiting := 0
-	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders WHERE state = 'sending'`).Scan(&waiting); err != nil || waiting == 0 {
+	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders JOIN accounts ON accounts.id = account WHERE accounts.address = ?1 AND accounts.name = ?2 AND state = 'sending'`,
+		a.Address, a.Name).Scan(&waiting); err != nil || waiting == 0 {
 		return 0, j.failed(err)
 	}
 	err = j.write(ctx, func(t *tx) error {

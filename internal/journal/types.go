@@ -33,7 +33,7 @@ type Order struct {
 	Content
 	Callback   string    `json:"callback"`
 	Note       string    `json:"note"`
-	Run        string    `json:"run"`        // the batch that it belongs to; empty: none
+	Run        string    `json:"run"`        // the run that sent it last or, where none did, recorded it; empty: none
 	Withdrawal string    `json:"withdrawal"` // the service's id for it, where there is one
 	Created    time.Time `json:"created"`
 	Changed    time.Time `json:"changed"`
@@ -64,6 +64,9 @@ type Decided struct {
 
 // Attempts reports whether the order was ever on its way to the service.
 func (o Order) Attempts() bool { return o.attempt != 0 }
+
+// SentBy reports whether it was this run that sent the order, and not another one, a single create or another machine.
+func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempts() }
 
 // An Event is one line of an order's story.
 type Event struct {

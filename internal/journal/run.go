@@ -1,0 +1,287 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// A Run is a plan that has begun to be applied.
+type Run struct {
+	Name   string    `json:"run"` // the first characters of the digest
+	Digest string    `json:"digest"`
+	Plan   string    `json:"plan"`  // the name of its file
+	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
+	Before int       `json:"-"`     // how many of its orders may be paid already, by a person's word
+	Began  time.Time `json:"-"`
+	User   string    `json:"user"`
+	Host   string    `json:"host"`
+
+	id int64
+}
+
+// A Row is one withdrawal of a plan.
+type Row struct {
+	OrderID string
+	Content
+	Callback string
+	Note     string
+}
+
+// together is how many rows one statement takes.
+const together = 100
+
+// BeginRun records a run and all its rows, or none of them, and returns the run; of one that has begun before it records
+// only that more of its orders may be paid already. An order that the journal has keeps its state; if it has other content,
+// or if another plan has the run's name, that is a *RunError.
+func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2[Row, error]) (run Run, err error) {
+	var unread error // of the rows, which is no fault of the journal's
+	err = j.write(ctx, func(t *tx) error {
+		account, err := t.account(a)
+		if err != nil {
+			return err
+		}
+		switch run, err = t.run(account, r.Name); {
+		case err != nil:
+			return err
+		case run.Digest != "" && run.Digest != r.Digest:
+			return &RunError{r.Name, "is another plan's: make this plan anew"}
+		case run.Digest != "":
+			run.Before = max(run.Before, r.Before)
+			_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
+			return err
+		}
+		run = r
+		run.Began, run.User, run.Host = unstamp(t.now), t.j.options.User, t.j.options.Host
+		if err := t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
+			account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, t.now, run.User, run.Host).Scan(&run.id); err != nil {
+			return err
+		}
+		place := 0
+		for rows, err := range chunks(rows) {
+			if err != nil {
+				unread = err
+				return err
+			}
+			if err := t.addRows(account, run, rows, place); err != nil {
+				return err
+			}
+			place += len(rows)
+		}
+		_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
+			SELECT orders.id, ?1, ?2, ?3, '`+eventPlanned+`', state, currency, unit, minor, address, memo, callback
+			FROM run_rows JOIN orders ON orders.id = order_row WHERE run_id = ?4 AND run = ?5 AND created = ?1`, t.now, run.User, run.Host, run.id, run.Name)
+		return err
+	})
+	if unread != nil {
+		err = unread
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return run, nil
+}
+
+func chunks(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
+	return func(yield func([]Row, error) bool) {
+		part := make([]Row, 0, together)
+		for row, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if part = append(part, row); len(part) == together {
+				if !yield(part, nil) {
+					return
+				}
+				part = part[:0]
+			}
+		}
+		if len(part) > 0 {
+			yield(part, nil)
+		}
+	}
+}
+
+// addRows makes the orders that are not there yet, which is their step to planned, and notes all of them as the run's.
+func (t *tx) addRows(account int64, run Run, rows []Row, place int) error {
+	var values, args = []string{}, []any{account, run.Name, t.j.options.User, t.j.options.Host, t.now}
+	for _, r := range rows {
+		values = append(values, "(?1, ?2, 'planned', "+marks(len(args), 8)+", ?3, ?4, ?5, ?5)")
+		args = append(args, r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note)
+	}
+	if _, err := t.exec(`INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed)
+		VALUES `+strings.Join(values, ", ")+` ON CONFLICT (account, order_id) DO NOTHING`, args...); err != nil {
+		return err
+	}
+	values, args = values[:0], []any{account, run.id}
+	for i, r := range rows {
+		n := len(args)
+		values = append(values, fmt.Sprintf("(CAST(?%d AS BIGINT), ?%d, ?%d, ?%d, CAST(?%d AS BIGINT), ?%d, ?%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7))
+		args = append(args, place+i, r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo)
+	}
+	n, err := t.exec(`WITH row (place, order_id, currency, unit, minor, address, memo) AS (VALUES `+strings.Join(values, ", ")+`)
+		INSERT INTO run_rows (run_id, place, order_row) SELECT ?2, row.place, orders.id FROM row JOIN orders ON orders.account = ?1 AND orders.order_id = row.order_id
+		WHERE orders.currency = row.currency AND orders.unit = row.unit AND orders.minor = row.minor AND orders.address = row.address AND orders.memo = row.memo`, args...)
+	if err == nil && n != int64(len(rows)) {
+		return &RunError{run.Name, "has an order that the journal has with other content"}
+	}
+	return err
+}
+
+// marks are n placeholders after the first ones.
+func marks(after, n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("?%d", after+i+1)
+	}
+	return strings.Join(all, ", ")
+}
+
+const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host`
+
+func scanRun(scan func(...any) error) (r Run, err error) {
+	var began string
+	err = scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, &began, &r.User, &r.Host)
+	r.Began = unstamp(began)
+	return r, err
+}
+
+// run finds a run; its digest is empty where there is none.
+func (t *tx) run(account int64, name string) (Run, error) {
+	r, err := scanRun(t.row(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, name).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Run{}, nil
+	}
+	return r, err
+}
+
+// Runs returns the runs of an account, oldest first.
+func (j *Journal) Runs(ctx context.Context, a Account) (runs []Run, err error) {
+	rows, err := (reading{j, ctx}).rows(`SELECT `+runColumns+` FROM runs JOIN accounts ON accounts.id = account WHERE address = ?1 AND accounts.name = ?2 ORDER BY runs.id`, a.Address, a.Name)
+	if err != nil {
+		return nil, j.failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanRun(rows.Scan)
+		if err != nil {
+			return nil, j.failed(err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, j.failed(rows.Err())
+}
+
+// Rows returns orders of a run that are in one of the states, in the order of its plan and from a place in it on: at most
+// so many, and the place after the last of them.
+func (j *Journal) Rows(ctx context.Context, r Run, from, most int, states ...State) (orders []Order, next int, err error) {
+	args := []any{r.id, from, most}
+	for _, s := range states {
+		args = append(args, string(s))
+	}
+	rows, err := (reading{j, ctx}).rows(`SELECT `+orderColumns+`, place FROM run_rows JOIN orders ON id = order_row
+		WHERE run_id = ?1 AND place >= ?2 AND state IN (`+marks(3, len(states))+`) ORDER BY place LIMIT ?3`, args...)
+	if err != nil {
+		return nil, 0, j.failed(err)
+	}
+	defer rows.Close()
+	next = from
+	for rows.Next() {
+		o, err := scanOrder(rows, &next)
+		if err != nil {
+			return nil, 0, j.failed(err)
+		}
+		next++
+		orders = append(orders, o)
+	}
+	return orders, next, j.failed(rows.Err())
+}
+
+// Held returns those of some orders that the journal has.
+func (j *Journal) Held(ctx context.Context, a Account, orderIDs []string) (held map[string]Order, err error) {
+	held = make(map[string]Order)
+	err = j.among(orderIDs, func(args []any, list string) error {
+		orders, err := load(reading{j, ctx}, `account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2) AND order_id IN (`+list+`)`, append([]any{a.Address, a.Name}, args...)...)
+		for _, o := range orders {
+			held[o.OrderID] = o
+		}
+		return err
+	})
+	return held, err
+}
+
+// Paid returns those of some addresses to which a withdrawal of the account was accepted.
+func (j *Journal) Paid(ctx context.Context, a Account, addresses []string) (paid map[string]bool, err error) {
+	paid = make(map[string]bool)
+	err = j.among(addresses, func(args []any, list string) error {
+		rows, err := (reading{j, ctx}).rows(`SELECT DISTINCT address FROM orders
+			WHERE account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2) AND state = 'accepted' AND address IN (`+list+`)`, append([]any{a.Address, a.Name}, args...)...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var address string
+			if err := rows.Scan(&address); err != nil {
+				return err
+			}
+			paid[address] = true
+		}
+		return rows.Err()
+	})
+	return paid, err
+}
+
+// among asks about a list in parts that a statement can take; the first two arguments are the query's own.
+func (j *Journal) among(list []string, ask func(args []any, list string) error) error {
+	for len(list) > 0 {
+		part := list[:min(len(list), together)]
+		list = list[len(part):]
+		args := make([]any, len(part))
+		for i, text := range part {
+			args[i] = text
+		}
+		if err := ask(args, marks(2, len(part))); err != nil {
+			return j.failed(err)
+		}
+	}
+	return nil
+}
+
+// Alone sees to it that this process is the only one that applies a plan from a journal in a file; another one that is at it
+// is a *BusyError. A journal in PostgreSQL is for several.
+func (j *Journal) Alone(ctx context.Context, run string) error {
+	if IsPostgres(j.dialect.place()) {
+		return nil
+	}
+	return j.write(ctx, func(t *tx) error {
+		var sender int64
+		var other BusyError
+		err := t.row(`SELECT sender, run, user_name, host FROM appliers`).Scan(&sender, &other.Run, &other.User, &other.Host)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err == nil && sender != j.sender {
+			alive, err := j.alive(t.ctx, t, sender)
+			if err != nil {
+				return err
+			}
+			if alive {
+				return &other
+			}
+		}
+		if err := t.holdLock(); err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM appliers`); err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host) VALUES (?1, ?2, ?3, ?4)`, j.sender, run, j.options.User, j.options.Host)
+		return err
+	})
+}

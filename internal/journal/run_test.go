@@ -1,0 +1,227 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+)
+
+func rows(all ...Row) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for _, r := range all {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func row(id string) Row {
+	c := claim(id)
+	return Row{OrderID: id, Content: c.Content, Callback: c.Callback, Note: "note " + id}
+}
+
+func mustBegin(t *testing.T, j *Journal, r Run, all ...Row) Run {
+	t.Helper()
+	run, err := j.BeginRun(t.Context(), shop, r, rows(all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func wantRows(t *testing.T, j *Journal, run Run, want ...string) {
+	t.Helper()
+	var got []string
+	for o, err := range j.Orders(t.Context(), shop, Filter{Run: run.Name}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, o.OrderID+" "+string(o.State))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the run has %v, want %v", got, want)
+	}
+}
+
+func TestBeginRun(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, s := range []State{Accepted, Rejected, Unknown, Planned} {
+			bring(t, j, string(s), s)
+		}
+		r := Run{Name: "cafe", Digest: "sha256:cafe1", Plan: "staff.plan", Batch: "may", Before: 1}
+		all := []Row{row("9"), row("accepted"), row("1"), row("rejected"), row("unknown"), row("planned")}
+		run := mustBegin(t, j, r, all...)
+		want := []string{"9 planned", "accepted accepted", "1 planned", "rejected rejected", "unknown unknown", "planned planned"}
+		wantRows(t, j, run, want...)
+		for _, r := range all {
+			o := wantState(t, j, r.OrderID, stateIn(want, r.OrderID))
+			if own := r.OrderID == "9" || r.OrderID == "1"; (o.Run == "cafe") != own || o.SentBy("cafe") || own && (o.Note != r.Note || o.Callback != r.Callback || len(story(t, j, r.OrderID)) != 1) {
+				t.Errorf("the order is %+v", o)
+			}
+		}
+		// It begins once; what it may take for paid only grows.
+		r.Before = 3
+		if again := mustBegin(t, j, r, row("7")); again.Before != 3 || again.Plan != "staff.plan" || again.Batch != "may" || again.User != "ann" {
+			t.Errorf("begun again: %+v", again)
+		}
+		r.Before = 2
+		mustBegin(t, j, r)
+		wantRows(t, j, run, want...)
+		all2, err := j.Runs(t.Context(), shop)
+		if err != nil || len(all2) != 1 || all2[0].Before != 3 || all2[0].Digest != r.Digest || !all2[0].Began.Equal(run.Began) {
+			t.Errorf("the runs are %+v, %v", all2, err)
+		}
+		// Another plan may bear some of the same orders, but not the same name.
+		r.Digest = "sha256:cafe2"
+		if _, err := j.BeginRun(t.Context(), shop, r, rows(row("8"))); !errors.As(err, new(*RunError)) {
+			t.Errorf("another plan of the same name: %v", err)
+		}
+		second := mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef"}, row("1"), row("8"))
+		wantRows(t, j, second, "1 planned", "8 planned")
+		c := claim("1")
+		c.Run = "beef"
+		mustFinish(t, j, mustClaim(t, j, c), accepted("w1"))
+		if o := wantState(t, j, "1", Accepted); o.SentBy("cafe") || !o.SentBy("beef") {
+			t.Errorf("sent by %q", o.Run)
+		}
+	})
+}
+
+func stateIn(rows []string, id string) State {
+	for _, r := range rows {
+		var order, state string
+		if fmt.Sscan(r, &order, &state); order == id {
+			return State(state)
+		}
+	}
+	return ""
+}
+
+// A run with a row that cannot be had leaves nothing behind, however many rows came before it.
+func TestBeginRunWhole(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "500", Accepted)
+		var all []Row
+		for i := range 501 {
+			all = append(all, row(fmt.Sprint(i)))
+		}
+		changed := slices.Clone(all)
+		changed[500].Minor++
+		torn := errors.New("torn")
+		tests := map[string]iter.Seq2[Row, error]{
+			"other content": rows(changed...),
+			"unreadable": func(yield func(Row, error) bool) {
+				for _, r := range all[:300] {
+					if !yield(r, nil) {
+						return
+					}
+				}
+				yield(Row{}, torn)
+			},
+		}
+		for name, seq := range tests {
+			_, err := j.BeginRun(t.Context(), shop, Run{Name: name, Digest: name}, seq)
+			if name == "unreadable" && err != torn || name == "other content" && !errors.As(err, new(*RunError)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if runs, err := j.Runs(t.Context(), shop); err != nil || len(runs) > 0 {
+			t.Errorf("there are runs: %v, %v", runs, err)
+		}
+		n := 0
+		for range j.Orders(t.Context(), shop, Filter{}) {
+			n++
+		}
+		if n != 1 {
+			t.Errorf("the journal has %d orders", n)
+		}
+		run := mustBegin(t, j, Run{Name: "whole", Digest: "whole"}, all...)
+		var got []string
+		for from := 0; ; {
+			orders, next, err := j.Rows(t.Context(), run, from, 200, Planned)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(orders) == 0 {
+				break
+			}
+			for _, o := range orders {
+				got = append(got, o.OrderID)
+			}
+			from = next
+		}
+		if len(got) != 500 || got[0] != "0" || got[499] != "499" {
+			t.Errorf("to be sent are %d: %v", len(got), got)
+		}
+	})
+}
+
+func TestClaimOfARun(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
+		c := claim("1")
+		c.Run, c.SameContent = "cafe", true
+		c.Minor++
+		var stands *StandsError
+		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, &stands) || stands.Same {
+			t.Errorf("with other content: %v", err)
+		}
+		c.Minor--
+		mustFinish(t, j, mustClaim(t, j, c), rejected)
+		if o := wantState(t, j, "1", Rejected); !o.SentBy("cafe") || o.Note != "note 1" {
+			t.Errorf("the order is %+v", o)
+		}
+		wantRows(t, j, run, "1 rejected", "2 planned")
+	})
+}
+
+func TestHeldAndPaid(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Accepted)
+		bring(t, j, "2", Unknown)
+		var ids []string
+		for i := range 250 {
+			ids = append(ids, fmt.Sprint(i))
+		}
+		held, err := j.Held(t.Context(), shop, ids)
+		if err != nil || len(held) != 2 || held["1"].State != Accepted || held["2"].State != Unknown {
+			t.Errorf("held are %v, %v", held, err)
+		}
+		if held, err := j.Held(t.Context(), Account{"other", ""}, ids); err != nil || len(held) > 0 {
+			t.Errorf("another account holds %v, %v", held, err)
+		}
+		addresses := append(ids, claim("1").Address)
+		paid, err := j.Paid(t.Context(), shop, addresses)
+		if err != nil || len(paid) != 1 || !paid[claim("1").Address] {
+			t.Errorf("paid are %v, %v", paid, err)
+		}
+	})
+}
+
+func TestAlone(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open()
+		if err := j.Alone(t.Context(), "cafe"); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Alone(t.Context(), "cafe"); err != nil {
+			t.Errorf("of itself: %v", err)
+		}
+		err := other.Alone(t.Context(), "beef")
+		var busy *BusyError
+		if shared := IsPostgres(address(j)); shared && err != nil || !shared && (!errors.As(err, &busy) || *busy != BusyError{"cafe", "ann", "till1"}) {
+			t.Errorf("of another: %v", err)
+		}
+		j.Close()
+		if err := other.Alone(t.Context(), "beef"); err != nil {
+			t.Errorf("after the end of the first: %v", err)
+		}
+	})
+}
