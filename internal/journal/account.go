@@ -16,6 +16,9 @@ func (a Account) String() string {
 
 // account finds an account or makes it, and keeps every other process from changing anything of it until the commit.
 func (t *tx) account(a Account) (id int64, err error) {
+	if id := t.accounts[a]; id != 0 {
+		return id, nil
+	}
 	if id, err = t.knownAccount(a); err != nil || id != 0 {
 		return id, err
 	}
@@ -31,11 +34,19 @@ func (t *tx) knownAccount(a Account) (id int64, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
+	if err == nil {
+		t.accounts[a] = id
+	}
 	return id, err
 }
 
 // lockAccount keeps every other process from changing anything of an account until the commit.
 func (t *tx) lockAccount(id int64) error {
+	for _, locked := range t.accounts {
+		if locked == id {
+			return nil
+		}
+	}
 	return t.row(`SELECT id FROM accounts WHERE id = ?1 {lock}`, id).Scan(&id)
 }
 
@@ -193,6 +204,7 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 				return err
 			}
 		}
+		clear(t.accounts)
 		_, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
 		return err
 	})

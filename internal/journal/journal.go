@@ -101,6 +101,9 @@ func Open(ctx context.Context, place string, o Options) (*Journal, error) {
 // Place names the journal as it may be shown.
 func (j *Journal) Place() string { return j.dialect.place() }
 
+// Shared reports whether several machines can share the journal.
+func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
+
 // Close lets go of the journal and of this process's lock.
 func (j *Journal) Close() error {
 	j.writing.Lock()
@@ -133,9 +136,10 @@ type querier interface {
 
 // tx is a transaction that writes.
 type tx struct {
-	j   *Journal
-	ctx context.Context
-	now string
+	j        *Journal
+	ctx      context.Context
+	now      string
+	accounts map[Account]int64 // that are locked, and so stay what they are
 }
 
 func (t *tx) stmt(query string) (*sql.Stmt, error) {
@@ -276,7 +280,7 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 			j.disconnect() // whatever state it is in
 		}
 	}()
-	t := &tx{j: j, ctx: ctx, now: stamp(j.options.Now())}
+	t := &tx{j: j, ctx: ctx, now: stamp(j.options.Now()), accounts: map[Account]int64{}}
 	if j.sends { // a new connection: what this process is sending should not look as if it had died
 		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
 			return err

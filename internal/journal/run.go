@@ -177,31 +177,6 @@ func (j *Journal) Runs(ctx context.Context, a Account) (runs []Run, err error) {
 	return runs, j.failed(rows.Err())
 }
 
-// Rows returns orders of a run that are in one of the states, in the order of its plan and from a place in it on: at most
-// so many, and the place after the last of them.
-func (j *Journal) Rows(ctx context.Context, r Run, from, most int, states ...State) (orders []Order, next int, err error) {
-	args := []any{r.id, from, most}
-	for _, s := range states {
-		args = append(args, string(s))
-	}
-	rows, err := (reading{j, ctx}).rows(`SELECT `+orderColumns+`, place FROM run_rows JOIN orders ON id = order_row
-		WHERE run_id = ?1 AND place >= ?2 AND state IN (`+marks(3, len(states))+`) ORDER BY place LIMIT ?3`, args...)
-	if err != nil {
-		return nil, 0, j.failed(err)
-	}
-	defer rows.Close()
-	next = from
-	for rows.Next() {
-		o, err := scanOrder(rows, &next)
-		if err != nil {
-			return nil, 0, j.failed(err)
-		}
-		next++
-		orders = append(orders, o)
-	}
-	return orders, next, j.failed(rows.Err())
-}
-
 // Held returns those of some orders that the journal has.
 func (j *Journal) Held(ctx context.Context, a Account, orderIDs []string) (held map[string]Order, err error) {
 	held = make(map[string]Order)
@@ -256,7 +231,7 @@ func (j *Journal) among(list []string, ask func(args []any, list string) error) 
 // Alone sees to it that this process is the only one that applies a plan from a journal in a file; another one that is at it
 // is a *BusyError. A journal in PostgreSQL is for several.
 func (j *Journal) Alone(ctx context.Context, run string) error {
-	if IsPostgres(j.dialect.place()) {
+	if j.Shared() {
 		return nil
 	}
 	return j.write(ctx, func(t *tx) error {

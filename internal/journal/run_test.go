@@ -140,23 +140,16 @@ func TestBeginRunWhole(t *testing.T) {
 		if n != 1 {
 			t.Errorf("the journal has %d orders", n)
 		}
-		run := mustBegin(t, j, Run{Name: "whole", Digest: "whole"}, all...)
+		mustBegin(t, j, Run{Name: "whole", Digest: "whole"}, all...)
 		var got []string
-		for from := 0; ; {
-			orders, next, err := j.Rows(t.Context(), run, from, 200, Planned)
+		for o, err := range j.Orders(t.Context(), shop, Filter{Run: "whole"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(orders) == 0 {
-				break
-			}
-			for _, o := range orders {
-				got = append(got, o.OrderID)
-			}
-			from = next
+			got = append(got, o.OrderID)
 		}
-		if len(got) != 500 || got[0] != "0" || got[499] != "499" {
-			t.Errorf("to be sent are %d: %v", len(got), got)
+		if len(got) != 501 || got[0] != "0" || got[499] != "499" || got[500] != "500" {
+			t.Errorf("it has %d: %v", len(got), got)
 		}
 	})
 }
@@ -166,7 +159,7 @@ func TestClaimOfARun(t *testing.T) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
 		c := claim("1")
-		c.Run, c.SameContent = "cafe", true
+		c.Run, c.Note, c.SameContent = "cafe", "note 1", true
 		c.Minor++
 		var stands *StandsError
 		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, &stands) || stands.Same {

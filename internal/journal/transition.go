@@ -30,35 +30,52 @@ func steps(from State) []State {
 }
 
 // move takes an order from where it stands to where next says, together with the event that tells of it, if it still stands
-// there. It is the only place that changes an order.
-func (t *tx) move(old, next Order, e Event) error {
+// there, and returns it. It is the only place that changes an order.
+func (t *tx) move(old, next Order, e Event) (Order, error) {
 	if !slices.Contains(steps(old.State), next.State) && old.State != next.State {
-		return fmt.Errorf("there is no step from %q to %q (order %s)", old.State, next.State, old.OrderID)
+		return old, fmt.Errorf("there is no step from %q to %q (order %s)", old.State, next.State, old.OrderID)
 	}
 	e.State = next.State
 	event, err := t.addEvent(old.id, next, e)
 	if err != nil {
-		return err
+		return old, err
 	}
 	if next.State == Sending {
 		next.attempt = event
 	}
-	d := Decided{}
-	if next.Decided != nil {
-		d = *next.Decided
+	next.Changed = unstamp(t.now)
+	now, was := next.changing(), old.changing()
+	set, args := "changed = ?4", []any{old.id, string(old.State), old.attempt, t.now}
+	for i, c := range now { // an index is written anew for every column that is named
+		if c.value != was[i].value {
+			args = append(args, c.value)
+			set += fmt.Sprintf(", %s = ?%d", c.name, len(args))
+		}
 	}
-	n, err := t.exec(`UPDATE orders SET state = ?1, run = ?2, currency = ?3, unit = ?4, minor = ?5, address = ?6, memo = ?7, callback = ?8, note = ?9,
-		withdrawal = ?10, attempt = ?11, sender = ?12, doubt = ?13, sent = ?14, code = ?15, reason = ?16, user_name = ?17, host = ?18, fingerprint = ?19,
-		decided = ?20, decided_at = ?21, decided_user = ?22, decided_host = ?23, decided_why = ?24, changed = ?25
-		WHERE id = ?26 AND state = ?27 AND attempt = ?28`,
-		string(next.State), next.Run, next.Currency, next.Unit, next.Minor, next.Address, next.Memo, next.Callback, next.Note,
-		next.Withdrawal, next.attempt, next.sender, next.doubt, stamp(next.Sent), next.Code, next.Reason, next.User, next.Host, next.Key,
-		d.As, stamp(d.At), d.User, d.Host, d.Reason, t.now,
-		old.id, string(old.State), old.attempt)
+	n, err := t.exec(`UPDATE orders SET `+set+` WHERE id = ?1 AND state = ?2 AND attempt = ?3`, args...)
 	if err == nil && n != 1 {
 		err = fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
 	}
-	return err
+	return next, err
+}
+
+type column struct {
+	name  string
+	value any
+}
+
+// changing are the columns of an order that a step can change.
+func (o Order) changing() []column {
+	d := Decided{}
+	if o.Decided != nil {
+		d = *o.Decided
+	}
+	return []column{
+		{"state", string(o.State)}, {"run", o.Run}, {"currency", o.Currency}, {"unit", o.Unit}, {"minor", o.Minor}, {"address", o.Address}, {"memo", o.Memo},
+		{"callback", o.Callback}, {"note", o.Note}, {"withdrawal", o.Withdrawal}, {"attempt", o.attempt}, {"sender", o.sender}, {"doubt", o.doubt},
+		{"sent", stamp(o.Sent)}, {"code", o.Code}, {"reason", o.Reason}, {"user_name", o.User}, {"host", o.Host}, {"fingerprint", o.Key},
+		{"decided", d.As}, {"decided_at", stamp(d.At)}, {"decided_user", d.User}, {"decided_host", d.Host}, {"decided_why", d.Reason},
+	}
 }
 
 // A Claim asks for the right to send a withdrawal.
@@ -66,6 +83,7 @@ type Claim struct {
 	OrderID string
 	Content
 	Callback string
+	Note     string // kept, and never sent
 	Key      string // fingerprint
 	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
 	AllowDuplicate bool
@@ -121,13 +139,10 @@ func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error)
 			}
 		}
 		next := old
-		next.State, next.Content, next.Callback, next.Key, next.Run = Sending, c.Content, c.Callback, c.Key, c.Run
+		next.State, next.Content, next.Callback, next.Note, next.Key, next.Run = Sending, c.Content, c.Callback, c.Note, c.Key, c.Run
 		next.User, next.Host, next.Sent, next.sender = t.j.options.User, t.j.options.Host, unstamp(t.now), t.j.sender
 		next.Code, next.Reason = 0, ""
-		if err := t.move(old, next, Event{What: eventSending, Key: c.Key}); err != nil {
-			return err
-		}
-		now, err := t.order(account, c.OrderID)
+		now, err := t.move(old, next, Event{What: eventSending, Key: c.Key})
 		ticket.account, ticket.order, ticket.attempt, ticket.Began = account, now.id, now.attempt, t.j.options.Now()
 		return err
 	})
@@ -183,11 +198,8 @@ func (t *tx) reap(o *Order) error {
 	if next.doubt == 0 {
 		next.doubt = next.attempt
 	}
-	if err := t.move(*o, next, Event{What: eventDied, Reason: next.Reason}); err != nil {
-		return err
-	}
-	*o = next
-	return nil
+	*o, err = t.move(*o, next, Event{What: eventDied, Reason: next.Reason})
+	return err
 }
 
 // Reap moves every order of the account whose sender has died while it was sending to unknown, and returns how many.
@@ -258,10 +270,7 @@ func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Ord
 		if late {
 			e.What = eventLate
 		}
-		if err := t.move(old, next, e); err != nil {
-			return err
-		}
-		o, err = t.orderRow(ticket.order)
+		o, err = t.move(old, next, e)
 		return err
 	})
 	return o, err
@@ -385,10 +394,7 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 				next.Withdrawal = f.Withdrawal
 			}
 		}
-		if err := t.move(old, next, e); err != nil {
-			return err
-		}
-		o, err = t.order(account, f.OrderID)
+		o, err = t.move(old, next, e)
 		return err
 	})
 	return o, err
@@ -448,10 +454,7 @@ func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, e
 			e.What, e.Withdrawal, next.Decided.As = eventPaidAs, d.PaidAs, eventPaidAs
 			next.State, next.Withdrawal = Accepted, d.PaidAs
 		}
-		if err := t.move(old, next, e); err != nil {
-			return err
-		}
-		o, err = t.order(account, d.OrderID)
+		o, err = t.move(old, next, e)
 		return err
 	})
 	return o, err

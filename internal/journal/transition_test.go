@@ -488,7 +488,8 @@ func TestSteps(t *testing.T) {
 					old.State = from
 					next := old
 					next.State = to
-					return tx.move(old, next, Event{What: "test"})
+					_, err = tx.move(old, next, Event{What: "test"})
+					return err
 				})
 				if allowed := slices.Contains(legal[from], to); (err == nil) != allowed {
 					t.Errorf("from %q to %q: %v", from, to, err)
@@ -501,14 +502,20 @@ func TestSteps(t *testing.T) {
 		stale.State = Sending
 		next := stale
 		next.State = Rejected
-		if err := j.write(t.Context(), func(tx *tx) error { return tx.move(stale, next, Event{What: "test"}) }); err == nil {
+		if err := j.write(t.Context(), func(tx *tx) error {
+			_, err := tx.move(stale, next, Event{What: "test"})
+			return err
+		}); err == nil {
 			t.Error("an order was moved from where it did not stand")
 		}
 		stale = o
 		stale.attempt--
 		next = stale
 		next.State = Rejected
-		if err := j.write(t.Context(), func(tx *tx) error { return tx.move(stale, next, Event{What: "test"}) }); err == nil {
+		if err := j.write(t.Context(), func(tx *tx) error {
+			_, err := tx.move(stale, next, Event{What: "test"})
+			return err
+		}); err == nil {
 			t.Error("an order was moved on the strength of an attempt that is not its last")
 		}
 		if now := wantState(t, j, "1", Unknown); !reflect.DeepEqual(now, o) {
