@@ -9,6 +9,7 @@ const (
 	Unknown                // it may have been paid
 	Conflict               // the service's record is not what the journal has
 	ReadFailed             // the service's list could not be read as a whole
+	Partial                // something was sent, and the rest was not
 )
 
 // The rules that a Refused error can name.
@@ -18,6 +19,10 @@ const (
 	RuleAccount   = "account"
 	RuleKey       = "key"
 	RuleDecision  = "decision"
+
+	RulePlanChanged  = "plan_changed"
+	RulePlanExpired  = "plan_expired"
+	RuleBatchChanged = "batch_changed"
 )
 
 // An Error is why something was not done, or not known to be done.

@@ -141,13 +141,18 @@ func bears(w api.Withdrawal) []string {
 
 // look reads until one reading counts. It goes back as far as the person wants.
 func (b *Book) look(ctx context.Context, orderID string) (reading, error) {
-	return b.readings(ctx, map[string]bool{orderID: true}, b.Since, func(_, _ reading) bool { return true })
+	return b.readings(ctx, map[string]bool{orderID: true}, b.Since, once)
 }
 
+// once is content with one reading.
+func once(_, _ reading) bool { return true }
+
 // lookTwice reads until two readings that count, one after the other, agree about the orders that are sought. It goes back to
-// the beginning where one of them is older than Since: a list without it would say nothing about it.
-func (b *Book) lookTwice(ctx context.Context, orders []journal.Order) (reading, error) {
+// the beginning where one of them is older than Since: a list without it would say nothing about it. Others that are sought
+// as well may be named.
+func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool) (reading, error) {
 	sought, from := map[string]bool{}, b.Since
+	maps.Copy(sought, others)
 	for _, o := range orders {
 		sought[o.OrderID] = true
 		if o.Created.Before(b.SinceTime) {

@@ -127,22 +127,30 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 	if err != nil {
 		return b.notClaimed(w, err)
 	}
-	outcome, callErr := b.call(ctx, calls, w.Request, ticket)
+	order, err := b.sendOnce(ctx, calls, w.Request, ticket)
+	sent := Sent{Order: order}
+	if err == nil {
+		sent.Note, err = b.readBack(ctx, order)
+	}
+	return sent, err
+}
+
+// sendOnce makes the call that a ticket is for, and records how it ended. The error is nil where it was accepted.
+func (b *Book) sendOnce(ctx, calls context.Context, r api.CreateWithdrawal, ticket journal.Ticket) (journal.Order, error) {
+	outcome, callErr := b.call(ctx, calls, r, ticket)
 	order, err := b.Journal.Finish(ctx, ticket, outcome)
 	if err != nil {
-		return Sent{Order: journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}}, unrecorded(ticket.OrderID, outcome, err)
+		return journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}, unrecorded(ticket.OrderID, outcome, err)
 	}
-	sent := Sent{Order: order}
-	switch {
-	case order.State == journal.Accepted:
-		err := b.readBack(ctx, &sent)
-		return sent, err
-	case order.State == journal.Unknown:
-		return sent, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, order.Reason), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
-	case order.State == journal.Conflict:
-		return sent, b.standing(order, false)
+	switch order.State {
+	case journal.Accepted:
+		return order, nil
+	case journal.Unknown:
+		return order, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, order.Reason), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
+	case journal.Conflict:
+		return order, b.standing(order, false)
 	}
-	return sent, callErr
+	return order, callErr
 }
 
 // notClaimed turns the journal's refusal into this package's.
@@ -274,30 +282,30 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	return sent, true, err
 }
 
-// readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with.
-func (b *Book) readBack(ctx context.Context, sent *Sent) error {
+// readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with. The note says
+// why that could not be seen.
+func (b *Book) readBack(ctx context.Context, o journal.Order) (note string, err error) {
 	if b.NoLookup || ctx.Err() != nil {
-		return nil
+		return "", nil
 	}
-	w, err := b.Client.Withdrawals.Get(ctx, sent.Order.Withdrawal)
-	if err == nil && w.ID != sent.Order.Withdrawal {
-		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, sent.Order.Withdrawal)
+	w, err := b.Client.Withdrawals.Get(ctx, o.Withdrawal)
+	if err == nil && w.ID != o.Withdrawal {
+		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
 	}
 	if err != nil {
-		sent.Note = fmt.Sprintf("it was accepted, but could not be read back: %v", err)
-		return nil
+		return fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil
 	}
 	keeping := journal.Kept
-	if !recordOf(w).bearsOnly(sent.Order.OrderID) {
+	if !recordOf(w).bearsOnly(o.OrderID) {
 		keeping = journal.Dropped
 	}
 	if err := b.Journal.NoteService(ctx, b.Account, w.MerchantID, keeping); err != nil {
-		sent.Note = fmt.Sprintf("what its record shows could not be noted: %v", err)
+		note = fmt.Sprintf("what the record of order %s shows could not be noted: %v", o.OrderID, err)
 	}
 	if keeping == journal.Dropped {
-		return dropsOrderIDs()
+		return note, dropsOrderIDs()
 	}
-	return nil
+	return note, nil
 }
 
 func dropsOrderIDs() error {

@@ -1,0 +1,212 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"example.com/till/internal/journal"
+)
+
+// manyUnknown is how many unknown outcomes one after the other stop a run that keeps going.
+const manyUnknown = 5
+
+// Send sends every row that is left, as many at a time as the options say, and returns why it stopped before the end: nil
+// where it did not. What was under way then has ended, and is recorded.
+//
+// Until the first row was accepted, and was read back, they are sent one by one: a service that does not keep order ids is
+// found out before there are many.
+func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
+	if t.States[journal.Unknown] > 0 && !x.options.KeepGoing {
+		return &Error{Kind: Unknown, Msg: fmt.Sprintf("%d orders of the run are unknown, such as %s, and nothing more was sent", t.States[journal.Unknown], t.Unknown),
+			Hint: "settle them first: till payout reconcile " + x.plan.Name() + ", or send the rest with --keep-going"}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &sender{Batch: x, ctx: ctx, calls: calls, stop: stop, tally: t, tried: x.book.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), known: t.States[journal.Unknown]}
+	if r := x.options.Rate; r > 0 {
+		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
+	}
+	queue := make(chan entry)
+	var workers sync.WaitGroup
+	for range max(1, x.options.Concurrency) {
+		workers.Go(func() {
+			for r := range queue {
+				s.send(r)
+			}
+		})
+	}
+	s.feed(queue)
+	close(queue)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// sender is a Send under way.
+type sender struct {
+	*Batch
+	ctx, calls context.Context
+	stop       context.CancelCauseFunc // the first cause stays
+	limit      *rate.Limiter
+	known      int // unknown orders that there were before
+
+	mu    sync.Mutex
+	tally Tally
+	tried bool // a entry was accepted and read back
+	inRow int  // how many outcomes were unknown, one after the other
+}
+
+// feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,
+// so that they seldom reach for the same entry; and since one of them may stop, each goes on until nothing is left.
+func (s *sender) feed(queue chan<- entry) {
+	if !s.book.Journal.Shared() {
+		s.pass(queue, 0, nil)
+		return
+	}
+	handed := map[string]bool{}
+	s.pass(queue, rand.IntN(max(1, s.plan.Rows)), handed)
+	for s.ctx.Err() == nil {
+		n, busy := s.pass(queue, 0, handed)
+		if n > 0 {
+			continue
+		}
+		if !busy {
+			return
+		}
+		select { // others are at the rest
+		case <-s.ctx.Done():
+		case <-time.After(betweenPasses):
+		}
+		if _, err := s.book.Journal.Reap(s.ctx, s.book.Account); err != nil {
+			s.stop(err)
+		}
+	}
+}
+
+// betweenPasses is how long a process that has nothing left to do waits for the others.
+const betweenPasses = 200 * time.Millisecond
+
+// pass goes through the plan once, from a row on. It leaves out what was handed over before, and reports how many rows it
+// handed over, and whether others are sending some.
+func (s *sender) pass(queue chan<- entry, from int, handed map[string]bool) (n int, busy bool) {
+	unknown := 0
+	for part, err := range s.rows(s.ctx, from) {
+		if err != nil {
+			s.stop(err)
+		}
+		for _, r := range part {
+			if s.ctx.Err() != nil {
+				return n, false
+			}
+			switch r.order.State {
+			case journal.Sending:
+				busy = true
+			case journal.Unknown:
+				unknown++
+			}
+			if !s.sendable(r.order) || handed[r.ExternalOrderID] {
+				continue
+			}
+			if handed != nil {
+				handed[r.ExternalOrderID] = true
+			}
+			n++
+			s.hand(queue, r)
+		}
+		if unknown > s.known && !s.options.KeepGoing { // another process's
+			s.stop(&Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: "settle it first: till payout reconcile " + s.plan.Name()})
+		}
+	}
+	return n, busy && handed != nil
+}
+
+// hand gives a row to a worker or, until one was accepted and read back, sends it itself.
+func (s *sender) hand(queue chan<- entry, r entry) {
+	if !s.tried {
+		s.send(r)
+		return
+	}
+	select {
+	case queue <- r:
+	case <-s.ctx.Done():
+	}
+}
+
+func (s *sender) send(r entry) {
+	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
+		return
+	}
+	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, journal.Claim{
+		OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: s.book.Key, Run: s.plan.Name(),
+		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, SameContent: true,
+	})
+	if err != nil {
+		s.notClaimed(err)
+		return
+	}
+	order, err := s.book.sendOnce(s.ctx, s.calls, r.CreateWithdrawal, ticket)
+	s.count(r, order, err)
+	if err == nil && !s.tried {
+		s.try(order)
+	}
+}
+
+// try reads back what was accepted first. Only one entry is under way until it has.
+func (s *sender) try(o journal.Order) {
+	note, err := s.book.readBack(s.ctx, o)
+	switch {
+	case err != nil:
+		s.stop(err)
+	case note != "":
+		s.stop(&Error{Kind: Partial, Msg: note, Hint: "the run stopped there: apply the plan again when it can be read"})
+	default:
+		s.tried = true
+	}
+}
+
+// notClaimed is about a row that could not be had. That another process was quicker is nothing to stop for.
+func (s *sender) notClaimed(err error) {
+	var stands *journal.StandsError
+	var duplicate *journal.DuplicateError
+	switch {
+	case errors.As(err, &stands) && stands.Same:
+	case errors.As(err, &stands):
+		o := stands.Order
+		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, describe(o.Content)), "see what happened: till journal show "+o.OrderID))
+	case errors.As(err, &duplicate) && s.options.KeepGoing:
+	case errors.As(err, &duplicate):
+		s.stop(duplicateOf(duplicate))
+	default:
+		s.stop(err)
+	}
+}
+
+// count counts an outcome, and stops the run where it has to.
+func (s *sender) count(r entry, o journal.Order, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case o.State == journal.Unknown:
+		if s.inRow++; !s.options.KeepGoing || s.inRow == manyUnknown {
+			s.stop(err)
+		}
+	case o.State == journal.Rejected:
+		s.inRow = 0
+	case err != nil:
+		s.stop(err) // the key, too many calls, no way to the service, no journal
+	default:
+		s.inRow = 0
+	}
+	if o.State != "" {
+		s.tally.States[r.order.State]--
+		s.tally.States[o.State]++
+	}
+	if s.options.Progress != nil {
+		s.options.Progress(s.tally)
+	}
+}
