@@ -179,6 +179,8 @@ func explainSending(e *payout.Error) int {
 		return exitConflict
 	case payout.ReadFailed:
 		return exitReadFailed
+	case payout.Invalid:
+		return exitUsage
 	}
 	return exitRefused
 }
