@@ -179,6 +179,10 @@ func explainSending(e *payout.Error) int {
 		return exitConflict
 	case payout.ReadFailed:
 		return exitReadFailed
+	case payout.Partial:
+		return exitPartial
+	case payout.Invalid:
+		return exitUsage
 	}
 	return exitRefused
 }

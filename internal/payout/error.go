@@ -1,5 +1,7 @@
 package payout
 
+import "fmt"
+
 // Kind is what an Error means for what comes next.
 type Kind int
 
@@ -9,6 +11,7 @@ const (
 	Unknown                // it may have been paid
 	Conflict               // the service's record is not what the journal has
 	ReadFailed             // the service's list could not be read as a whole
+	Invalid                // what was given is wrong: a file, for one
 	Partial                // something was sent, and the rest was not
 )
 
@@ -23,6 +26,7 @@ const (
 	RulePlanChanged  = "plan_changed"
 	RulePlanExpired  = "plan_expired"
 	RuleBatchChanged = "batch_changed"
+	RuleWarning      = "warning"
 )
 
 // An Error is why something was not done, or not known to be done.
@@ -32,6 +36,27 @@ type Error struct {
 	Msg  string
 	Hint string // what to do next
 	Err  error
+
+	Details []Detail // one for each row that it is about, in the order of the file; nil: it is about no row
+}
+
+// A Detail is what is wrong at one place of a file.
+type Detail struct {
+	Line    int    `json:"line"`  // from 1; 0: nowhere
+	Field   string `json:"field"` // the column; empty: the whole line
+	Message string `json:"message"`
+}
+
+// String is the detail as a line of text.
+func (d Detail) String() string {
+	text := d.Message
+	if d.Field != "" {
+		text = d.Field + ": " + text
+	}
+	if d.Line > 0 {
+		text = fmt.Sprintf("line %d: %s", d.Line, text)
+	}
+	return text
 }
 
 func (e *Error) Error() string { return e.Msg }

@@ -1,7 +1,11 @@
 package payout
 
 import (
+	"fmt"
 	"iter"
+	"math"
+	"os"
+	"strings"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -9,37 +13,128 @@ import (
 	"example.com/till/pkg/api"
 )
 
+// A Plan is an open plan file whose digest is right.
 type Plan struct {
 	Path          string
-	Digest        string
-	Account       journal.Account
-	Made, Expires time.Time
-	Batch, Since  string
+	Digest        string          // "sha256:" and 64 hexadecimal digits
+	Account       journal.Account // of a sandbox its identity is the address
+	Made, Expires time.Time       // UTC
+	Batch         string          // from which the order ids were derived; empty: they were given
+	Since         string          // the batch's newest run that the rows were held against; empty: none had begun
 	Rows          int
-	Totals        []Total
-	Limits        money.Limits
+	Totals        []Total      // by unit, in the order of first appearance
+	Limits        money.Limits // the profile's when it was made
 	Warnings      []string
-	all           []PlanRow
+
+	file     *os.File
+	size     int64
+	from     int64 // where the rows begin
+	head     int   // how many lines stand before them
+	decimals decimals
 }
+
+// A Total is what the rows of one unit come to.
 type Total struct {
 	Amount api.Amount
 	Rows   int
 }
+
+// A PlanRow is one withdrawal of a plan. ExternalOrderID is its order id.
 type PlanRow struct {
 	api.CreateWithdrawal
-	Note string
+	Note string // kept and shown, never sent
 }
 
+// Row is the row as the journal takes it.
 func (r PlanRow) Row() journal.Row {
 	return journal.Row{OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note}
 }
-func (p *Plan) Name() string { return p.Digest[7:15] }
+
+// Name is the name of the plan's run: the first eight hexadecimal digits of its digest.
+func (p *Plan) Name() string { return runName(p.Digest) }
+
+func runName(digest string) string { return strings.TrimPrefix(digest, digestKind)[:8] }
+
+// Close closes the file.
+func (p *Plan) Close() error { return p.file.Close() }
+
+// Pays writes an amount with the decimals with which the plan was made, as money.Registry.Format does.
+func (p *Plan) Pays(a api.Amount) string { return p.decimals.format(a) }
+
+// All returns the rows, from the file that was opened, and hashes them again: it ends with an error when the file is not the
+// one that it was. It can be called several times, also at the same time.
 func (p *Plan) All() iter.Seq2[PlanRow, error] {
 	return func(yield func(PlanRow, error) bool) {
-		for _, r := range p.all {
-			if !yield(r, nil) {
+		r, err := p.reader()
+		if err != nil {
+			yield(PlanRow{}, err)
+			return
+		}
+		for {
+			row, _, err := r.row()
+			if err == errNoRow {
+				break
+			}
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}
+		if err := r.end(p); err != nil {
+			yield(PlanRow{}, err)
+		}
 	}
+}
+
+// totals adds up amounts by unit.
+type totals []Total
+
+// add reports whether the sum fits into 64 bits.
+func (t *totals) add(a api.Amount) bool {
+	for i := range *t {
+		if sum := &(*t)[i]; sum.Amount.Kind == a.Kind && sum.Amount.Code == a.Code {
+			if a.Minor > math.MaxInt64-sum.Amount.Minor {
+				return false
+			}
+			sum.Amount.Minor += a.Minor
+			sum.Rows++
+			return true
+		}
+	}
+	*t = append(*t, Total{a, 1})
+	return true
+}
+
+// decimals are those of units.
+type decimals map[string]int
+
+// format writes an amount as money.Registry.Format does.
+func (d decimals) format(a api.Amount) string {
+	n, known := d[unit(a.Kind, a.Code)]
+	if !known || n == money.Unknown {
+		return fmt.Sprintf("%d minor %s", a.Minor, a.Code)
+	}
+	return api.FormatDecimal(a.Minor, n) + " " + a.Code
+}
+
+// decimalsIn are those that a registry knows of a unit.
+func decimalsIn(m money.Registry, a api.Amount) int {
+	if e, ok := m.Lookup(a.Code); ok && e.Kind == a.Kind {
+		return e.Decimals
+	}
+	return money.Unknown
+}
+
+// learn takes the decimals from an amount as it is written for the reader of a plan, and reports whether that is the amount,
+// in the same decimals as those before it.
+func (d decimals) learn(a api.Amount, pays string) bool {
+	n := money.Unknown
+	if number, _, _ := strings.Cut(pays, " "); pays != fmt.Sprintf("%d minor %s", a.Minor, a.Code) {
+		_, fraction, _ := strings.Cut(number, ".")
+		n = len(fraction)
+	}
+	u := unit(a.Kind, a.Code)
+	if _, known := d[u]; !known {
+		d[u] = n
+	}
+	return d[u] == n && n <= api.MaxDecimals && d.format(a) == pays
 }

@@ -1,0 +1,346 @@
+package payout
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	testBtc    = api.Currency{Kind: api.Crypto, Code: "Btc"}
+	testDoge   = api.Currency{Kind: api.Crypto, Code: "Doge"}
+	testMoney  = money.NewRegistry().With(money.Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8})
+	testLimits = money.Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}}, AllowAddresses: []string{"a", "b", "D6"}}
+)
+
+func testRows() []PlanRow {
+	return []PlanRow{
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "4711"}, Note: `"salary" of Zoë`},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "9007199254740991", Memo: "rent, 7", Callback: "https://shop.example.com/paid"}},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}, Address: "D6", ExternalOrderID: "1"}},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1}, Address: "a", ExternalOrderID: "2"}},
+	}
+}
+
+func seq(rows []PlanRow) iter.Seq2[PlanRow, error] {
+	return func(yield func(PlanRow, error) bool) {
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func testPlan(t testing.TB, rows ...PlanRow) *Plan {
+	t.Helper()
+	made := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	p := &Plan{
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: journal.Account{Address: "https://pay.example.com", Name: "acme"}, Made: made, Expires: made.Add(72 * time.Hour),
+		Batch: "2026-05", Since: "0a1b2c3d", Limits: testLimits, Warnings: []string{"line 3: it is much"},
+	}
+	if err := WritePlan(p, testMoney, seq(rows)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func open(t testing.TB, path string) *Plan {
+	t.Helper()
+	p, err := OpenPlan(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func rowsOf(t testing.TB, p *Plan) (rows []PlanRow) {
+	t.Helper()
+	for r, err := range p.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// What is written is what is read again, as often as it is asked for, also by several at a time.
+func TestPlanKeepsWhatItIsGiven(t *testing.T) {
+	written := testPlan(t, testRows()...)
+	info, err := os.Stat(written.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v", info.Mode())
+	}
+	p := open(t, written.Path)
+	if p.Digest != written.Digest || p.Name() != strings.TrimPrefix(p.Digest, "sha256:")[:8] || p.Account != written.Account || !p.Made.Equal(written.Made) || !p.Expires.Equal(written.Expires) ||
+		p.Batch != "2026-05" || p.Since != "0a1b2c3d" || p.Rows != 4 {
+		t.Errorf("%+v", p)
+	}
+	want := []Total{
+		{api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_001}, 2}, {api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, 1},
+		{api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}, 1},
+	}
+	if d := cmp.Diff(want, p.Totals); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(testLimits, p.Limits) + cmp.Diff([]string{"line 3: it is much"}, p.Warnings); d != "" {
+		t.Error(d)
+	}
+	if got := p.Pays(p.Totals[0].Amount) + ", " + p.Pays(p.Totals[2].Amount); got != "0.01500001 Btc, 5 minor Doge" {
+		t.Error(got)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if d := cmp.Diff(testRows(), rowsOf(t, p)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	all.Wait()
+	left, err := os.ReadDir(filepath.Dir(p.Path))
+	if err != nil || len(left) != 1 {
+		t.Errorf("beside the plan there is something: %v, %v", left, err)
+	}
+	empty := open(t, testPlan(t).Path)
+	if rows := rowsOf(t, empty); empty.Rows != 0 || len(rows) != 0 || len(empty.Totals) != 0 {
+		t.Errorf("of an empty plan: %+v, %v", empty, rows)
+	}
+}
+
+// The digest is what `sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum` prints.
+func TestPlanDigestIsThatOfTheFileWithoutIt(t *testing.T) {
+	p := testPlan(t, testRows()...)
+	text, err := os.ReadFile(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(regexp.MustCompile(`(?m)^  "digest": .*`).ReplaceAll(text, []byte(`  "digest": ""`)))
+	if want := "sha256:" + hex.EncodeToString(sum[:]); p.Digest != want || !strings.Contains(string(text), `"digest": "`+want+`"`) {
+		t.Errorf("the digest is %s, and the file's is %s", p.Digest, want)
+	}
+}
+
+func rewrite(t testing.TB, path string, change func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(change(string(text))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ruleOf(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		if e.Kind == Refused {
+			return e.Rule
+		}
+		return fmt.Sprint("kind ", e.Kind)
+	}
+	return fmt.Sprint(err)
+}
+
+// Whichever byte is changed, left out or added, the plan is not taken.
+func TestPlanNoticesEveryByte(t *testing.T) {
+	path := testPlan(t, testRows()...).Path
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, text []byte) {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := OpenPlan(path)
+		if err == nil {
+			p.Close()
+			t.Errorf("%s is not noticed", what)
+		}
+	}
+	for i := range text {
+		other := append([]byte(nil), text...)
+		other[i] ^= 1
+		try(fmt.Sprintf("byte %d changed", i), other)
+		if i%9 != 0 {
+			continue
+		}
+		try(fmt.Sprintf("byte %d left out", i), append(append([]byte(nil), text[:i]...), text[i+1:]...))
+		try(fmt.Sprintf("a space at byte %d", i), append(append(append([]byte(nil), text[:i]...), ' '), text[i:]...))
+		try(fmt.Sprintf("the end after byte %d", i), text[:i])
+	}
+	try("a line more", append(append([]byte(nil), text...), '\n'))
+}
+
+// A person who edits a plan can make a new digest too.
+func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
+	for what, change := range map[string][2]string{
+		"an unknown member":         {`"order_id":"2"`, `"order_id":"2","priority":1`},
+		"a doubled member":          {`"order_id":"2"`, `"order_id":"2","order_id":"2"`},
+		"a doubled order id":        {`"order_id":"2"`, `"order_id":"4711"`},
+		"no order id":               {`"order_id":"2"`, `"order_id":""`},
+		"an order id that is none":  {`"order_id":"2"`, `"order_id":"02"`},
+		"a number for an order id":  {`"order_id":"2"`, `"order_id":2`},
+		"a negative amount":         {`{"Btc":1}},"pays":"0.00000001 Btc"`, `{"Btc":-1}},"pays":"-0.00000001 Btc"`},
+		"a float":                   {`{"Btc":1}`, `{"Btc":1.0}`},
+		"an amount beyond 64 bits":  {`{"Btc":1}`, `{"Btc":9223372036854775808}`},
+		"another amount than shown": {`"pays":"0.00000001 Btc"`, `"pays":"0.00000002 Btc"`},
+		"shown in other decimals":   {`"pays":"0.00000001 Btc"`, `"pays":"0.1 Btc"`},
+		"a null":                    {`"memo":"rent, 7"`, `"memo":null`},
+		"another spelling":          {`"address":"D6"`, `"address":"\u00446"`},
+		"an empty address":          {`"address":"D6"`, `"address":""`},
+		"a control character":       {`"address":"D6"`, `"address":"D6\u0007"`},
+		"a space too many":          {`"address":"D6"`, `"address": "D6"`},
+		"two rows on a line":        {`"address":"D6"},` + "\n    ", `"address":"D6"},`},
+		"a comma too many":          {`"address":"a"}` + "\n", `"address":"a"},` + "\n"},
+		"an unknown member above":   {`  "made"`, `  "priority": 1,` + "\n" + `  "made"`},
+		"a doubled member above":    {`  "made"`, `  "account": "acme",` + "\n" + `  "made"`},
+		"a total that is not":       {`1500001`, `1500002`},
+		"a count that is not":       {`"rows":2`, `"rows":3`},
+		"a total shown otherwise":   {`0.01500001 Btc`, `0.01500000 Btc`},
+		"no account":                {`"acme"`, `""`},
+		"an end before it begins":   {`2026-05-04T10`, `2026-04-04T10`},
+		"another zone":              {`2026-05-04T10:00:00Z`, `2026-05-04T10:00:00+00:00`},
+		"a deep nest":               {`"limits": {`, `"limits": ` + strings.Repeat("[", 20000) + `{`},
+		"a long line":               {`"address":"D6"`, `"address":"` + strings.Repeat("D", maxLine) + `"`},
+		"something for limits":      {`"limits": {`, `"limits": 5, "x": {`},
+	} {
+		path := testPlan(t, testRows()...).Path
+		rewrite(t, path, func(text string) string {
+			text = strings.Replace(text, change[0], change[1], 1)
+			return resigned(text)
+		})
+		_, err := OpenPlan(path)
+		if ruleOf(err) != RulePlanChanged || strings.Contains(err.Error(), "\n") || len(err.Error()) > 1000 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	path := testPlan(t, testRows()...).Path
+	rewrite(t, path, resigned)
+	open(t, path) // so that it is not for the digest that the others are refused
+}
+
+// resigned is a plan with the digest that it should have.
+func resigned(text string) string {
+	before := text[:len(text)-int(tailSize)]
+	sum := sha256.New()
+	sum.Write([]byte(before))
+	return before + tail(digestOf(sum))
+}
+
+func TestPlanThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenPlan(path); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, path := range []string{filepath.Join(dir, "none"), dir} {
+		if _, err := OpenPlan(path); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A plan that changes after it was opened ends with an error, whichever part of it that is.
+func TestPlanThatChangesWhileItIsOpen(t *testing.T) {
+	for what, change := range map[string]func(string) string{
+		"the head":  func(s string) string { return strings.Replace(s, "acme", "acmf", 1) },
+		"a row":     func(s string) string { return strings.Replace(s, `"address":"b"`, `"address":"a"`, 1) },
+		"the end":   func(s string) string { return s[:len(s)-200] },
+		"an append": func(s string) string { return s + "x" },
+	} {
+		p := open(t, testPlan(t, testRows()...).Path)
+		rewrite(t, p.Path, change)
+		var last error
+		for _, err := range p.All() {
+			last = err
+		}
+		if ruleOf(last) != RulePlanChanged {
+			t.Errorf("%s: %v", what, last)
+		}
+	}
+}
+
+// What is in the plan's place stays there, unless it is a plan.
+func TestPlanReplacesNothingElse(t *testing.T) {
+	p := testPlan(t, testRows()...)
+	if err := WritePlan(p, testMoney, seq(testRows()[:1])); err != nil || open(t, p.Path).Rows != 1 {
+		t.Errorf("a plan is not replaced: %v", err)
+	}
+	p.Path = filepath.Join(t.TempDir(), "staff.csv")
+	if err := os.WriteFile(p.Path, []byte("order_id\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := WritePlan(p, testMoney, seq(testRows())); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+		t.Error(err)
+	}
+	p.Path = filepath.Join(t.TempDir(), "none", "staff.plan")
+	if err := WritePlan(p, testMoney, seq(testRows())); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+		t.Error(err)
+	}
+}
+
+func FuzzPlan(f *testing.F) {
+	text, err := os.ReadFile(testPlan(f, testRows()...).Path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(text), `  "digest"`)
+	for _, seed := range []string{head, "", begins, "{}", begins + "\"a\",\n" + beforeRows + "\n" + afterRows + "\n", strings.Replace(head, `"Btc":1}`, `"Btc":-1}`, 1)} {
+		f.Add(seed)
+	}
+	path := filepath.Join(f.TempDir(), "fuzz.plan")
+	// The digest is always right: of a plan whose digest is wrong nothing is read.
+	f.Fuzz(func(t *testing.T, before string) {
+		sum := sha256.New()
+		sum.Write([]byte(before))
+		if err := os.WriteFile(path, []byte(before+tail(digestOf(sum))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := OpenPlan(path)
+		if err != nil {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Refused && e.Kind != Invalid || strings.Contains(err.Error(), "\n") {
+				t.Fatal(err)
+			}
+			return
+		}
+		defer p.Close()
+		rows := rowsOf(t, p)
+		var sums totals
+		seen := map[string]bool{}
+		for _, r := range rows {
+			if err := r.Validate(); err != nil || seen[r.ExternalOrderID] || r.ExternalOrderID == "" || !sums.add(r.Amount) {
+				t.Fatalf("%+v: %v", r, err)
+			}
+			seen[r.ExternalOrderID] = true
+		}
+		if len(rows) != p.Rows || cmp.Diff([]Total(sums), p.Totals) != "" {
+			t.Fatalf("%d rows, %+v", len(rows), p.Totals)
+		}
+	})
+}

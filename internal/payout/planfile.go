@@ -1,0 +1,430 @@
+package payout
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A plan file is JSON in which everything has its line: a person can read it, and sed can empty the digest, which is that of
+// the file without it. There is one way to write a plan down. A file in which a byte is otherwise than it would be written is
+// none, so that a doubled or unknown member, a null or a second spelling of a number needs no look of its own.
+const (
+	digestKind = "sha256:"
+	begins     = "{\n  \"account\": "
+	beforeRows = "  \"rows\": ["
+	afterRows  = "  ],"
+	tailFormat = "  \"digest\": \"%s\"\n}\n"
+	maxHead    = 16 << 20 // bytes before the rows; nearly all of them are addresses that the profile allows
+)
+
+var tailSize = int64(len(tail(digestKind + strings.Repeat("0", 64))))
+
+func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
+
+// planHead is what stands before the rows.
+type planHead struct {
+	Account  string       `json:"account"`
+	BaseURL  string       `json:"base_url"`
+	Made     time.Time    `json:"made"`
+	Expires  time.Time    `json:"expires"`
+	Batch    string       `json:"batch"`
+	Since    string       `json:"since"`
+	Limits   money.Limits `json:"limits"`
+	Totals   []planTotal  `json:"totals"`
+	Warnings []string     `json:"warnings"`
+}
+
+type planTotal struct {
+	Amount api.Amount `json:"amount"`
+	Rows   int        `json:"rows"`
+	Pays   string     `json:"pays"`
+}
+
+// planLine is a row as it stands in a plan.
+type planLine struct {
+	OrderID  string       `json:"order_id"`
+	Currency api.Currency `json:"currency"`
+	Amount   api.Amount   `json:"amount"`
+	Pays     string       `json:"pays"` // the amount for the reader
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo,omitzero"`
+	Callback string       `json:"callback,omitzero"`
+	Note     string       `json:"note,omitzero"`
+}
+
+func lineOf(r PlanRow, pays string) planLine {
+	return planLine{r.ExternalOrderID, r.Currency, r.Amount, pays, r.Address, r.Memo, r.Callback, r.Note}
+}
+
+func (l planLine) row() PlanRow {
+	return PlanRow{api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address, Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
+}
+
+// write writes the head, up to and with the line on which the rows begin.
+func (h planHead) write(w io.Writer) error {
+	var err error
+	member := func(name string, value any) {
+		var text []byte
+		if err == nil {
+			text, err = json.Marshal(value)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(w, "  %q: %s,\n", name, text)
+		}
+	}
+	list := func(name string, n int, element func(int) any) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "  %q: [", name)
+		}
+		for i := range n {
+			var text []byte
+			if err == nil {
+				text, err = json.Marshal(element(i))
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(w, "%s\n    %s", comma(i), text)
+			}
+		}
+		if err == nil && n > 0 {
+			_, err = io.WriteString(w, "\n  ")
+		}
+		if err == nil {
+			_, err = io.WriteString(w, "],\n")
+		}
+	}
+	if _, err := io.WriteString(w, "{\n"); err != nil {
+		return err
+	}
+	member("account", h.Account)
+	member("base_url", h.BaseURL)
+	member("made", h.Made)
+	member("expires", h.Expires)
+	if h.Batch != "" {
+		member("batch", h.Batch)
+	}
+	if h.Since != "" {
+		member("since", h.Since)
+	}
+	member("limits", h.Limits)
+	list("totals", len(h.Totals), func(i int) any { return h.Totals[i] })
+	list("warnings", len(h.Warnings), func(i int) any { return h.Warnings[i] })
+	if err == nil {
+		_, err = io.WriteString(w, beforeRows+"\n")
+	}
+	return err
+}
+
+// comma stands before all elements but the first.
+func comma(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ","
+}
+
+// OpenPlan opens a plan and checks all of it. A file that is none is an *Error that is Invalid. One that is not as it was
+// written is an *Error that is Refused, with RulePlanChanged.
+func OpenPlan(path string) (p *Plan, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, noPlan(path, "cannot be opened: "+cause(err), err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, noPlan(path, "cannot be read: "+cause(err), err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, noPlan(path, "is not a regular file", nil)
+	}
+	start := make([]byte, len(begins))
+	if _, err := f.ReadAt(start, 0); err != nil && err != io.EOF {
+		return nil, noPlan(path, "cannot be read: "+cause(err), err)
+	}
+	if string(start) != begins {
+		return nil, noPlan(path, "is no plan", nil)
+	}
+	p = &Plan{Path: path, file: f, size: info.Size(), decimals: decimals{}}
+	if p.Digest, err = p.readDigest(); err != nil {
+		return nil, err
+	}
+	return p, p.check()
+}
+
+// cause is an error of the system without the path, which the sentence around it has.
+func cause(err error) string {
+	if e := (*os.PathError)(nil); errors.As(err, &e) {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+func noPlan(path, why string, err error) error {
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "make one with: till payout plan FILE --out PLAN", Err: err}
+}
+
+// changed refuses a plan that is not as it was written.
+func (p *Plan) changed(format string, args ...any) error {
+	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+fmt.Sprintf(format, args...),
+		"make it anew with: till payout plan FILE --out PLAN")
+}
+
+// readDigest reads the end of the file and holds the digest in it against the rest.
+func (p *Plan) readDigest() (string, error) {
+	end := make([]byte, tailSize)
+	if p.size < tailSize {
+		return "", p.changed("it is cut off")
+	}
+	if _, err := p.file.ReadAt(end, p.size-tailSize); err != nil {
+		return "", p.unreadable(err)
+	}
+	before, after, _ := strings.Cut(tailFormat, "%s")
+	digest := strings.TrimSuffix(strings.TrimPrefix(string(end), before), after)
+	if !isDigest(digest) || tail(digest) != string(end) {
+		return "", p.changed("it does not end with its digest, so that it is cut off or was edited")
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(p.file, 0, p.size-tailSize)); err != nil {
+		return "", p.unreadable(err)
+	}
+	if digestOf(sum) != digest {
+		return "", p.changed("its digest is another one")
+	}
+	return digest, nil
+}
+
+func (p *Plan) unreadable(err error) error {
+	return noPlan(p.Path, "cannot be read: "+cause(err), err)
+}
+
+func isDigest(text string) bool {
+	hexDigits, ok := strings.CutPrefix(text, digestKind)
+	return ok && len(hexDigits) == 64 && strings.Trim(hexDigits, "0123456789abcdef") == ""
+}
+
+// digestOf is the digest of a plan of which everything before the digest has been hashed.
+func digestOf(sum hash.Hash) string {
+	io.WriteString(sum, tail(""))
+	return digestKind + hex.EncodeToString(sum.Sum(nil))
+}
+
+// check reads the whole plan and takes over what stands before the rows. Somebody who edits a plan can make a new digest as
+// well: what is not right in itself is refused whatever the digest says.
+func (p *Plan) check() error {
+	r := p.lines(0, 0)
+	if err := p.readHead(r); err != nil {
+		return err
+	}
+	p.from, p.head = r.at, r.line
+	var sums totals
+	var ids []int64
+	for {
+		row, pays, err := r.row()
+		if err == errNoRow {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := row.Validate(); err != nil {
+			return p.changed("line %d: %v", r.line, err)
+		}
+		id, err := strconv.ParseInt(row.ExternalOrderID, 10, 64)
+		if err != nil {
+			return p.changed("line %d: it has no order id", r.line)
+		}
+		ids = append(ids, id)
+		if !p.decimals.learn(row.Amount, pays) {
+			return p.changed("line %d: it says that it pays %q, and that is not the amount", r.line, pays)
+		}
+		if !sums.add(row.Amount) {
+			return p.changed("line %d: the total in %s does not fit into 64 bits", r.line, row.Amount.Code)
+		}
+	}
+	p.Rows = len(ids)
+	if slices.Sort(ids); len(slices.Compact(ids)) != p.Rows {
+		return p.changed("an order id is in it twice")
+	}
+	if !slices.Equal(sums, p.Totals) {
+		return p.changed("its totals are not those of its rows")
+	}
+	return r.end(p)
+}
+
+// readHead reads what stands before the rows.
+func (p *Plan) readHead(r *planReader) error {
+	var text []byte
+	for {
+		line, err := r.next()
+		if err != nil {
+			return err
+		}
+		text = append(append(text, line...), '\n')
+		if string(line) == beforeRows {
+			break
+		}
+		if len(text) > maxHead {
+			return p.changed("its head is larger than %d bytes", maxHead)
+		}
+	}
+	var h planHead
+	if err := json.Unmarshal(append(text[:len(text):len(text)], "]}"...), &h); err != nil {
+		return p.changed("its head cannot be read: %s", jsonCause(err))
+	}
+	var again bytes.Buffer
+	if err := h.write(&again); err != nil || !bytes.Equal(again.Bytes(), text) {
+		return p.changed("its head is not as till writes it")
+	}
+	if h.Account == "" || h.BaseURL == "" || !h.Expires.After(h.Made) {
+		return p.changed("its account, address or times are missing or wrong")
+	}
+	p.Account = journal.Account{Address: h.BaseURL, Name: h.Account}
+	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
+	p.Batch, p.Since, p.Limits, p.Warnings = h.Batch, h.Since, h.Limits, h.Warnings
+	for _, t := range h.Totals {
+		if !p.decimals.learn(t.Amount, t.Pays) {
+			return p.changed("it says of a total that it is %q, and that is not the amount", t.Pays)
+		}
+		p.Totals = append(p.Totals, Total{t.Amount, t.Rows})
+	}
+	return nil
+}
+
+// jsonCause is what a decoder found, without the names of types.
+func jsonCause(err error) string {
+	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
+		if e.Err != nil {
+			return fmt.Sprintf("at %q: %v", string(e.JSONPointer), e.Err)
+		}
+		return fmt.Sprintf("at %q there is something else than belongs there", string(e.JSONPointer))
+	}
+	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
+		return fmt.Sprintf("at byte %d: %v", e.ByteOffset, e.Err)
+	}
+	return err.Error()
+}
+
+// planReader reads a plan and hashes what it reads.
+type planReader struct {
+	plan *Plan
+	sum  hash.Hash
+	in   *lines
+	line int   // the number of the last line read
+	at   int64 // where the next one begins
+	rows int
+
+	comma bool // stood behind the last row
+}
+
+func (p *Plan) lines(from int64, line int) *planReader {
+	return &planReader{plan: p, sum: sha256.New(), in: readLines(io.NewSectionReader(p.file, from, p.size-tailSize-from), maxLine), line: line, at: from}
+}
+
+// reader is one that stands where the rows begin.
+func (p *Plan) reader() (*planReader, error) {
+	r := p.lines(p.from, p.head)
+	if _, err := io.Copy(r.sum, io.NewSectionReader(p.file, 0, p.from)); err != nil {
+		return nil, p.unreadable(err)
+	}
+	return r, nil
+}
+
+func (r *planReader) next() ([]byte, error) {
+	line, ended, err := r.in.next()
+	r.line++
+	switch {
+	case err == io.EOF || err == nil && !ended:
+		return nil, r.plan.changed("line %d: it ends too early", r.line)
+	case err == errLong:
+		return nil, r.plan.changed("line %d is longer than %d bytes", r.line, maxLine)
+	case err != nil:
+		return nil, r.plan.unreadable(err)
+	}
+	r.at += int64(len(line)) + 1
+	r.sum.Write(line)
+	r.sum.Write([]byte{'\n'})
+	return line, nil
+}
+
+// errNoRow says that the rows have ended.
+var errNoRow = errors.New("there is no further row")
+
+// row reads the next row, and what it says that it pays.
+func (r *planReader) row() (PlanRow, string, error) {
+	line, err := r.next()
+	if err != nil {
+		return PlanRow{}, "", err
+	}
+	last := string(line) == afterRows
+	if r.rows > 0 && r.comma == last {
+		return PlanRow{}, "", r.plan.changed("line %d: a comma is missing or too many before it", r.line)
+	}
+	if last {
+		return PlanRow{}, "", errNoRow
+	}
+	var l planLine
+	var text []byte
+	text, r.comma = bytes.CutSuffix(bytes.TrimPrefix(line, []byte("    ")), []byte(","))
+	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
+		return PlanRow{}, "", r.plan.changed("line %d cannot be read: %s", r.line, jsonCause(err))
+	}
+	again, err := json.Marshal(l)
+	if err != nil || !bytes.Equal(again, text) || !bytes.HasPrefix(line, []byte("    ")) {
+		return PlanRow{}, "", r.plan.changed("line %d is not as till writes it", r.line)
+	}
+	r.rows++
+	return l.row(), l.Pays, nil
+}
+
+// end reads on to the end of the file and holds everything that was read against the digest.
+func (r *planReader) end(p *Plan) error {
+	for {
+		if _, _, err := r.in.next(); err == io.EOF {
+			break
+		} else if err != nil {
+			return p.unreadable(err)
+		}
+		return p.changed("line %d: there is more behind the rows", r.line+1)
+	}
+	info, err := p.file.Stat()
+	if err != nil {
+		return p.unreadable(err)
+	}
+	if info.Size() != p.size || digestOf(r.sum) != p.Digest {
+		return p.changed("it was changed while it was read")
+	}
+	return nil
+}
+
+// syncDir makes a rename durable.
+func syncDir(dir string) error {
+	if filepath.Separator == '\\' { // directories cannot be synced there
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

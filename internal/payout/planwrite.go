@@ -1,0 +1,152 @@
+package payout
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.com/till/internal/money"
+	"github.com/go-json-experiment/json"
+)
+
+// WritePlan writes a plan beside its place, syncs it and renames it, so that there is all of it or nothing. Of p it takes
+// everything but the digest, the rows and the totals, which are those of the rows; and it fills these in. The rows are asked
+// for twice. The registry is for the decimals that a reader of the plan sees.
+func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) (err error) {
+	p.Rows, p.Totals, p.decimals = 0, nil, decimals{}
+	var sums totals
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if !sums.add(row.Amount) {
+			return tooMuch(row.Amount.Code)
+		}
+		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = decimalsIn(m, row.Amount)
+		p.Rows++
+	}
+	p.Totals = sums
+	f, err := planPlace(p.Path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 64<<10)
+	err = p.write(out, rows)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		p.Digest = digestOf(sum)
+		_, err = io.WriteString(f, tail(p.Digest))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), p.Path)
+	}
+	if e := (*os.PathError)(nil); errors.As(err, &e) {
+		return noPlace(p.Path, "cannot be written: "+cause(err), err)
+	}
+	if err != nil {
+		return err
+	}
+	if e := syncDir(filepath.Dir(p.Path)); e != nil { // the file is in place: nothing to remove
+		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(e), e)
+	}
+	return nil
+}
+
+func tooMuch(code string) error {
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: "make several plans of it"}
+}
+
+func noPlace(path, why string, err error) error {
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "name a file in a directory that you may write to", Err: err}
+}
+
+// planPlace makes the file that is to become a plan. Whatever is in its place, and is no plan itself, stays there.
+func planPlace(path string) (*os.File, error) {
+	if err := CheckPlace(path); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return nil, noPlace(path, "cannot be written: "+cause(err), err)
+	}
+	return f, nil
+}
+
+// CheckPlace refuses a place for a plan where something else is.
+func CheckPlace(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
+			return noPlace(path, "has no directory to stand in", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return noPlace(path, "cannot be replaced: "+cause(err), err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return noPlace(path, "cannot be replaced: "+cause(err), err)
+	}
+	start := make([]byte, len(begins))
+	if n, _ := io.ReadFull(f, start[:min(int64(len(start)), info.Size())]); !info.Mode().IsRegular() || n > 0 && string(start) != begins {
+		return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: "name another file, or remove this one"}
+	}
+	return nil
+}
+
+func (p *Plan) write(w io.Writer, rows iter.Seq2[PlanRow, error]) error {
+	h := planHead{
+		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second), Expires: p.Expires.UTC().Truncate(time.Second),
+		Batch: p.Batch, Since: p.Since, Limits: p.Limits, Warnings: p.Warnings,
+	}
+	for _, t := range p.Totals {
+		h.Totals = append(h.Totals, planTotal{t.Amount, t.Rows, p.Pays(t.Amount)})
+	}
+	if err := h.write(w); err != nil {
+		return err
+	}
+	var line bytes.Buffer
+	end := ""
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		line.Reset()
+		line.WriteString(end + "    ")
+		if err := json.MarshalWrite(&line, lineOf(row, p.Pays(row.Amount))); err != nil {
+			return err
+		}
+		if _, err := w.Write(line.Bytes()); err != nil {
+			return err
+		}
+		end = ",\n"
+	}
+	if end != "" {
+		end = "\n"
+	}
+	_, err := io.WriteString(w, end+afterRows+"\n")
+	return err
+}
