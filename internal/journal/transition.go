@@ -395,10 +395,14 @@ type Decision struct {
 	PaidAs  string // the service's id of the withdrawal
 	NotSent bool   // which needs a reason
 	Reason  string
+	// About is the order as it was when the decision was made; nil: whatever it is by now. A decision about an attempt says
+	// nothing about one that was made since.
+	About *Order
 }
 
 // Decide records a person's decision about an order that is unknown or in conflict, or about which a person has decided
-// before. What the service has accepted is not a person's to undo, though it came to be in conflict: that is a *GoneError.
+// before. What the service has accepted is not a person's to undo, though it came to be in conflict: that is a *GoneError, and
+// so is an order that has moved on since the decision was made.
 func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, err error) {
 	if (d.PaidAs != "") == d.NotSent || d.NotSent && d.Reason == "" {
 		return Order{}, fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why", d.OrderID)
@@ -417,6 +421,9 @@ func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, e
 		}
 		if old.State != Unknown && old.State != Conflict && (old.Decided == nil || old.State == Sending) {
 			return &GoneError{OrderID: d.OrderID, State: old.State, Alive: old.State == Sending}
+		}
+		if d.About != nil && (d.About.State != old.State || d.About.attempt != old.attempt) {
+			return &GoneError{OrderID: d.OrderID, State: old.State}
 		}
 		if d.NotSent {
 			taken, err := t.taken(old.id)
