@@ -55,6 +55,14 @@ func pause() {
 	}
 }
 
+// silence lets what is printed from now on go nowhere: what was printed too early is not printed again.
+func silence() {
+	if nowhere, err := syscall.Open("/dev/null", syscall.O_WRONLY, 0); err == nil {
+		syscall.Close(1)
+		syscall.Dup(nowhere)
+	}
+}
+
 func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name }
 `
 
@@ -98,6 +106,7 @@ var patches = []patch{
 	}
 	if mutant("report-first") && outcome.State == journal.Accepted {
 		fmt.Println(outcome.Withdrawal)
+		silence()
 	}
 	killpoint("before-outcome")
 	order, err := b.Journal.Finish(ctx, ticket, outcome)
