@@ -189,7 +189,8 @@ func (t *tx) reap(o *Order) error {
 // Reap moves every order of the account whose sender has died while it was sending to unknown, and returns how many.
 func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 	waiting := 0
-	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders WHERE state = 'sending'`).Scan(&waiting); err != nil || waiting == 0 {
+	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders WHERE account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2) AND state = 'sending'`,
+		a.Address, a.Name).Scan(&waiting); err != nil || waiting == 0 {
 		return 0, j.failed(err)
 	}
 	err = j.write(ctx, func(t *tx) error {
