@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -232,6 +233,7 @@ func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Ord
 	case out.State == Accepted && out.Withdrawal == "":
 		return Order{}, errNoID
 	}
+	out.Reason = keepable(out.Reason)
 	err = j.write(ctx, func(t *tx) error {
 		if err := t.lockAccount(ticket.account); err != nil { // which may have another name by now
 			return err
@@ -261,6 +263,12 @@ func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Ord
 		return err
 	})
 	return o, err
+}
+
+// keepable is a text of the service's as every database takes it: PostgreSQL refuses a zero byte and what is not UTF-8, and
+// with it the whole record.
+func keepable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // settled is where an outcome of one attempt takes an order, and whether it came after that attempt was given up.
@@ -334,6 +342,7 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 	if f.Withdrawal == "" {
 		return Order{}, errNoID
 	}
+	f.Differs = keepable(f.Differs)
 	err = j.write(ctx, func(t *tx) error {
 		account, err := t.account(a)
 		if err != nil {
