@@ -195,6 +195,7 @@ func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 		return 0, j.failed(err)
 	}
 	err = j.write(ctx, func(t *tx) error {
+		n = 0
 		account, err := t.knownAccount(a)
 		if err != nil || account == 0 {
 			return err
@@ -235,6 +236,7 @@ func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Ord
 	}
 	out.Reason = keepable(out.Reason)
 	err = j.write(ctx, func(t *tx) error {
+		out := out
 		if err := t.lockAccount(ticket.account); err != nil { // which may have another name by now
 			return err
 		}
@@ -344,6 +346,7 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 	}
 	f.Differs = keepable(f.Differs)
 	err = j.write(ctx, func(t *tx) error {
+		f := f
 		account, err := t.account(a)
 		if err != nil {
 			return err
