@@ -64,15 +64,13 @@ const manyPages = 100
 // them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
 // make it see fewer.
 func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
-	standing, err := b.Journal.Standing(ctx, b.Account)
+	known, err := b.newest(ctx, sought)
 	if err != nil {
 		return nil, "", err
 	}
 	newest := ""
-	if n := standing.Newest; n != nil && n.Decided != nil && sought[n.OrderID] {
-		// It is a person who said that it was accepted, and the question is whether that is so.
-	} else if n != nil && (from == "" || sentAt(*n).After(b.SinceTime)) {
-		newest = n.Withdrawal
+	if known != nil && (from == "" || sentAt(*known).After(b.SinceTime)) {
+		newest = known.Withdrawal
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -113,6 +111,26 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 		incomplete = fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest)
 	}
 	return found, incomplete, nil
+}
+
+// newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
+// was accepted, where the question is whether that is so.
+func (b *Book) newest(ctx context.Context, sought map[string]bool) (*journal.Order, error) {
+	doubted := func(o journal.Order) bool { return o.Decided != nil && sought[o.OrderID] }
+	standing, err := b.Journal.Standing(ctx, b.Account)
+	if err != nil || standing.Newest == nil || !doubted(*standing.Newest) {
+		return standing.Newest, err
+	}
+	var newest *journal.Order
+	for o, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{States: []journal.State{journal.Accepted}}) {
+		if err != nil {
+			return nil, err
+		}
+		if !doubted(o) && (newest == nil || !sentAt(o).Before(sentAt(*newest))) {
+			newest = &o
+		}
+	}
+	return newest, nil
 }
 
 // add adds a record, which the list may show twice where rows shift.
