@@ -130,7 +130,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 				"line 7: it has 4 fields, and the header has 6", "line 8: it has 7 fields", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
 				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: it is not valid UTF-8",
 				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 stands on line 2 already",
-				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |64 bits", "line 20: amount: |separator",
+				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
 			}},
 		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: order_id: the column is missing", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
 		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
