@@ -95,8 +95,10 @@ func (s *session) account(client *api.Client) (a journal.Account, own bool, err 
 	if err == nil && json.Unmarshal(raw, &state) == nil && state.ID != "" {
 		return journal.Account{Address: "sandbox:" + state.ID, Name: state.Merchant}, true, nil
 	}
-	if call := (*api.Error)(nil); err == nil || errors.As(err, &call) && call.Status != 0 {
-		return base, true, nil // something else that listens on this machine, and takes a sandbox's key
+	// Only who does not know the question is something else that listens on this machine, and takes a sandbox's key. A sandbox
+	// that cannot answer now must not be given a second history under its address, in which nothing was ever sent.
+	if call := (*api.Error)(nil); err == nil || errors.As(err, &call) && (call.Status == http.StatusNotFound || call.Status == http.StatusMethodNotAllowed) {
+		return base, true, nil
 	}
 	return a, true, err
 }
@@ -110,8 +112,8 @@ func (s *session) accountToSendTo(client *api.Client) (journal.Account, bool, er
 	return a, own, err
 }
 
-// lookupSince is how far back the service's list is read, as it is sent and as a time; the zero time where a full date-time
-// was written, which only the service can read.
+// lookupSince is how far back the service's list is read, as it is sent and as a time; now where a full date-time was written
+// in a way that only the service can read.
 func (s *session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
@@ -134,10 +136,10 @@ func (s *session) lookupSince() (string, time.Time, error) {
 }
 
 // journalAccount is the account whose rows the journal's own commands show. They need no service, but for a sandbox, which
-// has to be asked who it is.
+// has to be asked who it is. Its key, which goes to this machine only, can be used with any profile.
 func (s *session) journalAccount() (journal.Account, error) {
-	if !s.Sandbox {
-		base, err := s.RequireBaseURL()
+	base, err := s.RequireBaseURL()
+	if err != nil || !s.Sandbox && !config.IsLoopbackURL(base) {
 		return journal.Account{Address: base, Name: s.Account}, err
 	}
 	client, err := s.client()

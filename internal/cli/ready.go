@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -90,22 +91,12 @@ func (r *readyFile) publish(text []byte) (err error) {
 			err = &failure{code: exitUsage, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", r.flag, r.path, err), hint: "name a file in a directory that you may write to"}
 		}
 	}()
-	f, err := os.CreateTemp(filepath.Dir(r.path), "."+filepath.Base(r.path)+".*") // mode 0600
+	err = replaceFile(r.path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), r.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	r.text = text
 	return nil

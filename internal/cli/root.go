@@ -68,7 +68,7 @@ standard output, everything else to standard error.`,
 func (a *app) commands(args []string) map[string]func() *cobra.Command {
 	all := map[string]func() *cobra.Command{
 		"withdraw": a.withdraw, "invoice": a.invoice, "invite": a.invite, "reseller": a.reseller, "api": a.api,
-		"sandbox": a.sandbox, "callback": a.callback, "journal": a.journalCommand,
+		"sandbox": a.sandbox, "callback": a.callback, "journal": a.journalCommand, "payout": a.payoutCommand,
 		"profile": a.profile, "auth": a.auth, "currency": a.currency, "config": a.config,
 		"completion": a.completion, "version": a.version,
 	}

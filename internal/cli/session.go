@@ -174,7 +174,7 @@ func (s *session) send(create func() error) error {
 		select {
 		case <-done:
 		case <-s.ctx.Done():
-			s.note("waiting for the answer to what is under way; another signal gives up, and then nobody knows its outcome")
+			s.note("stopping, after waiting for the answer to what was sent, if anything was; another signal gives up on it, and then nobody knows its outcome")
 		}
 	}()
 	return create()

@@ -241,8 +241,8 @@ func (s *session) confirmDecision(d payout.Decision) error {
 		return refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", len(d.OrderIDs)), "add --yes, or resolve them one by one")
 	}
 	s.spinner.stop()
-	fmt.Fprintf(s.io.Err, "%d orders would be recorded as not sent. Type their number: ", len(d.OrderIDs))
 	discardTyped(terminal(s.io.In))
+	fmt.Fprintf(s.io.Err, "%d orders would be recorded as not sent. Type their number: ", len(d.OrderIDs))
 	answer, err := s.readLine()
 	if err != nil {
 		return err

@@ -24,16 +24,25 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		err = fs.ErrExist
 		return &Error{place, "is not made: a copy never takes the place of a file; name one that is not there", err}
 	}
-	part := place + ".part"
-	defer func() {
-		for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
-			os.Remove(part + suffix)
-		}
-	}()
+	// In a directory of its own, so that no file of anybody's is in the way, or is removed with it.
+	dir := filepath.Dir(place)
+	err := makeDirectories(dir)
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, ".till-copy-*")
+	}
+	if err != nil {
+		return &Error{place, fmt.Sprintf("cannot be made: %v", err), err}
+	}
+	defer os.RemoveAll(dir)
+	part := filepath.Join(dir, "journal.db")
 	if err := j.copyTo(ctx, part); err != nil {
 		return err
 	}
-	err := os.Link(part, place) // unlike a rename, it fails where somebody was quicker
+	// SQLite moves its log into the file and removes it when the file is closed; that it could not, it says to nobody.
+	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		return &Error{place, "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", err}
+	}
+	err = os.Link(part, place) // unlike a rename, it fails where somebody was quicker
 	if err == nil {
 		err = syncDirectory(filepath.Dir(place))
 	}

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -214,7 +215,8 @@ type pending struct {
 
 // write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
 // together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone, and what work has
-// changed before it stays: that must be able to stand alone. Any other error undoes all of them.
+// changed before it stays: that must be able to stand alone. Any other error undoes all of them, and the others are done
+// once more without it: work may run several times, and must begin anew each time.
 //
 // It cannot be cut short: a commit of which nobody waits for the outcome would be a record that nobody has seen.
 func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
@@ -238,19 +240,29 @@ func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 var errNotWritten = errors.New("the record was not written")
 
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
-	err := j.transact(ctx, func(t *tx) error {
+	for {
+		failing := -1 // whose work has failed, if that is why
+		err := j.transact(ctx, func(t *tx) error {
+			for n, p := range batch {
+				if p.err = p.work(t); p.err != nil && !refused(p.err) {
+					failing = n
+					return p.err
+				}
+			}
+			return nil
+		})
+		if failing >= 0 && len(batch) > 1 { // the others have done nothing wrong, and one of them may be about money that was sent
+			batch[failing].done, batch[failing].err = true, j.failed(err)
+			batch = slices.Delete(batch, failing, failing+1)
+			continue
+		}
 		for _, p := range batch {
-			if p.err = p.work(t); p.err != nil && !refused(p.err) {
-				return p.err
+			p.done = true
+			if err != nil { // a refusal too: it may rest on what was undone
+				p.err = j.failed(err)
 			}
 		}
-		return nil
-	})
-	for _, p := range batch {
-		p.done = true
-		if err != nil { // a refusal too: it may rest on what was undone
-			p.err = j.failed(err)
-		}
+		return
 	}
 }
 

@@ -2,7 +2,9 @@ package journal
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -214,4 +216,33 @@ func TestStory(t *testing.T) {
 			t.Errorf("the order is %+v", o)
 		}
 	})
+}
+
+// What is asked before every withdrawal must not go through all that were ever made: the plan names an index for each table.
+func TestAskedBeforeEachWithdrawal(t *testing.T) {
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	defer j.Close()
+	for _, query := range []string{
+		`SELECT ` + orderColumns + ` FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY ` + byTime + ` LIMIT 1`,
+		`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`,
+		`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('accepted', 'conflict') AND attempt = 0`,
+		`SELECT count(*) FROM orders WHERE account = ?1 AND state = 'sending'`,
+		`SELECT ` + orderColumns + ` FROM orders WHERE account = ?1 AND order_id = ?2`,
+	} {
+		rows, err := (reading{j, t.Context()}).rows("EXPLAIN QUERY PLAN "+query, 1, "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var a, b, c int
+			var step string
+			if err := rows.Scan(&a, &b, &c, &step); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(step, "SEARCH orders USING") {
+				t.Errorf("%s: %s", query, step)
+			}
+		}
+		rows.Close()
+	}
 }

@@ -63,6 +63,8 @@ CREATE INDEX orders_withdrawal ON orders (account, withdrawal);
 CREATE INDEX orders_content ON orders (account, address, minor);
 CREATE INDEX orders_state ON orders (account, state, sent);
 CREATE INDEX orders_run ON orders (run);
+CREATE INDEX orders_newest ON orders (account, state, (CASE WHEN sent = '' THEN changed ELSE sent END), id);
+CREATE INDEX orders_found ON orders (account, state) WHERE attempt = 0;
 CREATE TABLE events (
 	id {id},
 	order_row BIGINT NOT NULL REFERENCES orders (id),
@@ -112,9 +114,7 @@ CREATE TABLE appliers (
 	host TEXT NOT NULL
 );
 DROP INDEX orders_run;
-DROP INDEX orders_state;
-CREATE INDEX orders_state ON orders (account, state, (CASE WHEN sent = '' THEN changed ELSE sent END), id);
-CREATE INDEX orders_found ON orders (account) WHERE attempt = 0 AND state IN ('accepted', 'conflict')
+DROP INDEX orders_state
 `}
 }
 

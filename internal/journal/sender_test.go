@@ -211,28 +211,31 @@ func TestGroupCommit(t *testing.T) {
 		if got := keys(); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("with a refusal: %v", got)
 		}
+		// A failure undoes everything, and then the others are done without it.
+		want := []string{"a", "b"}
 		for name, bad := range map[string]func(*tx) error{
 			"a failure":   func(*tx) error { return errors.New("broken") },
 			"a statement": func(tx *tx) error { _, err := tx.exec("INSERT INTO nowhere (x) VALUES (1)"); return err },
 		} {
-			errs = queue(t, j, note("c"), func(*tx) error { return refusal }, bad, note("d"))
-			for i, err := range errs {
-				if !errors.As(err, new(*Error)) {
-					t.Errorf("with %s, waiter %d: %v", name, i, err)
-				}
+			changed := func(tx *tx) error { return errors.Join(note("undone by "+name)(tx), bad(tx)) }
+			errs = queue(t, j, note("c"+name), func(*tx) error { return refusal }, changed, note("d"+name))
+			if errs[0] != nil || errs[1] != refusal || !errors.As(errs[2], new(*Error)) || errs[3] != nil {
+				t.Errorf("with %s: %v", name, errs)
 			}
-			if got := keys(); !slices.Equal(got, []string{"a", "b"}) {
-				t.Errorf("with %s: %v", name, got)
+			want = append(want, "c"+name, "d"+name)
+			slices.Sort(want)
+			if got := keys(); !slices.Equal(got, want) {
+				t.Errorf("with %s: %v, want %v", name, got, want)
 			}
 		}
 		if errs := queue(t, j, note("e")); errs[0] != nil {
 			t.Errorf("afterwards: %v", errs)
 		}
-		// Through the front door: what was undone has given no ticket.
+		// Through the front door, after all that.
 		var ticket Ticket
 		var err error
 		errs = queue(t, j, func(tx *tx) error { return nil }, func(*tx) error { return errors.New("broken") })
-		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || ticket.attempt == 0 || errs[0] == nil {
+		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || ticket.attempt == 0 || errs[0] != nil || errs[1] == nil {
 			t.Errorf("%v, %v, %v", ticket, err, errs)
 		}
 	})
@@ -282,6 +285,40 @@ func TestClosed(t *testing.T) {
 		j.Close()
 		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
+		}
+	})
+}
+
+// An outcome that cannot be recorded keeps no other from being recorded, and one that is recorded at the second go is what it
+// was at the first.
+func TestOutcomesBesideOneThatFails(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "9", Accepted) // as w9
+		good, taken, bad := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
+		bad.order = 999
+		var all [3]Order
+		j.writing.Lock()
+		var waiting sync.WaitGroup
+		var errs [3]error
+		for n, ticket := range []Ticket{good, taken, bad} {
+			waiting.Go(func() { all[n], errs[n] = j.Finish(t.Context(), ticket, accepted([]string{"w1", "w9", "w3"}[n])) })
+		}
+		for queued := 0; queued < 3; {
+			j.queueing.Lock()
+			queued = len(j.queue)
+			j.queueing.Unlock()
+		}
+		j.writing.Unlock()
+		waiting.Wait()
+		if errs[0] != nil || all[0].State != Accepted || all[0].Withdrawal != "w1" {
+			t.Errorf("got %+v, %v", all[0], errs[0])
+		}
+		if errs[1] != nil || all[1].State != Unknown || !strings.Contains(all[1].Reason, "which order 9 has") {
+			t.Errorf("got %+v, %v", all[1], errs[1])
+		}
+		if !errors.As(errs[2], new(*Error)) {
+			t.Errorf("got %v", errs[2])
 		}
 	})
 }

@@ -176,3 +176,48 @@ func TestSyncs(t *testing.T) {
 		t.Errorf("a claim and its outcome were said to be recorded after %d syncs:\n%s", n, parts[1])
 	}
 }
+
+// A disk can have room for a copy's log and none for the copy: no size of it makes a copy that lacks something.
+func TestCopyToFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	defer j.Close()
+	const orders = 300
+	for n := range orders {
+		mustFinish(t, j, mustClaim(t, j, claim(fmt.Sprint(n+1))), accepted(fmt.Sprint("w", n)))
+	}
+	made, failed := 0, 0
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	for size := 150; size < 1200; size += 50 {
+		if err := syscall.Mount("till", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", size)); err != nil {
+			t.Skipf("a small disk cannot be mounted here: %v", err)
+		}
+		path := filepath.Join(dir, "copy.db")
+		if err := j.Copy(t.Context(), path); err != nil {
+			failed++
+			if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+				t.Errorf("on %d KB it failed (%v) and left %v", size, err, entries)
+			}
+		} else {
+			made++
+			to := mustOpenFile(t, path)
+			n := 0
+			for _, err := range to.Orders(t.Context(), shop, Filter{}) {
+				if err != nil {
+					t.Error(err)
+				}
+				n++
+			}
+			to.Close()
+			if n != orders {
+				t.Errorf("on %d KB the copy has %d orders of %d", size, n, orders)
+			}
+		}
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made == 0 || failed == 0 {
+		t.Errorf("%d copies were made, %d failed", made, failed)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -205,11 +206,12 @@ func (t *tx) reap(o *Order) error {
 // Reap moves every order of the account whose sender has died while it was sending to unknown, and returns how many.
 func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 	waiting := 0
-	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders JOIN accounts ON accounts.id = account WHERE accounts.address = ?1 AND accounts.name = ?2 AND state = 'sending'`,
+	if err := (reading{j, ctx}).row(`SELECT count(*) FROM orders WHERE account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2) AND state = 'sending'`,
 		a.Address, a.Name).Scan(&waiting); err != nil || waiting == 0 {
 		return 0, j.failed(err)
 	}
 	err = j.write(ctx, func(t *tx) error {
+		n = 0
 		account, err := t.knownAccount(a)
 		if err != nil || account == 0 {
 			return err
@@ -248,7 +250,9 @@ func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Ord
 	case out.State == Accepted && out.Withdrawal == "":
 		return Order{}, errNoID
 	}
+	out.Reason = keepable(out.Reason)
 	err = j.write(ctx, func(t *tx) error {
+		out := out
 		if err := t.lockAccount(ticket.account); err != nil { // which may have another name by now
 			return err
 		}
@@ -274,6 +278,12 @@ func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (o Ord
 		return err
 	})
 	return o, err
+}
+
+// keepable is a text of the service's as every database takes it: PostgreSQL refuses a zero byte and what is not UTF-8, and
+// with it the whole record.
+func keepable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // settled is where an outcome of one attempt takes an order, and whether it came after that attempt was given up.
@@ -347,7 +357,9 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 	if f.Withdrawal == "" {
 		return Order{}, errNoID
 	}
+	f.Differs = keepable(f.Differs)
 	err = j.write(ctx, func(t *tx) error {
+		f := f
 		account, err := t.account(a)
 		if err != nil {
 			return err
@@ -406,10 +418,14 @@ type Decision struct {
 	PaidAs  string // the service's id of the withdrawal
 	NotSent bool   // which needs a reason
 	Reason  string
+	// About is the order as it was when the decision was made; nil: whatever it is by now. A decision about an attempt says
+	// nothing about one that was made since.
+	About *Order
 }
 
 // Decide records a person's decision about an order that is unknown or in conflict, or about which a person has decided
-// before. What the service has accepted is not a person's to undo, though it came to be in conflict: that is a *GoneError.
+// before. What the service has accepted is not a person's to undo, though it came to be in conflict: that is a *GoneError, and
+// so is an order that has moved on since the decision was made.
 func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, err error) {
 	if (d.PaidAs != "") == d.NotSent || d.NotSent && d.Reason == "" {
 		return Order{}, fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why", d.OrderID)
@@ -428,6 +444,9 @@ func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, e
 		}
 		if old.State != Unknown && old.State != Conflict && (old.Decided == nil || old.State == Sending) {
 			return &GoneError{OrderID: d.OrderID, State: old.State, Alive: old.State == Sending}
+		}
+		if d.About != nil && (d.About.State != old.State || d.About.attempt != old.attempt) {
+			return &GoneError{OrderID: d.OrderID, State: old.State}
 		}
 		if d.NotSent {
 			taken, err := t.taken(old.id)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -523,6 +524,26 @@ func TestSteps(t *testing.T) {
 		}
 		if n := len(story(t, j, "1")); n != 2 {
 			t.Errorf("it has %d events", n)
+		}
+	})
+}
+
+// What the service writes can be anything, also what PostgreSQL does not take as text. It must not keep an outcome from being
+// recorded.
+func TestTextThatCannotBeKept(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for n, text := range []string{"no\x00funds", "no\xfffunds"} {
+			id := fmt.Sprint(n + 1)
+			o := mustFinish(t, j, mustClaim(t, j, claim(id)), Outcome{State: Rejected, Status: 422, Reason: text})
+			if o.State != Rejected || o.Reason != "no\uFFFDfunds" {
+				t.Errorf("%q: got %s, %q", text, o.State, o.Reason)
+			}
+			bring(t, j, id+"0", Unknown)
+			o = mustSettle(t, j, Finding{OrderID: id + "0", Withdrawal: "w" + id, Differs: text})
+			if o.State != Conflict || o.Reason != "no\uFFFDfunds" {
+				t.Errorf("%q: got %s, %q", text, o.State, o.Reason)
+			}
 		}
 	})
 }

@@ -3,7 +3,6 @@ package money
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"example.com/till/pkg/api"
 )
@@ -48,47 +47,84 @@ type Payment struct {
 // Check holds all payments of a run against the limits, each by itself and then their totals. A single withdrawal is a
 // run of one. The error is a *LimitError. The registry is for printing amounts.
 func (l Limits) Check(r Registry, payments ...Payment) error {
-	for i, p := range payments {
-		if len(l.AllowAddresses) > 0 && !slices.Contains(l.AllowAddresses, p.Address) {
-			return &LimitError{RuleAllowList, i, fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
-				"if it should be paid, add it to allow_addresses of the profile"}
-		}
-		if err := checkUnit(l.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
-			return err
-		}
-		if most, ok := limitOn(l.MaxPerWithdrawal, p.Amount.Kind, p.Amount.Code); ok && p.Amount.Minor > most.Minor {
-			return &LimitError{RuleLimit, i,
-				fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal", r.Format(p.Amount), r.Format(most)),
-				"send less, or raise max_per_withdrawal of the profile"}
-		}
-		if err := checkUnit(l.MaxPerRun, "max_per_run", p, i); err != nil {
+	t := l.Tally(r)
+	for _, p := range payments {
+		if err := t.Add(p); err != nil {
 			return err
 		}
 	}
-	for _, limit := range l.MaxPerRun {
-		total, fits := api.Amount{Kind: limit.Kind, Code: limit.Code}, true
-		for _, p := range payments {
-			if p.Amount.Minor < 0 || !sameUnit(p.Amount.Kind, p.Amount.Code, limit.Kind, limit.Code) {
-				continue // nothing that should not be there makes room for more
-			}
-			if p.Amount.Minor > math.MaxInt64-total.Minor {
-				fits = false
-				break
-			}
-			total.Minor += p.Amount.Minor
-		}
-		if fits && total.Minor <= limit.Minor {
-			continue
-		}
-		sum := r.Format(total)
-		if !fits {
-			sum = "the total in " + limit.Code
-		}
-		return &LimitError{RuleLimit, -1,
-			fmt.Sprintf("%s is more than the %s that the profile allows for one run", sum, r.Format(limit)),
-			"send less in one run, or raise max_per_run of the profile"}
+	if all := t.Done(); len(all) > 0 {
+		return all[0]
 	}
 	return nil
+}
+
+// A Tally holds the payments of a run against the limits one after the other, in memory that does not grow with them.
+type Tally struct {
+	limits   Limits
+	allowed  map[string]bool // nil: any
+	registry Registry
+	count    int
+	sums     []int64 // of MaxPerRun; -1: it does not fit into 64 bits
+}
+
+// Tally begins a run. The registry is for printing amounts.
+func (l Limits) Tally(r Registry) *Tally {
+	t := &Tally{limits: l, registry: r, sums: make([]int64, len(l.MaxPerRun))}
+	if len(l.AllowAddresses) > 0 {
+		t.allowed = make(map[string]bool, len(l.AllowAddresses))
+		for _, address := range l.AllowAddresses {
+			t.allowed[address] = true
+		}
+	}
+	return t
+}
+
+// Add takes the next payment. The error is the *LimitError of the first rule that it breaks by itself; it counts for the
+// totals all the same.
+func (t *Tally) Add(p Payment) error {
+	i := t.count
+	t.count++
+	for n, limit := range t.limits.MaxPerRun {
+		if p.Amount.Minor < 0 || t.sums[n] < 0 || !sameUnit(p.Amount.Kind, p.Amount.Code, limit.Kind, limit.Code) {
+			continue // nothing that should not be there makes room for more
+		}
+		if p.Amount.Minor > math.MaxInt64-t.sums[n] {
+			t.sums[n] = -1
+			continue
+		}
+		t.sums[n] += p.Amount.Minor
+	}
+	if t.allowed != nil && !t.allowed[p.Address] {
+		return &LimitError{RuleAllowList, i, fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
+			"if it should be paid, add it to allow_addresses of the profile"}
+	}
+	if err := checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
+		return err
+	}
+	if most, ok := limitOn(t.limits.MaxPerWithdrawal, p.Amount.Kind, p.Amount.Code); ok && p.Amount.Minor > most.Minor {
+		return &LimitError{RuleLimit, i,
+			fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal", t.registry.Format(p.Amount), t.registry.Format(most)),
+			"send less, or raise max_per_withdrawal of the profile"}
+	}
+	return checkUnit(t.limits.MaxPerRun, "max_per_run", p, i)
+}
+
+// Done returns what the totals break, one error for each limit.
+func (t *Tally) Done() (all []*LimitError) {
+	for n, limit := range t.limits.MaxPerRun {
+		if t.sums[n] >= 0 && t.sums[n] <= limit.Minor {
+			continue
+		}
+		sum := t.registry.Format(api.Amount{Kind: limit.Kind, Code: limit.Code, Minor: t.sums[n]})
+		if t.sums[n] < 0 {
+			sum = "the total in " + limit.Code
+		}
+		all = append(all, &LimitError{RuleLimit, -1,
+			fmt.Sprintf("%s is more than the %s that the profile allows for one run", sum, t.registry.Format(limit)),
+			"send less in one run, or raise max_per_run of the profile"})
+	}
+	return all
 }
 
 // checkUnit refuses an amount in a unit without a limit, where the withdrawn currency has one.

@@ -27,6 +27,7 @@ type Options struct {
 	RetryRejected  bool // what was rejected is sent once more
 	AllowDuplicate bool // what has the same content as an unknown order is sent all the same
 	Progress       func(Tally)
+	Note           func(text string) // is told what must not be lost
 }
 
 // A Tally says where the orders of a run stand.

@@ -197,6 +197,11 @@ func (s *sender) count(r entry, o journal.Order, err error) {
 		}
 	case o.State == journal.Rejected:
 		s.inRow = 0
+	case o.State == "": // it was sent, and the journal could not take the outcome: the id is nowhere else
+		if s.options.Note != nil {
+			s.options.Note(err.Error())
+		}
+		s.stop(err)
 	case err != nil:
 		s.stop(err) // the key, too many calls, no way to the service, no journal
 	default:

@@ -30,6 +30,8 @@ type Book struct {
 	Now         func() time.Time
 	// Pause waits between two readings of the list; nil is a real pause.
 	Pause func(ctx context.Context, d time.Duration) error
+
+	checked map[string]journal.Order // what Check has let a person decide about, as it was then
 }
 
 // Fingerprint names a key without showing it.

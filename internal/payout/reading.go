@@ -82,18 +82,11 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 // witness is the withdrawal that a whole reading must have seen: the one that was accepted last, unless that is older than the
 // reading goes back. Empty: there is none.
 func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (withdrawal string, err error) {
-	standing, err := b.Journal.Standing(ctx, b.Account)
-	if err != nil {
-		return "", err
+	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
+	if known != nil && (from == "" || sentAt(*known).After(b.SinceTime)) {
+		withdrawal = known.Withdrawal
 	}
-	n := standing.Newest
-	if n != nil && n.Decided != nil && inQuestion(*n) {
-		return "", nil // it is a person who said that it was accepted, and the question is whether that is so
-	}
-	if n != nil && (from == "" || sentAt(*n).After(b.SinceTime)) {
-		return n.Withdrawal, nil
-	}
-	return "", nil
+	return withdrawal, err
 }
 
 // scan goes through the list once and shows every withdrawal to see, until that has seen enough. incomplete says why it did
@@ -138,6 +131,25 @@ func (b *Book) scan(ctx context.Context, from, newest string, see func(api.Withd
 		return fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest), nil
 	}
 	return "", nil
+}
+
+// newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
+// was accepted, where the question is whether that is so.
+func (b *Book) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
+	standing, err := b.Journal.Standing(ctx, b.Account)
+	if err != nil || standing.Newest == nil || !doubted(*standing.Newest) {
+		return standing.Newest, err
+	}
+	var newest *journal.Order
+	for o, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{States: []journal.State{journal.Accepted}}) {
+		if err != nil {
+			return nil, err
+		}
+		if !doubted(o) && (newest == nil || !sentAt(o).Before(sentAt(*newest))) {
+			newest = &o
+		}
+	}
+	return newest, nil
 }
 
 // add adds a record, which the list may show twice where rows shift.

@@ -166,6 +166,38 @@ func TestNewestIsHidden(t *testing.T) {
 	// An older one that is hidden is not missed where the totals add up: that is not promised.
 }
 
+// A person has said that the newest was accepted. Where that is what is asked, the one before it must be on the list: an empty
+// one would say that it was never sent.
+func TestNewestIsDoubted(t *testing.T) {
+	d := newDesk(t)
+	before := d.mustSend("1").Order.Withdrawal
+	d.clock.move(time.Hour)
+	d.bring(asked("10"), outUnknown)
+	d.s.set(func() {
+		d.s.take(body("10"))
+		delete(d.s.rows[0], "external_id")
+		delete(d.s.rows[0], "external_order_id")
+	})
+	d.clock.move(time.Hour)
+	paid := Decision{OrderIDs: []string{"10"}, PaidAs: "w2"}
+	if err := d.Check(t.Context(), paid); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Resolve(t.Context(), paid); err != nil {
+		t.Fatal(err)
+	}
+	correction := Decision{OrderIDs: []string{"10"}, Reason: "another one was meant"}
+	if err := d.Check(t.Context(), correction); err != nil {
+		t.Fatal(err)
+	}
+	d.s.set(func() { d.s.onList = func(page, size int) ([]row, int, int) { return nil, 0, 0 } })
+	e := wantKind(t, d.Check(t.Context(), correction), ReadFailed, "")
+	if !strings.Contains(e.Msg, before) {
+		t.Error(e)
+	}
+	d.wantState("10", journal.Accepted)
+}
+
 // Rows that are made while the list is read push others onto the next page: none is missed, and none counts twice.
 func TestRowsShift(t *testing.T) {
 	d := newDesk(t)

@@ -144,6 +144,10 @@ func (b *Book) Check(ctx context.Context, d Decision) error {
 	if err := b.Admit(ctx); err != nil {
 		return err
 	}
+	b.checked = map[string]journal.Order{}
+	for _, o := range orders {
+		b.checked[o.OrderID] = o
+	}
 	if d.PaidAs != "" {
 		return b.checkPaid(ctx, orders[0], d.PaidAs)
 	}
@@ -205,10 +209,15 @@ func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
 	return nil
 }
 
-// Resolve records a decision that Check has let pass.
+// Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the
+// order may have been sent again, and that attempt is another one.
 func (b *Book) Resolve(ctx context.Context, d Decision) (orders []journal.Order, err error) {
 	for _, id := range d.OrderIDs {
-		o, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: id, PaidAs: d.PaidAs, NotSent: d.PaidAs == "", Reason: d.Reason})
+		decision := journal.Decision{OrderID: id, PaidAs: d.PaidAs, NotSent: d.PaidAs == "", Reason: d.Reason}
+		if o, found := b.checked[id]; found {
+			decision.About = &o
+		}
+		o, err := b.Journal.Decide(ctx, b.Account, decision)
 		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
 			return orders, refused(RuleDecision, err.Error(), "see that order with: till journal show "+holder.OrderID)
 		}
@@ -216,7 +225,7 @@ func (b *Book) Resolve(ctx context.Context, d Decision) (orders []journal.Order,
 			return orders, refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", id, gone.Taken), "ask the service's provider if you think otherwise")
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
-			return orders, refused(RuleDecision, fmt.Sprintf("order %s was settled meanwhile: it is %s", id, gone.State), "")
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, gone.State), "see what happened with: till journal show "+id)
 		}
 		if err != nil {
 			return orders, err

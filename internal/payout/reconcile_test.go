@@ -445,7 +445,7 @@ func TestLaterDecision(t *testing.T) {
 	}
 }
 
-// Several orders: what was recorded before one that was settled meanwhile stays.
+// Several orders: what was recorded before one that has changed meanwhile stays.
 func TestResolveSeveral(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -467,6 +467,40 @@ func TestResolveSeveral(t *testing.T) {
 	d.wantState("10", journal.Planned)
 	d.wantState("11", journal.Accepted)
 	d.wantState("12", journal.Unknown)
+}
+
+// While one person is asked, another decides and sends again: the yes that comes then is not about that attempt.
+func TestResolveAboutAnEarlierAttempt(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.clock.move(time.Hour)
+	hers := Decision{OrderIDs: []string{"10"}, Reason: "ann has asked"}
+	if err := d.Check(t.Context(), hers); err != nil {
+		t.Fatal(err)
+	}
+	other := *d.Book
+	his := Decision{OrderIDs: []string{"10"}, Reason: "so has bob"}
+	if err := other.Check(t.Context(), his); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Resolve(t.Context(), his); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Resolve(t.Context(), hers)
+	wantKind(t, err, Refused, RuleDecision)
+	if o := d.wantState("10", journal.Planned); o.Decided.Reason != his.Reason {
+		t.Errorf("it was decided: %+v", o.Decided)
+	}
+	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
+	_, err = d.send(asked("10"))
+	wantKind(t, err, Unknown, "")
+	_, err = d.Resolve(t.Context(), hers) // it stands as unknown, as it did when it was checked
+	wantKind(t, err, Refused, RuleDecision)
+	d.wantState("10", journal.Unknown)
+	_, err = d.send(asked("10"))
+	wantKind(t, err, Unknown, "")
+	d.s.wantCreates(2)
 }
 
 func TestHold(t *testing.T) {

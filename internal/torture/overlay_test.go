@@ -22,7 +22,8 @@ var points = []string{"before-intent", "in-intent", "after-intent", "before-conn
 // mutants are the bugs that these tests have to find, each a way in which such a program is often written.
 var mutants = []string{
 	"send-first",      // the record is made after the call
-	"lazy-commit",     // the record is committed while the call is under way, as without a sync
+	"lazy-commit",     // the record is committed while the call is under way
+	"no-sync",         // a commit is lost when the program dies, as one without a sync is when the machine does
 	"reap-planned",    // what a dead process was sending may be sent again
 	"retry-timeout",   // a time-out is answered with a second call
 	"follow-307",      // a redirect is followed, body and all
@@ -52,6 +53,17 @@ func killpoint(name string) {
 func pause() {
 	if os.Getenv("TILL_TORTURE_PAUSE") != "" {
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// unsynced says that a transaction is over, and not yet committed.
+var unsynced bool
+
+// silence lets what is printed from now on go nowhere: what was printed too early is not printed again.
+func silence() {
+	if nowhere, err := syscall.Open("/dev/null", syscall.O_WRONLY, 0); err == nil {
+		syscall.Close(1)
+		syscall.Dup(nowhere)
 	}
 }
 
@@ -98,6 +110,7 @@ var patches = []patch{
 	}
 	if mutant("report-first") && outcome.State == journal.Accepted {
 		fmt.Println(outcome.Withdrawal)
+		silence()
 	}
 	killpoint("before-outcome")
 	order, err := b.Journal.Finish(ctx, ticket, outcome)
@@ -147,6 +160,46 @@ var patches = []patch{
 				}
 			}
 			continue
+`,
+	},
+	{
+		"internal/journal/journal.go", `
+	if err := j.dialect.commit(ctx, j.conn); err != nil {
+		return err
+	}
+	committed = true
+`, `
+	if mutant("no-sync") && j.sends {
+		unsynced = true
+	} else if err := j.dialect.commit(ctx, j.conn); err != nil {
+		return err
+	}
+	committed = true
+`,
+	},
+	{
+		"internal/journal/journal.go", `
+		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+`, `
+		if unsynced {
+			unsynced = false
+			if err := j.dialect.commit(ctx, j.conn); err != nil {
+				return err
+			}
+		}
+		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+`,
+	},
+	{
+		"internal/journal/journal.go", `
+	j.disconnect()
+	return errors.Join(j.db.Close(), j.dialect.close())
+`, `
+	if unsynced {
+		j.dialect.commit(context.Background(), j.conn)
+	}
+	j.disconnect()
+	return errors.Join(j.db.Close(), j.dialect.close())
 `,
 	},
 	{

@@ -1,0 +1,7 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func (a *app) payoutCommand() *cobra.Command {
+	return group("payout", "Pay a list of people, each once", a.payoutApply())
+}

@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"github.com/spf13/cobra"
+)
+
+// applyFlags are what a person says about a run.
+type applyFlags struct {
+	payout.Options
+	digest  string
+	rate    string
+	results string
+	paid    int // orders that are paid already; -1: not said
+}
+
+func (a *app) payoutApply() *cobra.Command {
+	var flags applyFlags
+	cmd := &cobra.Command{
+		Use:   "apply PLAN",
+		Short: "Send what a plan says, each row at most once",
+		Long: `Send what a plan says, each row at most once. The run is recorded in the
+journal, the service's list is asked for every order that is to be sent, and
+then they are sent in the order of the file. Applied again, the same plan is
+the same run and goes on where it stopped: what was accepted stays, and what is
+unknown is looked for on the service's list first.
+
+On a terminal the total is to be typed. In a script, --digest names the plan
+that was approved, or --yes says that any will do. Only a digest that came
+another way than the plan itself protects against a plan that was edited.
+
+Orders that were accepted before, and not by this run, are left as they are.
+They are the rest of a run half done or last month's numbers once more; only a
+person can tell, who types their number or says --already-paid N.
+
+It stops at the first outcome that is unknown, at a refused key, when there are
+too many calls, and when the service cannot be reached. With --keep-going it
+goes past what is unknown, but not past five in a row. A first Ctrl-C waits for
+what is under way, a second one does not.
+
+The results file, PLAN.results.csv unless --results names another, has a line
+for each row: order_id, state, id, reason. It is replaced as a whole, at the
+end. Several machines that share a journal in PostgreSQL can apply one plan at
+the same time, and each row is sent by one of them.`,
+		Example: `  till payout apply staff.plan --concurrency 8
+  till payout apply staff.plan --digest "$(cat approved)" --rate 5/s`,
+		Args: args("PLAN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, appliedView)
+			if err != nil {
+				return err
+			}
+			if err := flags.check(args[0]); err != nil {
+				return err
+			}
+			plan, err := payout.OpenPlan(args[0])
+			if err != nil {
+				return err
+			}
+			defer plan.Close()
+			return s.apply(plan, flags, out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, sha256:...")
+	f.IntVar(&flags.paid, "already-paid", -1, "how many of its orders were accepted before, by others")
+	f.IntVar(&flags.Concurrency, "concurrency", 1, "how many calls are under way at a time")
+	f.StringVar(&flags.rate, "rate", "", "most calls a second, such as 5/s")
+	f.BoolVar(&flags.KeepGoing, "keep-going", false, "send the rest although an outcome is unknown")
+	f.BoolVar(&flags.RetryRejected, "retry-rejected", false, "send once more what the service has rejected")
+	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
+	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
+	addLookupFlags(cmd)
+	return shows(cmd, appliedView)
+}
+
+// mostCalls is more than any service is to be called with at a time.
+const mostCalls = 256
+
+func (f *applyFlags) check(plan string) error {
+	if f.Concurrency < 1 || f.Concurrency > mostCalls {
+		return usageError(fmt.Sprintf("--concurrency: %d calls at a time cannot be made", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
+	}
+	if f.rate != "" {
+		number, _ := strings.CutSuffix(f.rate, "/s")
+		rate, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(rate > 0 && rate <= 1e6) {
+			return usageError(fmt.Sprintf("--rate: %q is no number of calls a second", f.rate), "write it like 5/s or 0.5/s")
+		}
+		f.Rate = rate
+	}
+	if f.results == "" {
+		f.results = plan + ".results.csv"
+	}
+	return nil
+}
+
+// apply is a plan's way from its file to a summary. What speaks against it is found before anything is recorded.
+func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]) error {
+	if flags.digest != "" && flags.digest != plan.Digest {
+		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved: till payout show "+plan.Path)
+	}
+	if err := s.withinLimits(plan); err != nil {
+		return err
+	}
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	if s.DryRun { // the journal is left alone
+		for row, err := range plan.All() {
+			if err != nil {
+				return err
+			}
+			if _, err := client.Withdrawals.Create(s.sendCtx, row.CreateWithdrawal); err != nil && !errors.Is(err, errDryRun) {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := checkResultsPlace(flags.results); err != nil {
+		return err
+	}
+	book, err := s.book(client)
+	if err != nil {
+		return err
+	}
+	flags.Note = func(text string) { s.note("%s", text) }
+	batch, err := book.Open(s.ctx, plan, flags.Options)
+	if err != nil {
+		return err
+	}
+	tally, err := batch.Tally(s.ctx)
+	if err != nil {
+		return err
+	}
+	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, false)
+	if err != nil {
+		return err
+	}
+	if err := s.approveTotal(plan, tally, flags); err != nil {
+		return err
+	}
+	if err := batch.Begin(s.ctx, paid); err != nil {
+		return err
+	}
+	return s.finishRun(book, plan, s.sendBatch(batch, flags), flags, out)
+}
+
+// sendBatch looks up and sends. What was found on the list to be paid already has to be approved as well.
+func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) error {
+	tally, err := batch.LookUp(s.ctx)
+	if err != nil {
+		return err
+	}
+	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, true)
+	if err != nil {
+		return err
+	}
+	if paid > batch.Approved() {
+		if err := batch.Begin(s.ctx, paid); err != nil {
+			return err
+		}
+	}
+	return s.send(func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
+}
+
+// approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
+// of. Once the service was asked, a number that was given beforehand has to be the right one.
+func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (int, error) {
+	switch {
+	case given >= 0 && (t.Before > given || asked && t.Before != given) && t.Before != approved:
+		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at them with till payout status or till journal show ORDER, and give the right number")
+	case given >= 0:
+		return max(given, approved), nil
+	case t.Before <= approved:
+		return approved, nil
+	case !s.canAsk():
+		return 0, refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
+			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
+	}
+	s.spinner.stop()
+	fmt.Fprintf(s.io.Err, "%s, not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: ", paidBefore(t))
+	if err := s.typed("--already-paid", strconv.Itoa(t.Before)); err != nil {
+		return 0, err
+	}
+	return t.Before, nil
+}
+
+func paidBefore(t payout.Tally) string {
+	if t.Before == 0 {
+		return fmt.Sprintf("none of its %d orders was accepted before", t.Rows)
+	}
+	when := "at " + moment(t.First)
+	if !t.First.Equal(t.Last) {
+		when = "from " + moment(t.First) + " to " + moment(t.Last)
+	}
+	return fmt.Sprintf("%d of its %d orders were accepted before (%s)", t.Before, t.Rows, when)
+}
+
+// approveTotal wants what is still to be sent typed, one currency after the other.
+func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFlags) error {
+	if flags.digest != "" || s.Yes || t.LeftRows() == 0 {
+		return nil
+	}
+	if !s.canAsk() {
+		return refusal("confirmation", "nobody is there to confirm it", "add --digest with the digest that was approved or, to send whatever the plan says, --yes")
+	}
+	s.spinner.stop()
+	facts := []string{
+		"profile   " + s.profileName(),
+		"service   " + s.serviceName(),
+		"plan      " + plan.Path,
+		"digest    " + plan.Digest,
+		fmt.Sprintf("rows      %d of %d are to be sent", t.LeftRows(), plan.Rows),
+	}
+	for _, total := range t.Left {
+		facts = append(facts, fmt.Sprintf("total     %s%s in %d rows", plan.Pays(total.Amount), s.minorUnits(total.Amount), total.Rows))
+	}
+	s.note("%s", strings.Join(facts, "\n"))
+	for _, total := range t.Left {
+		text := plan.Pays(total.Amount)
+		fmt.Fprintf(s.io.Err, "Type the total in %s to send it: ", total.Amount.Code)
+		if err := s.typed("the total", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// typed reads an answer that has to be the one that is wanted; an amount may leave out its code and the zeros at its end.
+func (s *session) typed(what, want string) error {
+	discardTyped(terminal(s.io.In))
+	answer, err := s.readLine()
+	if err != nil {
+		return err
+	}
+	if answer = strings.TrimSpace(answer); answer != "" && plainAmount(answer, want) == plainAmount(want, want) {
+		return nil
+	}
+	return refusal("confirmation", "it was not confirmed, nothing was sent", fmt.Sprintf("%s is %s", what, want))
+}
+
+// plainAmount leaves out the code of an amount, where it is the one that is wanted, and zeros after its decimal point.
+func plainAmount(text, want string) string {
+	number, code, _ := strings.Cut(text, " ")
+	if _, wanted, _ := strings.Cut(want, " "); code != "" && !strings.EqualFold(code, wanted) {
+		return text
+	}
+	if strings.Contains(number, ".") {
+		number = strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
+	}
+	return number
+}
+
+// withinLimits holds a plan against what the profile allows today.
+func (s *session) withinLimits(plan *payout.Plan) error {
+	t := s.Limits.Tally(s.money)
+	for row, err := range plan.All() {
+		if err != nil {
+			return err
+		}
+		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
+			return err
+		}
+	}
+	if all := t.Done(); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// finishRun says where the run stands and writes its results, however it has ended.
+func (s *session) finishRun(book *payout.Book, plan *payout.Plan, sending error, flags applyFlags, out output[applied]) error {
+	s.spinner.stop()
+	ctx := s.sendCtx // the first signal has not ended the run's last words
+	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
+	tally, err := payout.Stand(ctx, book.Journal, book.Account, run)
+	if err != nil && sending == nil {
+		sending = &failure{code: exitPartial, err: err, msg: fmt.Sprintf("the plan was sent, and where it stands cannot be read: %v", err), hint: "see it with: till payout status " + run.Name}
+	}
+	if err != nil {
+		return sending
+	}
+	written := s.writeResults(book, run, flags.results)
+	if written == nil {
+		s.note("results in %s", flags.results)
+	}
+	printed := out.one(applied{run, tally, flags.results, plan})
+	verdict := runFailure(tally, run.Name, sending)
+	if verdict == nil {
+		return cmp.Or(written, printed)
+	}
+	for _, err := range []error{written, printed} {
+		if err != nil {
+			s.note("%v", err)
+		}
+	}
+	return verdict
+}
+
+// runFailure is how a run has ended: what is unknown matters most, and where nothing was accepted, what kept it from being.
+func runFailure(t payout.Tally, run string, err error) error {
+	accepted, rejected := t.States[journal.Accepted], t.States[journal.Rejected]
+	unknown, why := t.States[journal.Unknown]+t.States[journal.Sending], ""
+	code := exitDone
+	if err != nil {
+		code, why = explain(err).code, ": "+err.Error()
+	}
+	switch {
+	case unknown > 0 && code != exitUnknown:
+		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%d of %d orders are unknown%s", unknown, t.Rows, why), hint: "do not send them again: till payout reconcile " + run}
+	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%d of %d orders are in conflict%s", t.States[journal.Conflict], t.Rows, why), hint: "see what happened with: till journal show " + t.Conflict}
+	case code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited, code == exitInterrupted:
+		return err
+	case err == nil && accepted == t.Rows:
+		return nil
+	case accepted > 0 || err != nil && rejected > 0:
+		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%d of %d orders are accepted, %d rejected, %d not sent%s", accepted, t.Rows, rejected, t.States[journal.Planned], why),
+			hint: "see which with: till payout status " + run}
+	case err != nil:
+		return err
+	case rejected == t.Rows:
+		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: "see why with: till payout status " + run}
+	}
+	return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders are rejected, and %d were not sent", rejected, t.Rows, t.States[journal.Planned]), hint: "see which with: till payout status " + run}
+}
+
+// applied is a run after an apply, as it is printed.
+type applied struct {
+	run     journal.Run
+	tally   payout.Tally
+	results string
+	plan    *payout.Plan
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+)
+
+// checkResultsPlace finds out beforehand whether a results file can be written there.
+func checkResultsPlace(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		var f *os.File
+		if f, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return &failure{code: exitUsage, err: err, msg: fmt.Sprintf("the results file %s could not be written: %v", path, err), hint: "nothing was sent; name another file with --results"}
+	}
+	return nil
+}
+
+// writeResults replaces the results file with where the run stands, in the order of the plan.
+func (s *session) writeResults(book *payout.Book, run journal.Run, path string) error {
+	err := replaceFile(path, func(w io.Writer) error {
+		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(s.sendCtx, book.Account, journal.Filter{Run: run.Name}))
+	})
+	if err == nil {
+		err = syncDirectory(filepath.Dir(path))
+	}
+	if err != nil {
+		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("the results file %s could not be written: %v", path, err), hint: "the journal has them: till payout export " + run.Name}
+	}
+	return nil
+}
+
+func resultsView() render.View[journal.Order] {
+	type row = journal.Order
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "order_id", Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
+		{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
+		{Name: "id", Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
+		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
+	}}
+}
+
+// appliedLine is an applied plan as JSON.
+type appliedLine struct {
+	Run      string      `json:"run"`
+	Plan     string      `json:"plan"`
+	Digest   string      `json:"digest"`
+	Rows     int         `json:"rows"`
+	Accepted int         `json:"accepted"`
+	Rejected int         `json:"rejected"`
+	Unknown  int         `json:"unknown"`
+	Conflict int         `json:"conflict"`
+	Planned  int         `json:"planned"`
+	Before   int         `json:"already_paid"`
+	Totals   []totalLine `json:"totals"`
+	Paid     []totalLine `json:"accepted_totals"`
+	Results  string      `json:"results"`
+}
+
+type totalLine struct {
+	Amount api.Amount `json:"amount"`
+	Text   string     `json:"text"`
+	Rows   int        `json:"rows"`
+}
+
+func (r applied) line() appliedLine {
+	t := r.tally
+	return appliedLine{
+		Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Rows: t.Rows, Accepted: t.States[journal.Accepted], Rejected: t.States[journal.Rejected],
+		Unknown: t.States[journal.Unknown] + t.States[journal.Sending], Conflict: t.States[journal.Conflict], Planned: t.States[journal.Planned], Before: t.Before,
+		Totals: r.totals(t.Totals), Paid: r.totals(t.Accepted), Results: r.results,
+	}
+}
+
+func (r applied) totals(totals []payout.Total) []totalLine {
+	lines := make([]totalLine, len(totals))
+	for i, total := range totals {
+		lines[i] = totalLine{total.Amount, r.plan.Pays(total.Amount), total.Rows}
+	}
+	return lines
+}
+
+func appliedView(money.Registry) render.View[applied] {
+	type row = applied
+	count := func(name string, n func(appliedLine) int) render.Column[row] {
+		return render.Column[row]{Name: name, Cell: func(r row) render.Cell { return render.Int(int64(n(r.line()))) }}
+	}
+	view := render.View[row]{
+		ID:   func(r row) string { return r.run.Name },
+		JSON: func(r row) []byte { return asJSON(r.line()) },
+		Columns: []render.Column[row]{
+			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
+			count("rows", func(l appliedLine) int { return l.Rows }),
+			count("accepted", func(l appliedLine) int { return l.Accepted }),
+			count("rejected", func(l appliedLine) int { return l.Rejected }),
+			count("unknown", func(l appliedLine) int { return l.Unknown }),
+			count("conflict", func(l appliedLine) int { return l.Conflict }),
+			count("planned", func(l appliedLine) int { return l.Planned }),
+			count("already_paid", func(l appliedLine) int { return l.Before }),
+			{Name: "total", Cell: func(r row) render.Cell { return render.Own(joinTotals(r.line().Totals)) }},
+			{Name: "accepted_total", Cell: func(r row) render.Cell { return render.Own(joinTotals(r.line().Paid)) }},
+		},
+	}
+	return view
+}
+
+func joinTotals(totals []totalLine) (text string) {
+	for i, t := range totals {
+		if i > 0 {
+			text += ", "
+		}
+		text += t.Text
+	}
+	return text
+}
