@@ -103,6 +103,7 @@ type report struct {
 	message string
 	hint    string
 	call    *api.Error // the call that failed, if one did
+	details []payout.Detail
 }
 
 // explain maps every error to its exit code. There is no other place that knows.
@@ -135,7 +136,7 @@ func explain(err error) report {
 		}
 		errors.As(err, &r.call)
 	case errors.As(err, &sending):
-		r.code, r.rule, r.hint = explainSending(sending), sending.Rule, sending.Hint
+		r.code, r.rule, r.hint, r.details = explainSending(sending), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.call)
 	case errors.As(err, &recording):
 		r.code = exitJournal

@@ -1,8 +1,123 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
 
-func (a *app) payoutCommand() *cobra.Command {
-	return group("payout", "Pay a list of people, each once", a.payoutApply(),
-		a.payoutStatus(), a.payoutList(), a.payoutExport(), a.payoutWait(), a.payoutReconcile(), a.payoutResolve())
+	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payout() *cobra.Command {
+	cmd := group("payout", "Pay a file of withdrawals, each of them once",
+		a.payoutPlan(), a.payoutShow(), a.payoutApply(), a.payoutStatus(), a.payoutList(), a.payoutExport(), a.payoutWait(), a.payoutReconcile(), a.payoutResolve())
+	cmd.Long = `Pay a file of withdrawals, each of them once. A plan is made of the file first,
+which checks every row, and then the plan is applied: what it will send can be
+read, and approved by somebody else, before anything is sent. How a payment is
+kept from being made twice is told by: till help payouts`
+	return cmd
+}
+
+// planFacts is a plan without its rows, for a person and as JSON.
+type planFacts struct {
+	Plan     string            `json:"plan"`
+	Run      string            `json:"run"`
+	Digest   string            `json:"digest"`
+	Account  string            `json:"account"`
+	BaseURL  string            `json:"base_url"`
+	Made     string            `json:"made"`
+	Expires  string            `json:"expires"`
+	Expired  bool              `json:"expired"`
+	Batch    string            `json:"batch"`
+	Since    string            `json:"since"`
+	Rows     int               `json:"rows"`
+	Totals   []planTotalLine   `json:"totals"`
+	Journal  *planStandingLine `json:"journal,omitempty"` // as it was when the plan was made
+	Warnings []string          `json:"warnings"`
+	totals   []render.Step
+	warned   []render.Step
+}
+
+type planTotalLine struct {
+	Amount api.Amount `json:"amount"`
+	Pays   string     `json:"pays"`
+	Rows   int        `json:"rows"`
+}
+
+// planStandingLine counts the order ids of a plan that the journal has already.
+type planStandingLine struct {
+	Accepted int    `json:"accepted"`
+	First    string `json:"first"`
+	Last     string `json:"last"`
+	Unknown  int    `json:"unknown"`
+	Conflict int    `json:"conflict"`
+}
+
+func (s *session) factsOf(p *payout.Plan) planFacts {
+	f := planFacts{
+		Plan: p.Path, Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: moment(p.Made), Expires: moment(p.Expires), Expired: p.Expired(s.io.Now()),
+		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
+	}
+	if p.Digest != "" {
+		f.Run = p.Name()
+	}
+	for _, t := range p.Totals {
+		f.Totals = append(f.Totals, planTotalLine{t.Amount, p.Pays(t.Amount), t.Rows})
+		f.totals = append(f.totals, render.Step{Status: p.Pays(t.Amount), At: plural(t.Rows, "row")})
+	}
+	for _, text := range p.Warnings {
+		f.warned = append(f.warned, render.Step{Status: text})
+	}
+	return f
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func planFactsView(money.Registry) render.View[planFacts] {
+	type row = planFacts
+	expires := func(f row) string {
+		if f.Expired {
+			return f.Expires + " (it has expired)"
+		}
+		return f.Expires
+	}
+	return render.View[row]{
+		ID:   func(f row) string { return f.Digest },
+		JSON: func(f row) []byte { return asJSON(f) },
+		Columns: []render.Column[row]{
+			{Name: "plan", Cell: func(f row) render.Cell { return render.Own(f.Plan) }},
+			{Name: "run", Cell: func(f row) render.Cell { return render.Own(f.Run) }},
+			{Name: "account", Cell: func(f row) render.Cell { return render.Own(f.Account) }},
+			{Name: "base_url", Cell: func(f row) render.Cell { return render.Own(f.BaseURL) }},
+			{Name: "batch", Cell: func(f row) render.Cell { return render.Own(f.Batch) }},
+			{Name: "since", Extra: true, Detail: true, Cell: func(f row) render.Cell { return render.Own(f.Since) }},
+			{Name: "rows", Cell: func(f row) render.Cell { return render.Int(int64(f.Rows)) }},
+			{Name: "totals", Cell: func(f row) render.Cell { return render.History(f.totals) }},
+			{Name: "warnings", Cell: func(f row) render.Cell { return render.History(f.warned) }},
+			{Name: "made", Cell: func(f row) render.Cell { return render.Own(f.Made) }},
+			{Name: "expires", Cell: func(f row) render.Cell { return render.Own(expires(f)) }},
+			{Name: "digest", Whole: true, Cell: func(f row) render.Cell { return render.Own(f.Digest) }},
+		},
+	}
+}
+
+// planAccount is the account that a plan is for. Only a sandbox is asked who it is, and a sandbox is never elsewhere than on
+// this machine.
+func (s *session) planAccount() (journal.Account, error) {
+	if !s.Sandbox && config.IsLoopbackURL(s.BaseURL) {
+		if client, err := s.client(); err == nil { // a key may be missing: then it is no sandbox's
+			a, _, err := s.account(client)
+			return a, err
+		}
+	}
+	return s.journalAccount()
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"strings"
-
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -66,6 +64,14 @@ type exportLine struct {
 
 func exportView(m money.Registry) render.View[journal.Order] {
 	type row = journal.Order
+	currency := func(o row) render.Cell {
+		c := payout.Currency(o.Currency)
+		return render.Own(codeIn(m, c.Kind, c.Code))
+	}
+	amount := func(o row) render.Cell {
+		a := payout.Amount(o.Content)
+		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.Decimals(a.Code))
+	}
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },
 		JSON: func(o row) []byte {
@@ -76,20 +82,12 @@ func exportView(m money.Registry) render.View[journal.Order] {
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
 			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
 			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
-			{Name: "currency", Cell: func(o row) render.Cell { return render.Own(planned(m, payout.Currency(o.Currency))) }},
-			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return amountCell(m, payout.Amount(o.Content)) }},
+			{Name: "currency", Cell: currency},
+			{Name: "amount", Amount: true, Cell: amount},
 			{Name: "address", Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
 			{Name: "callback", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
 			{Name: "note", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
 		},
 	}
-}
-
-// planned is a currency as a payout file names it: with its kind where the code alone says nothing.
-func planned(m money.Registry, c api.Currency) string {
-	if e, known := m.Lookup(c.Code); known && e.Kind == c.Kind {
-		return c.Code
-	}
-	return strings.ToLower(string(c.Kind)) + ":" + c.Code
 }

@@ -11,7 +11,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
-	"example.com/till/pkg/api"
 )
 
 // checkResultsPlace finds out beforehand whether a results file can be written there.
@@ -58,25 +57,19 @@ func resultsView() render.View[journal.Order] {
 
 // appliedLine is an applied plan as JSON.
 type appliedLine struct {
-	Run      string      `json:"run"`
-	Plan     string      `json:"plan"`
-	Digest   string      `json:"digest"`
-	Rows     int         `json:"rows"`
-	Accepted int         `json:"accepted"`
-	Rejected int         `json:"rejected"`
-	Unknown  int         `json:"unknown"`
-	Conflict int         `json:"conflict"`
-	Planned  int         `json:"planned"`
-	Before   int         `json:"already_paid"`
-	Totals   []totalLine `json:"totals"`
-	Paid     []totalLine `json:"accepted_totals"`
-	Results  string      `json:"results"`
-}
-
-type totalLine struct {
-	Amount api.Amount `json:"amount"`
-	Text   string     `json:"text"`
-	Rows   int        `json:"rows"`
+	Run      string          `json:"run"`
+	Plan     string          `json:"plan"`
+	Digest   string          `json:"digest"`
+	Rows     int             `json:"rows"`
+	Accepted int             `json:"accepted"`
+	Rejected int             `json:"rejected"`
+	Unknown  int             `json:"unknown"`
+	Conflict int             `json:"conflict"`
+	Planned  int             `json:"planned"`
+	Before   int             `json:"already_paid"`
+	Totals   []planTotalLine `json:"totals"`
+	Paid     []planTotalLine `json:"accepted_totals"`
+	Results  string          `json:"results"`
 }
 
 func (r applied) line() appliedLine {
@@ -88,10 +81,10 @@ func (r applied) line() appliedLine {
 	}
 }
 
-func (r applied) totals(totals []payout.Total) []totalLine {
-	lines := make([]totalLine, len(totals))
+func (r applied) totals(totals []payout.Total) []planTotalLine {
+	lines := make([]planTotalLine, len(totals))
 	for i, total := range totals {
-		lines[i] = totalLine{total.Amount, r.plan.Pays(total.Amount), total.Rows}
+		lines[i] = planTotalLine{total.Amount, r.plan.Pays(total.Amount), total.Rows}
 	}
 	return lines
 }
@@ -120,12 +113,12 @@ func appliedView(money.Registry) render.View[applied] {
 	return view
 }
 
-func joinTotals(totals []totalLine) (text string) {
+func joinTotals(totals []planTotalLine) (text string) {
 	for i, t := range totals {
 		if i > 0 {
 			text += ", "
 		}
-		text += t.Text
+		text += t.Pays
 	}
 	return text
 }

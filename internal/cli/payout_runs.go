@@ -123,23 +123,23 @@ func standOf(s *session, book *payout.Book, runs []journal.Run) iter.Seq2[stand,
 
 // runLine is a run as JSON.
 type runLine struct {
-	Run         string      `json:"run"`
-	Plan        string      `json:"plan"`
-	Digest      string      `json:"digest"`
-	Batch       string      `json:"batch"`
-	Began       string      `json:"began"`
-	User        string      `json:"user"`
-	Host        string      `json:"host"`
-	Rows        int         `json:"rows"`
-	Accepted    int         `json:"accepted"`
-	Rejected    int         `json:"rejected"`
-	Unknown     int         `json:"unknown"`
-	Conflict    int         `json:"conflict"`
-	Planned     int         `json:"planned"`
-	Sending     int         `json:"sending"`
-	AlreadyPaid int         `json:"already_paid"`
-	Totals      []totalLine `json:"totals"`
-	Paid        []totalLine `json:"accepted_totals"`
+	Run         string          `json:"run"`
+	Plan        string          `json:"plan"`
+	Digest      string          `json:"digest"`
+	Batch       string          `json:"batch"`
+	Began       string          `json:"began"`
+	User        string          `json:"user"`
+	Host        string          `json:"host"`
+	Rows        int             `json:"rows"`
+	Accepted    int             `json:"accepted"`
+	Rejected    int             `json:"rejected"`
+	Unknown     int             `json:"unknown"`
+	Conflict    int             `json:"conflict"`
+	Planned     int             `json:"planned"`
+	Sending     int             `json:"sending"`
+	AlreadyPaid int             `json:"already_paid"`
+	Totals      []planTotalLine `json:"totals"`
+	Paid        []planTotalLine `json:"accepted_totals"`
 }
 
 func runView(m money.Registry) render.View[stand] {
@@ -179,10 +179,10 @@ func runView(m money.Registry) render.View[stand] {
 	}
 }
 
-func totalLines(m money.Registry, totals []payout.Total) []totalLine {
-	lines := make([]totalLine, len(totals))
+func totalLines(m money.Registry, totals []payout.Total) []planTotalLine {
+	lines := make([]planTotalLine, len(totals))
 	for i, t := range totals {
-		lines[i] = totalLine{t.Amount, m.Format(t.Amount), t.Rows}
+		lines[i] = planTotalLine{t.Amount, m.Format(t.Amount), t.Rows}
 	}
 	return lines
 }

@@ -67,8 +67,8 @@ standard output, everything else to standard error.`,
 // commands returns what builds the commands that the arguments name, or all of them.
 func (a *app) commands(args []string) map[string]func() *cobra.Command {
 	all := map[string]func() *cobra.Command{
-		"withdraw": a.withdraw, "invoice": a.invoice, "invite": a.invite, "reseller": a.reseller, "api": a.api,
-		"sandbox": a.sandbox, "callback": a.callback, "journal": a.journalCommand, "payout": a.payoutCommand,
+		"withdraw": a.withdraw, "invoice": a.invoice, "invite": a.invite, "reseller": a.reseller, "payout": a.payout, "api": a.api,
+		"sandbox": a.sandbox, "callback": a.callback, "journal": a.journalCommand,
 		"profile": a.profile, "auth": a.auth, "currency": a.currency, "config": a.config,
 		"completion": a.completion, "version": a.version,
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"golang.org/x/term"
 )
@@ -134,6 +135,8 @@ type errorLine struct {
 	Reason      string `json:"reason,omitempty"`
 	Description string `json:"description,omitempty"`
 	Hint        string `json:"hint,omitempty"`
+
+	Details []payout.Detail `json:"details,omitempty"`
 }
 
 // visible escapes in a JSON text what a terminal would obey or not show.
@@ -153,7 +156,7 @@ func visible(text []byte) string {
 
 func (a *app) printError(r report, color string, inJSON bool) {
 	if inJSON {
-		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint}
+		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint, Details: r.details}
 		if r.call != nil {
 			line.Status, line.Reason, line.Description = r.call.Status, r.call.Reason, r.call.Description
 			if r.call.Reason != "" || r.call.Description != "" || r.call.Code != 0 {
@@ -170,5 +173,9 @@ func (a *app) printError(r report, color string, inJSON bool) {
 	if r.hint != "" {
 		text += "; " + render.Safe(r.hint)
 	}
-	io.WriteString(a.io.Err, a.paint(text, color)+"\n")
+	text = a.paint(text, color) + "\n"
+	for _, d := range r.details {
+		text += render.Safe(d.String()) + "\n"
+	}
+	io.WriteString(a.io.Err, text)
 }

@@ -53,6 +53,9 @@ func ContentOf(r api.CreateWithdrawal) journal.Content {
 
 func unit(kind api.Kind, code string) string { return strings.ToLower(string(kind)) + ":" + code }
 
+// Unit writes a kind and a code as an order's content has them, such as crypto:Btc. It is also how a code is given to till.
+func Unit(kind api.Kind, code string) string { return unit(kind, code) }
+
 // Currency is the opposite of what ContentOf does with a currency.
 func Currency(text string) api.Currency {
 	kind, code, _ := strings.Cut(text, ":")

@@ -1,7 +1,9 @@
 package payout
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"os"
@@ -55,6 +57,26 @@ func (p *Plan) Name() string { return runName(p.Digest) }
 
 func runName(digest string) string { return strings.TrimPrefix(digest, digestKind)[:8] }
 
+// Expired reports whether the plan may no longer begin.
+func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
+
+// Decimals are those with which the plan shows amounts of a unit, or money.Unknown.
+func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
+
+// WriteTo writes the whole text of the plan, hashing it once more: see All.
+func (p *Plan) WriteTo(w io.Writer) (int64, error) {
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, sum), io.NewSectionReader(p.file, 0, p.size-tailSize))
+	if err != nil {
+		return n, err
+	}
+	if digestOf(sum) != p.Digest {
+		return n, p.changed("it was changed while it was read")
+	}
+	more, err := io.WriteString(w, tail(p.Digest))
+	return n + int64(more), err
+}
+
 // Close closes the file.
 func (p *Plan) Close() error { return p.file.Close() }
 
@@ -107,10 +129,17 @@ func (t *totals) add(a api.Amount) bool {
 // decimals are those of units.
 type decimals map[string]int
 
+func (d decimals) of(a api.Amount) int {
+	if n, known := d[unit(a.Kind, a.Code)]; known {
+		return n
+	}
+	return money.Unknown
+}
+
 // format writes an amount as money.Registry.Format does.
 func (d decimals) format(a api.Amount) string {
-	n, known := d[unit(a.Kind, a.Code)]
-	if !known || n == money.Unknown {
+	n := d.of(a)
+	if n == money.Unknown {
 		return fmt.Sprintf("%d minor %s", a.Minor, a.Code)
 	}
 	return api.FormatDecimal(a.Minor, n) + " " + a.Code

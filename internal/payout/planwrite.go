@@ -20,19 +20,9 @@ import (
 // everything but the digest, the rows and the totals, which are those of the rows; and it fills these in. The rows are asked
 // for twice. The registry is for the decimals that a reader of the plan sees.
 func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) (err error) {
-	p.Rows, p.Totals, p.decimals = 0, nil, decimals{}
-	var sums totals
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
-		if !sums.add(row.Amount) {
-			return tooMuch(row.Amount.Code)
-		}
-		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = decimalsIn(m, row.Amount)
-		p.Rows++
+	if err := p.count(m, rows); err != nil {
+		return err
 	}
-	p.Totals = sums
 	f, err := planPlace(p.Path)
 	if err != nil {
 		return err
@@ -70,6 +60,24 @@ func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) (err e
 	if e := syncDir(filepath.Dir(p.Path)); e != nil { // the file is in place: nothing to remove
 		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(e), e)
 	}
+	return nil
+}
+
+// count fills in what follows from the rows.
+func (p *Plan) count(m money.Registry, rows iter.Seq2[PlanRow, error]) error {
+	p.Rows, p.Totals, p.decimals = 0, nil, decimals{}
+	var sums totals
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if !sums.add(row.Amount) {
+			return tooMuch(row.Amount.Code)
+		}
+		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = decimalsIn(m, row.Amount)
+		p.Rows++
+	}
+	p.Totals = sums
 	return nil
 }
 

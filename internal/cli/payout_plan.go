@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+// planFlags are those of payout plan.
+type planFlags struct {
+	out, format, batch                       string
+	expires                                  time.Duration
+	batchChanged, allowEmpty, failOnWarnings bool
+}
+
+func (a *app) payoutPlan() *cobra.Command {
+	var flags planFlags
+	cmd := &cobra.Command{
+		Use:   "plan FILE --out PLAN",
+		Short: "Check every row of a file and make a plan of it; send nothing",
+		Long: `Check every row of a file and make a plan of it. Nothing is sent, and the
+service is not asked anything. Either all of the file is right, or everything
+that is wrong with it is told at once, with its line, and no plan is written.
+
+The file is CSV with a header, or has one JSON object a line (its name ends in
+.jsonl, or --format says so; - is standard input and needs --format). The
+columns, or members, of which all values are texts:
+
+  order_id      your own number for the withdrawal, from 1 to 9007199254740991
+  currency      what is withdrawn, such as Btc or Usd
+  amount        an exact decimal, such as 0.015 or 25.00 USD
+  amount_minor  instead of it: minor units, such as 1500000 or 2500 USD
+  address       where the money goes
+  memo          of the transfer, required by some currencies
+  callback      a URL to which the service sends its response
+  note          for yourself: it is kept and shown, and never sent
+
+amount_currency, as an export has it, is the code of both amounts; where both
+are given they must agree. A text with a comma in it stands between double
+quotes, and no field holds a line break. Empty lines count for nothing.
+
+--auto-order-id BATCH makes the order ids, for a file that has none: from the
+name of the batch, from what the row pays, and from its count among the rows
+that are the same, never from its place. The same file gets the same numbers on
+every machine, sorted as it may be. Where a run of the batch has begun, rows
+that vanished or are new since are told and refused; with --batch-changed they
+are taken for meant. The next month needs another name.
+
+What is unusual is warned about: rows that are the same, rows that are the same
+as an order of which nobody knows the outcome, amounts ten times as large or as
+small as usual in the file, addresses that the journal has never paid. And it
+is said how many of the order ids were accepted before: they are either the
+rest of a run or last month's numbers, and till payout apply asks which.
+
+With -o json it is {"plan","run","digest","account","base_url","made",
+"expires","expired","batch","since","rows","totals":[{"amount","pays","rows"}],
+"journal":{"accepted","first","last","unknown","conflict"},"warnings":[...]};
+-q prints the digest. --dry-run checks all of it and writes no plan.`,
+		Example: `  till payout plan staff.csv --out staff.plan
+  till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
+  till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,
+		Args:              args("FILE"),
+		ValidArgsFunction: fileNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, planFactsView)
+			if err != nil {
+				return err
+			}
+			return s.plan(cmd, args[0], flags, out)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.out, "out", "", "file to write the plan to")
+	f.StringVar(&flags.format, "format", "", "csv or jsonl, whatever the file is called")
+	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "how long the plan may wait for its run to begin")
+	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
+	f.BoolVar(&flags.batchChanged, "batch-changed", false, "rows may have vanished and be new since the batch's last run")
+	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows too")
+	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 and write nothing when there is a warning")
+	require(cmd, "out")
+	offerFiles(cmd, "out")
+	offer(cmd, "format", cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
+	return shows(cmd, planFactsView)
+}
+
+// check works out the notation of the input, and refuses what does not go together.
+func (f *planFlags) check(file string) error {
+	switch {
+	case f.format != "" && f.format != payout.CSV && f.format != payout.JSONL:
+		return usageError(fmt.Sprintf("--format: there is no format %q", f.format), "use csv or jsonl")
+	case f.format == "" && file == "-":
+		return usageError("payout plan: standard input has no name that tells its format", "add --format csv or --format jsonl")
+	case f.expires <= 0:
+		return usageError("--expires: it must be longer than nothing", "write a duration such as 72h")
+	case f.batchChanged && f.batch == "":
+		return usageError("--batch-changed is about the batch that --auto-order-id names", "leave it out, or add --auto-order-id BATCH")
+	}
+	if f.batch != "" {
+		if err := payout.CheckBatch(f.batch); err != nil {
+			return usageError("--auto-order-id: "+err.Error(), unsetHint)
+		}
+	}
+	if f.format == "" {
+		f.format = payout.CSV
+		if strings.EqualFold(filepath.Ext(file), ".jsonl") {
+			f.format = payout.JSONL
+		}
+	}
+	return nil
+}
+
+// planGC is how much garbage a plan may make, in percent of what it keeps: what is kept grows with the rows.
+const planGC = 50
+
+func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out output[planFacts]) error {
+	if err := flags.check(file); err != nil {
+		return err
+	}
+	in, name, err := s.planInput(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	check := s.DryRun
+	s.DryRun = false // no request is to be shown: a sandbox is asked who it is
+	if err := s.ownJournal(); err != nil {
+		return err
+	}
+	account, err := s.planAccount()
+	if err != nil {
+		return err
+	}
+	j, err := s.openJournal()
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(planGC)
+	made, err := payout.Make(s.ctx, payout.Making{
+		Path: flags.out, Input: in, Name: name, Format: flags.format, Account: account, Journal: j, Money: s.money, Limits: s.Limits, Now: s.io.Now(), Expires: flags.expires,
+		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings, Check: check,
+	})
+	if err != nil {
+		return err
+	}
+	s.tellStanding(made)
+	facts := s.factsOf(made.Plan)
+	if n := len(facts.Warnings); n > 0 {
+		facts.warned = []render.Step{{Status: plural(n, "warning"), At: "told on standard error"}}
+	}
+	facts.Journal = &planStandingLine{made.Accepted, moment(made.First), moment(made.Last), made.Unknown, made.Conflict}
+	if check {
+		s.note("no plan is written: this is a dry run")
+	}
+	return out.one(facts)
+}
+
+// tellStanding says what a person should know before the plan is applied.
+func (s *session) tellStanding(made payout.Made) {
+	for _, text := range made.Warnings {
+		s.note("warning: %s", text)
+	}
+	if made.Accepted > 0 {
+		when := "on " + made.First.UTC().Format(time.DateOnly)
+		if last := made.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
+			when = "between " + made.First.UTC().Format(time.DateOnly) + " and " + last
+		}
+		s.note("%s of %d accepted before, %s, and not sent again: the rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
+			isAreCount(made.Accepted, "order id"), made.Rows, when, made.Accepted)
+	}
+	if made.Unknown > 0 {
+		s.note("%s unknown: till payout apply finds out about them first", isAreCount(made.Unknown, "order id"))
+	}
+	if made.Conflict > 0 {
+		s.note("%s in conflict, which stops the run: till journal list --state conflict", isAreCount(made.Conflict, "order id"))
+	}
+}
+
+func isAreCount(n int, noun string) string {
+	if n == 1 {
+		return plural(n, noun) + " is"
+	}
+	return plural(n, noun) + " are"
+}
+
+// planInput opens what a plan is made of.
+func (s *session) planInput(file string) (in io.ReadCloser, name string, err error) {
+	if file == "-" {
+		return io.NopCloser(stoppable{s.ctx, s.io.In}), "standard input", nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		if e := (*os.PathError)(nil); errors.As(err, &e) {
+			err = e.Err
+		}
+		return nil, "", usageError(fmt.Sprintf("%s cannot be opened: %v", file, err), "name the file of the rows, or - for standard input")
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, "", usageError(file+" is a directory", "name the file of the rows, or - for standard input")
+	}
+	return f, file, nil
+}
+
+// stoppable is a reader that a signal stops, though nothing comes.
+type stoppable struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r stoppable) Read(p []byte) (int, error) {
+	return interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
+}

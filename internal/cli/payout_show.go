@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payoutShow() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "show PLAN",
+		Short: "Show a plan to the person who approves it",
+		Long: `Show a plan to the person who approves it: what it is for, its totals and
+warnings, whether it has expired, and every row with its decimal amount. The
+digest is checked, so that a plan with a changed byte is refused.
+
+That is no protection against somebody who edits the plan, and makes the digest
+anew. Against that helps only a digest that reached you on another way than the
+plan did: read it to each other, and have it given to
+till payout apply PLAN --digest sha256:...
+
+The digest is the SHA-256 of the file with the digest in it left empty. It can
+be found without till:
+
+  sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
+
+With -o json it is the plan as it stands in the file. With csv and jsonl it is
+the rows; the CSV can be planned again. -q prints the order ids.`,
+		Example: `  till payout show staff.plan
+  till payout show staff.plan -o csv >again.csv
+  till payout show staff.plan --jq .digest`,
+		Args:              args("PLAN"),
+		ValidArgsFunction: fileNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, plannedView)
+			if err != nil {
+				return err
+			}
+			if err := s.noDryRun("payout show"); err != nil {
+				return err
+			}
+			p, err := payout.OpenPlan(args[0])
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return s.showPlan(p, out)
+		},
+	}, plannedView)
+}
+
+// planned is a row of a plan, with the decimals that the plan has.
+type planned struct {
+	payout.PlanRow
+	decimals int
+	pays     string
+}
+
+// plannedLine is a row as JSON, like those in the plan's own file.
+type plannedLine struct {
+	OrderID  string       `json:"order_id"`
+	Currency api.Currency `json:"currency"`
+	Amount   api.Amount   `json:"amount"`
+	Pays     string       `json:"pays"`
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo,omitempty"`
+	Callback string       `json:"callback,omitempty"`
+	Note     string       `json:"note,omitempty"`
+}
+
+func plannedView(m money.Registry) render.View[planned] {
+	type row = planned
+	return render.View[row]{
+		ID: func(r row) string { return r.ExternalOrderID },
+		JSON: func(r row) []byte {
+			return asJSON(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note})
+		},
+		Columns: []render.Column[row]{
+			{Name: "order_id", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.ExternalOrderID) }},
+			{Name: "currency", Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
+			{Name: "amount", Amount: true, Cell: func(r row) render.Cell {
+				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
+			}},
+			{Name: "address", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Address) }},
+			{Name: "memo", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
+			{Name: "note", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Note) }},
+			{Name: "callback", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
+		},
+	}
+}
+
+// codeIn is a code as it can be written to till: with its kind where the registry does not know it.
+func codeIn(m money.Registry, kind api.Kind, code string) string {
+	if e, known := m.Lookup(code); code != "" && (!known || e.Kind != kind) {
+		return payout.Unit(kind, code)
+	}
+	return code
+}
+
+func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
+	if p.Expired(s.io.Now()) {
+		s.note("the plan has expired: a run of it can no longer begin, only go on")
+	}
+	for _, t := range p.Totals {
+		now := s.money.Decimals(t.Amount.Code)
+		if then := p.Decimals(t.Amount); now != money.Unknown && now != then {
+			s.note("warning: the plan was made with %s of %s, and this profile has %s", decimalsText(then), t.Amount.Code, decimalsText(now))
+		}
+	}
+	o := s.out
+	whole := o.Filter != nil || o.Template != ""
+	switch {
+	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
+		return out.list(plannedRows(p))
+	case whole || o.Format == render.YAML:
+		var text bytes.Buffer
+		if _, err := p.WriteTo(&text); err != nil {
+			return err
+		}
+		return render.View[json.RawMessage]{JSON: func(t json.RawMessage) []byte { return t }}.One(s.io.Out, o, text.Bytes())
+	case o.Format == render.JSON:
+		_, err := p.WriteTo(written{s.io.Out})
+		return err
+	}
+	summary := o
+	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
+	if err := planFactsView(s.money).One(s.io.Out, summary, s.factsOf(p)); err != nil || p.Rows == 0 {
+		return err
+	}
+	if err := s.write("\n"); err != nil {
+		return err
+	}
+	return out.list(plannedRows(p))
+}
+
+func decimalsText(n int) string {
+	if n == money.Unknown {
+		return "no decimals known"
+	}
+	return plural(n, "decimal")
+}
+
+func plannedRows(p *payout.Plan) iter.Seq2[planned, error] {
+	return func(yield func(planned, error) bool) {
+		for r, err := range p.All() {
+			if !yield(planned{r, p.Decimals(r.Amount), p.Pays(r.Amount)}, err) {
+				return
+			}
+		}
+	}
+}
+
+// written is standard output, whose errors say what they are.
+type written struct{ out io.Writer }
+
+func (w written) Write(p []byte) (int, error) {
+	n, err := w.out.Write(p)
+	if err != nil {
+		err = &render.WriteError{Err: err}
+	}
+	return n, err
+}

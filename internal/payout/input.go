@@ -1,0 +1,254 @@
+package payout
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+)
+
+// The notations of an input.
+const (
+	CSV   = "csv"
+	JSONL = "jsonl"
+)
+
+// A column is a property of a row of an input.
+type column int
+
+const (
+	colOrderID column = iota
+	colCurrency
+	colAmount
+	colAmountMinor
+	colAmountCurrency // of amount and amount_minor, as an export has it
+	colAddress
+	colMemo
+	colCallback
+	colNote
+	columns
+)
+
+var columnNames = [columns]string{"order_id", "currency", "amount", "amount_minor", "amount_currency", "address", "memo", "callback", "note"}
+
+func (c column) String() string { return columnNames[c] }
+
+func columnNamed(name string) (column, bool) {
+	i := slices.Index(columnNames[:], name)
+	return column(i), i >= 0
+}
+
+// cells are a row's fields; empty: not given.
+type cells [columns]string
+
+// source is an input, one row at a time. A row that is wrong in its form has details and no cells; an input that cannot be
+// read on ends with an error, io.EOF at its end.
+type source interface {
+	next() (row cells, line int, wrong []Detail, err error)
+}
+
+func wrongf(line int, field, format string, args ...any) []Detail {
+	return []Detail{{line, field, fmt.Sprintf(format, args...)}}
+}
+
+// errInput says that an input cannot be read on: its details have been told.
+var errInput = errors.New("the input cannot be read on")
+
+// textLines are the lines of an input that have something on them, without their ends.
+type textLines struct {
+	in   *lines
+	line int
+}
+
+// next returns a line, and details instead where it cannot be text.
+func (t *textLines) next() (text []byte, wrong []Detail, err error) {
+	for {
+		text, _, err = t.in.next()
+		if err == io.EOF {
+			return nil, nil, err
+		}
+		t.line++
+		if t.line == 1 && (bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff})) {
+			return nil, wrongf(1, "", "the file is UTF-16: save it as UTF-8"), errInput
+		}
+		if err == errLong {
+			return nil, wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if t.line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+		text = bytes.TrimSuffix(text, []byte{'\r'})
+		if len(text) == 0 {
+			continue
+		}
+		if !utf8.Valid(text) {
+			return nil, wrongf(t.line, "", "it is not valid UTF-8: save the file as UTF-8"), nil
+		}
+		return text, nil, nil
+	}
+}
+
+func newSource(in io.Reader, format string, derives bool) source {
+	text := textLines{in: readLines(in, maxRecord)}
+	if format == JSONL {
+		return &jsonRows{text: text}
+	}
+	return &csvRows{text: text, derives: derives}
+}
+
+// parser turns cells into withdrawals.
+type parser struct {
+	money   money.Registry
+	derives bool // the order ids are derived, and must not be given
+}
+
+// parse reports everything that is wrong with a row.
+func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
+	var told [columns]bool
+	no := func(col column, format string, args ...any) {
+		told[col] = true
+		wrong = append(wrong, wrongf(line, col.String(), format, args...)...)
+	}
+	for col, text := range c {
+		if i := strings.IndexFunc(text, unreadable); i >= 0 {
+			no(column(col), "%s has a control character or a line break at byte %d", shorten(text), i)
+			c[col] = ""
+		}
+	}
+	row.Address, row.Memo, row.Callback, row.Note = c[colAddress], c[colMemo], c[colCallback], c[colNote]
+	switch id := c[colOrderID]; {
+	case told[colOrderID]:
+	case p.derives && id != "":
+		no(colOrderID, "%s is given, and order ids are to be derived: leave the column out, or --auto-order-id", shorten(id))
+	case !p.derives && id == "":
+		no(colOrderID, "it is missing: number the rows yourself, or let --auto-order-id BATCH do it")
+	case !p.derives:
+		if err := api.CheckOrderID(id); err != nil {
+			no(colOrderID, "%s", shortened(err))
+		} else {
+			row.ExternalOrderID = id
+		}
+	}
+	var err error
+	known := false
+	switch row.Currency, err = p.money.ParseCurrency(c[colCurrency]); {
+	case told[colCurrency]:
+	case c[colCurrency] == "":
+		no(colCurrency, "it is missing: write one such as Btc or Usd")
+	case err != nil:
+		no(colCurrency, "%s", advised(err))
+	default:
+		known = true
+		var col column
+		if row.Amount, col, err = p.amount(c, row.Currency); err != nil && !told[colAmount] && !told[colAmountMinor] && !told[colAmountCurrency] {
+			no(col, "%s", advised(err))
+		}
+	}
+	if c[colAddress] == "" && !told[colAddress] {
+		no(colAddress, "it is missing")
+	}
+	if known && !told[colMemo] && p.money.LacksMemo(row.Currency, row.Memo) {
+		no(colMemo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
+	}
+	return row, append(wrong, p.validate(row.CreateWithdrawal, line, wrong)...)
+}
+
+// amount reads the amount, which may be there twice if it is the same.
+func (p *parser) amount(c cells, withdrawn api.Currency) (a api.Amount, col column, err error) {
+	read := func(col column, parse func(string, api.Currency) (api.Amount, error)) (api.Amount, error) {
+		text := c[col]
+		if code := c[colAmountCurrency]; code != "" {
+			if strings.Contains(text, " ") {
+				return api.Amount{}, fmt.Errorf("%s has a code, and amount_currency has one too: leave one out", shorten(text))
+			}
+			text += " " + code
+		}
+		return parse(text, withdrawn)
+	}
+	switch {
+	case c[colAmount] == "" && c[colAmountMinor] == "":
+		return a, colAmount, errors.New("it is missing: write it in amount or, in minor units, in amount_minor")
+	case c[colAmount] == "":
+		a, err = read(colAmountMinor, p.money.ParseMinor)
+		return a, colAmountMinor, err
+	}
+	a, err = read(colAmount, p.money.ParseAmount)
+	if err != nil || c[colAmountMinor] == "" {
+		return a, colAmount, err
+	}
+	minor, err := read(colAmountMinor, p.money.ParseMinor)
+	if err == nil && minor != a {
+		err = fmt.Errorf("%s is not the amount %s, which is %d minor units: leave one of the two columns out", shorten(c[colAmountMinor]), shorten(c[colAmount]), a.Minor)
+	}
+	return minor, colAmountMinor, err
+}
+
+// validate asks the request itself, which names one thing at a time: what it has named is put right, as far as it goes, and
+// it is asked again.
+func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wrong []Detail) {
+	says := func(field string) bool {
+		return slices.ContainsFunc(known, func(d Detail) bool { return d.Field == field })
+	}
+	for range columns {
+		invalid, ok := errors.AsType[*api.InvalidError](r.Validate())
+		if !ok {
+			break
+		}
+		field := invalid.Field
+		switch field {
+		case "currency", "amount":
+			r.Currency, r.Amount = api.Currency{Kind: api.Fiat, Code: "Usd"}, api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1}
+			if says("currency") || says("amount") || says("amount_minor") {
+				continue
+			}
+		case "address":
+			r.Address = "x"
+		case "memo":
+			r.Memo = ""
+		case "callback":
+			r.Callback = ""
+		default:
+			field, r.ExternalOrderID = "order_id", ""
+		}
+		if !says(field) {
+			wrong = append(wrong, Detail{line, field, shortenText(invalid.Why)})
+		}
+	}
+	return wrong
+}
+
+// unreadable reports what no field may have in it.
+func unreadable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
+const maxShown = 200 // bytes of a text in a message
+
+// shorten quotes a text of any length.
+func shorten(text string) string { return fmt.Sprintf("%q", shortenText(text)) }
+
+func shortenText(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "..."
+}
+
+func shortened(err error) string { return shortenText(err.Error()) }
+
+// advised is an error with the advice that it has.
+func advised(err error) string {
+	text := shortened(err)
+	if e, ok := errors.AsType[*money.Error](err); ok && e.Hint() != "" {
+		text += " (" + e.Hint() + ")"
+	}
+	return text
+}

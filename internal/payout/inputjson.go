@@ -1,0 +1,133 @@
+package payout
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// jsonRows is a file of JSON lines.
+type jsonRows struct {
+	text textLines
+	dec  jsontext.Decoder
+}
+
+func (r *jsonRows) next() (row cells, line int, wrong []Detail, err error) {
+	text, wrong, err := r.text.next()
+	if wrong != nil || err != nil {
+		return row, r.text.line, wrong, err
+	}
+	line = r.text.line
+	row, wrong, err = r.object(text, line)
+	if err != nil {
+		return row, line, wrongf(line, "", "it is not JSON: %s", shortenText(syntax(err))), nil
+	}
+	return row, line, wrong, nil
+}
+
+// object reads the one object of a line. The error is one of syntax.
+func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err error) {
+	r.dec.Reset(bytes.NewReader(text), jsontext.AllowDuplicateNames(true)) // they get a sentence of their own
+	if r.dec.PeekKind() != '{' {
+		value, err := r.dec.ReadValue()
+		if err != nil {
+			return row, nil, err
+		}
+		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindOf(value.Kind()), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"..."}`), nil
+	}
+	if _, err := r.dec.ReadToken(); err != nil {
+		return row, nil, err
+	}
+	var given [columns]bool
+	for r.dec.PeekKind() != '}' {
+		token, err := r.dec.ReadToken()
+		if err != nil {
+			return row, nil, err
+		}
+		name := token.String()
+		value, err := r.dec.ReadValue()
+		if err != nil {
+			return row, nil, err
+		}
+		col, known := columnNamed(name)
+		switch {
+		case !known:
+			wrong = append(wrong, Detail{line, shortenText(name), unknownColumn(name)})
+			continue
+		case given[col]:
+			wrong = append(wrong, Detail{line, name, "it is there twice"})
+			continue
+		}
+		given[col] = true
+		var why string
+		if row[col], why = textOf(col, value); why != "" {
+			wrong = append(wrong, Detail{line, name, why})
+		}
+	}
+	if _, err := r.dec.ReadToken(); err != nil {
+		return row, nil, err
+	}
+	if _, err := r.dec.ReadToken(); err != io.EOF {
+		return row, wrongf(line, "", "there is more behind its object: one object belongs on a line"), nil
+	}
+	return row, wrong, nil
+}
+
+// textOf is the text of a member, or what is wrong with it.
+func textOf(col column, value jsontext.Value) (text, why string) {
+	switch value.Kind() {
+	case '"':
+		unquoted, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return "", "it is not a text that can be read"
+		}
+		return string(unquoted), ""
+	case 'n':
+		return "", "it is null: leave it out"
+	case '0':
+		literal := string(value)
+		switch whole := strings.Trim(strings.TrimPrefix(literal, "-"), "0123456789") == ""; {
+		case col == colAmountMinor && whole:
+			return literal, ""
+		case col == colAmountMinor:
+			return "", "it is a number with a point or an exponent: write all digits of the minor units"
+		case col == colOrderID:
+			return "", fmt.Sprintf("it is a number, and many programs round large ones: write it as text, in quotes: %q", shortenText(literal))
+		}
+		return "", fmt.Sprintf("it is a number: write it as text, in quotes: %q", shortenText(literal))
+	}
+	return "", fmt.Sprintf("it is %s, and a text belongs there", kindOf(value.Kind()))
+}
+
+func kindOf(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "true or false"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return "something else"
+}
+
+// syntax is what a decoder has against a line.
+func syntax(err error) string {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it is cut off"
+	}
+	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
+		return fmt.Sprintf("at byte %d: %v", e.ByteOffset, e.Err)
+	}
+	return err.Error()
+}

@@ -1,0 +1,315 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+)
+
+// Making is what a plan is to be made of, see Make.
+type Making struct {
+	Path    string    // of the plan
+	Input   io.Reader // the rows
+	Name    string    // of the input, for messages
+	Format  string    // CSV or JSONL
+	Account journal.Account
+	Journal *journal.Journal
+	Money   money.Registry
+	Limits  money.Limits
+	Now     time.Time
+	Expires time.Duration
+
+	Batch         string // from which order ids are derived; empty: the rows have them
+	BatchChanged  bool   // the rows may differ from those of the batch's newest run
+	AllowEmpty    bool
+	FailOnWarning bool
+	Check         bool // only: nothing is written
+}
+
+// Made is a plan that was made.
+type Made struct {
+	*Plan              // closed; nothing of its file can be read
+	Accepted int       // of its order ids the journal has so many as accepted,
+	First    time.Time // the first and
+	Last     time.Time // the last of them sent then
+	Unknown  int       // and so many of which nobody knows the outcome, or which are being sent
+	Conflict int       // and so many in conflict
+	Details  []Detail  // the warnings
+}
+
+// maxDetails is how many errors are told of one file, and maxWarnings how many warnings of one kind.
+const (
+	maxDetails  = 10_000
+	maxWarnings = 10
+)
+
+// details gathers what is wrong with a file.
+type details struct {
+	list []Detail
+	more int
+}
+
+func (d *details) add(more ...Detail) {
+	for _, m := range more {
+		if len(d.list) == maxDetails {
+			d.more++
+			continue
+		}
+		d.list = append(d.list, m)
+	}
+}
+
+func (d *details) empty() bool { return len(d.list) == 0 }
+
+// err is an error about all of them; msg says what is wrong with how many.
+func (d *details) err(e Error) error {
+	slices.SortStableFunc(d.list, func(a, b Detail) int { return cmp.Compare(a.Line, b.Line) })
+	if d.more > 0 {
+		d.list = append(d.list, Detail{Message: fmt.Sprintf("and %d more", d.more)})
+	}
+	e.Details = d.list
+	return &e
+}
+
+// maker is a plan that is being made.
+type maker struct {
+	Making
+	ctx   context.Context
+	spool *spool
+	units unitsOf
+	order []uint32 // places of marks, sorted for one question after the other
+	made  Made
+	warn  warnings
+}
+
+// Make reads an input, checks every row of it, and writes a plan. What is wrong with the input is an *Error that is Invalid
+// and has all of it as details, and what a guard has against the plan one that is Refused; nothing is written then. The
+// service is not asked anything. What was made is returned also with an error, as far as it came to it, for its warnings.
+func Make(ctx context.Context, m Making) (made Made, err error) {
+	mk := &maker{Making: m, ctx: ctx}
+	mk.made.Plan = &Plan{Path: m.Path, Account: m.Account, Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
+	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
+	dir := os.TempDir()
+	if !m.Check {
+		if err := CheckPlace(m.Path); err != nil {
+			return made, err
+		}
+		dir = filepath.Dir(m.Path)
+	}
+	if mk.spool, err = newSpool(dir); err != nil {
+		return made, noPlace(m.Path, "cannot be written: "+cause(err), err)
+	}
+	defer func() {
+		if e := mk.spool.close(); err == nil {
+			err = e
+		}
+	}()
+	for _, step := range []func() error{mk.read, mk.derive, mk.sameIDs, mk.journal, mk.batch, mk.warnings, mk.write} {
+		if err := step(); err != nil {
+			return mk.made, err
+		}
+	}
+	return mk.made, nil
+}
+
+// read reads the input to its end.
+func (m *maker) read() error {
+	rows := newSource(m.Input, m.Format, m.Batch != "")
+	p := parser{m.Money, m.Batch != ""}
+	tally := m.Limits.Tally(m.Money)
+	var wrong, over details
+	var sums totals
+	var first *money.LimitError
+	count, bad := 0, 0
+	for m.ctx.Err() == nil {
+		c, line, ill, err := rows.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil && err != errInput {
+			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
+		}
+		count++
+		var row PlanRow
+		if ill == nil {
+			row, ill = p.parse(c, line)
+		}
+		if ill == nil && !sums.add(row.Amount) {
+			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
+		}
+		wrong.add(ill...)
+		if err == errInput {
+			bad++
+			break
+		}
+		if ill != nil {
+			bad++
+			if id := parseID(row.ExternalOrderID); id != 0 { // another row may have it too
+				m.spool.marks = append(m.spool.marks, mark{id: id, line: uint32(line)})
+			}
+			continue
+		}
+		var limit *money.LimitError
+		if errors.As(tally.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}), &limit) {
+			field := "amount"
+			if limit.Rule == money.RuleAllowList {
+				field = "address"
+			}
+			over.add(Detail{line, field, limit.Error()})
+			if first == nil {
+				first = limit
+			}
+		}
+		if err := m.keep(row, line, wrong.empty()); err != nil {
+			return err
+		}
+	}
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	wrong.add(m.doubled()...)
+	switch {
+	case !wrong.empty():
+		what := "is wrong in one place, and nothing is planned"
+		if n := len(wrong.list) + wrong.more; n > 1 {
+			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
+		}
+		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what, Hint: "put right what is said here, and plan it again"})
+	case count == 0 && !m.AllowEmpty:
+		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
+	}
+	for _, limit := range tally.Done() {
+		over.add(Detail{Message: limit.Error()})
+		if first == nil {
+			first = limit
+		}
+	}
+	if !over.empty() {
+		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile", Hint: first.Hint()})
+	}
+	return nil
+}
+
+func (m *maker) invalid(why, hint string, err error) error {
+	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: hint, Err: err}
+}
+
+// keep takes a row that is right. The rows themselves are wanted only as long as all are.
+func (m *maker) keep(row PlanRow, line int, all bool) error {
+	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: contentHash(ContentOf(row.CreateWithdrawal)), line: uint32(line), unit: m.units.of(row.Amount)}
+	if !all {
+		m.spool.marks = append(m.spool.marks, mk)
+		return nil
+	}
+	if err := m.spool.add(row, mk); err != nil {
+		return noPlace(m.Path, "cannot be written: "+cause(err), err)
+	}
+	return nil
+}
+
+func parseID(text string) int64 {
+	id, _ := strconv.ParseInt(text, 10, 64) // checked before
+	return id
+}
+
+func formatID(id int64) string { return strconv.FormatInt(id, 10) }
+
+// sorted returns the places of the marks in an order, and in that of the file where it says nothing.
+func (m *maker) sorted(compare func(a, b *mark) int) []uint32 {
+	marks := m.spool.marks
+	m.order = slices.Grow(m.order[:0], len(marks))[:len(marks)]
+	for i := range m.order {
+		m.order[i] = uint32(i)
+	}
+	slices.SortFunc(m.order, func(a, b uint32) int {
+		if c := compare(&marks[a], &marks[b]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	return m.order
+}
+
+func byID(a, b *mark) int { return cmp.Compare(a.id, b.id) }
+
+func bySame(a, b *mark) int { return slices.Compare(a.same[:], b.same[:]) }
+
+// doubled names the rows whose order id an earlier one has.
+func (m *maker) doubled() (wrong []Detail) {
+	var before *mark
+	for _, i := range m.sorted(byID) {
+		mk := &m.spool.marks[i]
+		if mk.id == 0 {
+			continue
+		}
+		if before != nil && before.id == mk.id {
+			wrong = append(wrong, wrongf(int(mk.line), "order_id", "%d stands on line %d already", mk.id, before.line)...)
+			continue
+		}
+		before = mk
+	}
+	return wrong
+}
+
+// derive gives the rows their order ids, where they have none.
+func (m *maker) derive() error {
+	if m.Batch == "" {
+		return nil
+	}
+	marks := m.spool.marks
+	count := 0
+	for n, i := range m.sorted(bySame) {
+		if n > 0 && marks[m.order[n-1]].same != marks[i].same {
+			count = 0
+		}
+		count++
+		marks[i].id = int64(count) // until the row itself is at hand
+	}
+	n := 0
+	for row, err := range m.spool.rows() {
+		if err != nil {
+			return err
+		}
+		marks[n].id = parseID(DeriveOrderID(m.Batch, ContentOf(row.CreateWithdrawal), int(marks[n].id)))
+		n++
+	}
+	return nil
+}
+
+// sameIDs looks at order ids that were derived: that two are the same is unlikely, and not impossible.
+func (m *maker) sameIDs() error {
+	if m.Batch == "" {
+		return nil
+	}
+	if wrong := m.doubled(); wrong != nil {
+		return (&details{list: wrong}).err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance", Hint: "give the batch another name"})
+	}
+	return nil
+}
+
+// write writes the plan.
+func (m *maker) write() error {
+	if m.Check {
+		return m.made.Plan.count(m.Money, m.spool.rows())
+	}
+	return WritePlan(m.made.Plan, m.Money, func(yield func(PlanRow, error) bool) {
+		for row, err := range m.spool.rows() {
+			if err == nil {
+				err = m.ctx.Err()
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	})
+}

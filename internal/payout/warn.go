@@ -1,0 +1,136 @@
+package payout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"example.com/till/internal/journal"
+)
+
+// The kinds of warning, in the order in which they are told.
+const (
+	identical = iota
+	likeUnknown
+	outlier
+	newAddress
+	kinds
+)
+
+// warnings are some of each kind, and the number of the others.
+type warnings [kinds]struct {
+	list []Detail
+	more int
+}
+
+func (w *warnings) add(kind int, d Detail) {
+	if of := &w[kind]; len(of.list) < maxWarnings {
+		of.list = append(of.list, d)
+	} else {
+		of.more++
+	}
+}
+
+// about warns of a row, which the reader of a plan knows by its order id.
+func (w *warnings) about(kind int, m *mark, format string, args ...any) {
+	w.add(kind, Detail{Line: int(m.line), Message: fmt.Sprintf("order %d ", m.id) + fmt.Sprintf(format, args...)})
+}
+
+// told is all of them.
+func (w *warnings) told() (all []Detail) {
+	for kind, what := range [kinds]string{"identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
+		all = append(all, w[kind].list...)
+		if n := w[kind].more; n == 1 {
+			all = append(all, Detail{Message: "one more row is " + what})
+		} else if n > 1 {
+			all = append(all, Detail{Message: fmt.Sprintf("%d more rows are %s", n, what)})
+		}
+	}
+	return all
+}
+
+// warnings looks for what is allowed, and rarely meant.
+func (m *maker) warnings() error {
+	m.warnIdentical()
+	if err := m.warnLikeUnknown(); err != nil {
+		return err
+	}
+	m.warnOutliers()
+	m.made.Details = m.warn.told()
+	for _, d := range m.made.Details {
+		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
+	}
+	if m.FailOnWarning && len(m.made.Details) > 0 {
+		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: "leave --fail-on-warning out if all of it is meant", Details: m.made.Details}
+	}
+	return nil
+}
+
+func (m *maker) warnIdentical() {
+	marks := m.spool.marks
+	var found [][2]*mark
+	var first *mark
+	for _, i := range m.sorted(bySame) {
+		if first == nil || first.same != marks[i].same {
+			first = &marks[i]
+			continue
+		}
+		found = append(found, [2]*mark{&marks[i], first})
+	}
+	slices.SortFunc(found, func(a, b [2]*mark) int { return cmp.Compare(a[0].line, b[0].line) })
+	for _, pair := range found {
+		m.warn.about(identical, pair[0], "pays the same amount to the same address as order %d on line %d", pair[1].id, pair[1].line)
+	}
+}
+
+func (m *maker) warnLikeUnknown() error {
+	marks := m.spool.marks
+	places := m.sorted(bySame)
+	for o, err := range m.Journal.Orders(m.ctx, m.Account, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
+		if err != nil {
+			return err
+		}
+		like := mark{same: contentHash(o.Content)}
+		from, _ := slices.BinarySearchFunc(places, &like, func(i uint32, like *mark) int { return bySame(&marks[i], like) })
+		for _, i := range places[from:] {
+			if marks[i].same != like.same {
+				break
+			}
+			if marks[i].id != parseID(o.OrderID) {
+				m.warn.about(likeUnknown, &marks[i], "pays the same as order %s, of which nobody knows whether it was paid: till withdraw reconcile %s", o.OrderID, o.OrderID)
+			}
+		}
+	}
+	return nil
+}
+
+// fewAmounts are too few to say what is usual.
+const fewAmounts = 3
+
+// warnOutliers names amounts that are ten times the median of their unit or more, or a tenth of it or less.
+func (m *maker) warnOutliers() {
+	marks := m.spool.marks
+	medians := make([]int64, len(m.units.units)) // 0: none
+	places := m.sorted(func(a, b *mark) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.minor, b.minor)) })
+	for len(places) > 0 {
+		unit, n := marks[places[0]].unit, 1
+		for n < len(places) && marks[places[n]].unit == unit {
+			n++
+		}
+		if n >= fewAmounts {
+			low, high := marks[places[(n-1)/2]].minor, marks[places[n/2]].minor
+			medians[unit] = low + (high-low)/2
+		}
+		places = places[n:]
+	}
+	for i := range m.spool.marks {
+		mk := &m.spool.marks[i]
+		median := medians[mk.unit]
+		if median == 0 || mk.minor/10 < median && mk.minor > median/10 {
+			continue
+		}
+		amount, usual := m.units.units[mk.unit], m.units.units[mk.unit]
+		amount.Minor, usual.Minor = mk.minor, median
+		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file", m.Money.Format(amount), m.Money.Format(usual))
+	}
+}
