@@ -89,6 +89,7 @@ type Filter struct {
 	Currency string // kind and code
 	Address  string
 	Run      string // its name
+	Runs     bool   // only those of any run
 	OrderID  string
 }
 
@@ -125,6 +126,9 @@ func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Ord
 	if f.Run != "" {
 		from, order = "run_rows JOIN orders ON id = order_row", "place"
 		add("run_id = (SELECT runs.id FROM runs JOIN accounts ON accounts.id = runs.account WHERE accounts.address = ?1 AND accounts.name = ?2 AND runs.name = ?%d)", f.Run)
+	}
+	if f.Runs {
+		where = append(where, "id IN (SELECT order_row FROM run_rows)")
 	}
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)
