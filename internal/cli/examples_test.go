@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -76,9 +78,10 @@ func splitExample(text string) []string {
 // fixedPort is one that an example names and that another program may have.
 var fixedPort = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 
-func runExample(t *testing.T, text string) {
+// exampleCommand is the shell that runs an example, in a home of its own, which is below its directory.
+func exampleCommand(t *testing.T, text string, service *exampleService) *exec.Cmd {
+	t.Helper()
 	dir := t.TempDir()
-	service := &exampleService{}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	home := filepath.Join(dir, "home")
@@ -113,6 +116,12 @@ profiles:
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus"}
+	return cmd
+}
+
+func runExample(t *testing.T, text string) {
+	service := &exampleService{}
+	cmd := exampleCommand(t, text, service)
 	prepareExample(t, text, service, cmd)
 	var out, errOut lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -184,15 +193,69 @@ func writeExampleFile(t *testing.T, path, text string) {
 
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 
+// TestDryRun runs every example with --dry-run. Whether a command shows its call or refuses the flag: it sends nothing, and
+// what till keeps on this machine stays as it is, byte for byte.
+func TestDryRun(t *testing.T) {
+	for _, text := range examples(tree(t)) {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			service := &exampleService{}
+			cmd := exampleCommand(t, text, service)
+			prepareExample(t, text, service, cmd)
+			till, err := exec.LookPath("till")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dry := t.TempDir() // its till is the other one's, with the flag
+			writeExampleFile(t, filepath.Join(dry, "till"), "#!/bin/sh\nexec '"+till+"' --dry-run \"$@\"\n")
+			if err := os.Chmod(filepath.Join(dry, "till"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Env = append(cmd.Env, "PATH="+dry+":"+os.Getenv("PATH"))
+			before, asked := filesBelow(t, filepath.Join(cmd.Dir, "home")), service.requests.Load()
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitUsage {
+				t.Errorf("it ended with %d\n%s", code, out)
+			}
+			if diff := gocmp.Diff(before, filesBelow(t, filepath.Join(cmd.Dir, "home"))); diff != "" {
+				t.Errorf("it has changed something:\n%s\n%s", diff, out)
+			}
+			if n := service.requests.Load() - asked; n > 0 {
+				t.Errorf("it has made %d requests", n)
+			}
+		})
+	}
+}
+
+// filesBelow is what the files in a directory hold, by their names.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 // exampleService has one of everything, under whatever id it is asked for. Its list of withdrawals is empty until one was
 // created.
 type exampleService struct {
-	created atomic.Bool
-	loses   bool // it takes what is created, and does not answer
-	hides   bool // its list stays empty
+	requests atomic.Int64
+	created  atomic.Bool
+	loses    bool // it takes what is created, and does not answer
+	hides    bool // its list stays empty
 }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
 	const (
 		id         = `7c9e6679-7425-40de-944b-e07fc1f90ae7`
 		invite     = `{"invite":"` + id + `","label":"North shop"}`

@@ -433,6 +433,9 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 			if err != nil {
 				return err
 			}
+			if err := s.noDryRun("journal rename"); err != nil {
+				return err
+			}
 			base, err := s.RequireBaseURL()
 			if err != nil {
 				return err

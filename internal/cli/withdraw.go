@@ -55,6 +55,9 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 		if err := api.CheckOrderID(orderID); err != nil {
 			return nil, "", usageError("--order-id: "+err.Error(), "")
 		}
+		if s.DryRun {
+			return nil, "", usageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
+		}
 	}
 	client, err := s.client()
 	if err != nil || orderID == "" {
