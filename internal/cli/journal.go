@@ -248,9 +248,9 @@ func (s *session) journalOrders(filter journal.Filter) (iter.Seq2[journal.Order,
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.openJournal()
-	if err != nil {
-		return nil, err
+	j, err := s.journalToList()
+	if err != nil || j == nil {
+		return func(func(journal.Order, error) bool) {}, err
 	}
 	if _, err := j.Reap(s.ctx, account); err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ of JSON, of every account, oldest first.`,
 			if err != nil {
 				return err
 			}
-			j, err := s.openJournal()
+			j, err := s.journalToList()
 			if err != nil {
 				return err
 			}
@@ -380,6 +380,9 @@ type exportedLine struct {
 
 func exported(s *session, j *journal.Journal) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
+		if j == nil {
+			return
+		}
 		accounts, err := j.Accounts(s.ctx)
 		if err != nil {
 			yield(nil, err)
@@ -463,6 +466,8 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 	return cmd
 }
 
+var errAnySandboxKey = usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
+
 func (a *app) journalAdoptKey() *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt-key",
@@ -479,17 +484,21 @@ The key itself is not written down, only its fingerprint.`,
 				return err
 			}
 			if s.Sandbox {
-				return usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
+				return errAnySandboxKey
 			}
 			if err := s.noDryRun("journal adopt-key"); err != nil {
 				return err
 			}
-			if _, err := s.connect(); err != nil {
-				return err
-			}
-			account, err := s.journalAccount()
+			client, err := s.connect()
 			if err != nil {
 				return err
+			}
+			account, sandbox, err := s.account(client)
+			if err != nil {
+				return err
+			}
+			if sandbox {
+				return errAnySandboxKey
 			}
 			j, err := s.openJournal()
 			if err != nil {

@@ -39,6 +39,9 @@ anything to show.`,
 			if own.From, own.To, err = s.span(from, to); err != nil {
 				return err
 			}
+			if _, err := s.existingJournal(); err != nil {
+				return err
+			}
 			book, err := s.openBook()
 			if err != nil {
 				return err

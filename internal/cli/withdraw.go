@@ -81,7 +81,10 @@ func firstOf(args []string) string {
 }
 
 func (s *session) orderInJournal(client *api.Client, orderID string) (journal.Order, error) {
-	j, err := s.openJournal()
+	j, err := s.journalToList()
+	if j == nil && err == nil {
+		err = &journal.GoneError{OrderID: orderID}
+	}
 	if err != nil {
 		return journal.Order{}, err
 	}
