@@ -160,7 +160,7 @@ func runExample(t *testing.T, text string) {
 }
 
 // inJournal are the examples that are about an order that was sent before.
-var inJournal = regexp.MustCompile(`^till (journal (show|check|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
+var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
 
 // prepareExample makes that order, and loses the answer where the example is about finding out what became of it.
 func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {

@@ -459,11 +459,32 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 			if err := j.Rename(s.ctx, journal.Account{Address: base, Name: args[0]}, journal.Account{Address: to, Name: args[1]}); err != nil {
 				return err
 			}
-			return s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+			s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+			return s.noteLeftBehind(args[0], args[1], to)
 		},
 	}
 	cmd.Flags().StringVar(&baseURL, "to-base-url", "", "the service's new address")
 	return cmd
+}
+
+// noteLeftBehind says how the profile in use comes along with a history that was carried away from it. An address that it
+// has from a flag or the environment is not its own.
+func (s *session) noteLeftBehind(old, name, base string) error {
+	var set []string
+	if s.Profile == "" || s.Origin("base_url") == "profile "+s.Profile && base != s.BaseURL {
+		set = append(set, "base_url="+base)
+	}
+	if name != s.Account {
+		set = append(set, "account="+name)
+	}
+	if old != s.Account || len(set) == 0 {
+		return nil
+	}
+	who := "the profile " + s.Profile + " looks"
+	if s.Profile == "" {
+		who = "without a profile, till looks"
+	}
+	return s.note("%s at the account %s, which has no history any more: till profile set %s %s", who, s.Account, s.profileOr("NAME"), strings.Join(set, " "))
 }
 
 var errAnySandboxKey = usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
