@@ -113,11 +113,11 @@ func orderView(m money.Registry) render.View[journal.Order] {
 			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
 			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
+			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
 			{Name: "run", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Run) }},
 			{Name: "user", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.User) }},
 			{Name: "host", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Host) }},
 			{Name: "key", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Key) }},
-			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
 			{Name: "resolved", Wide: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
 			{Name: "note", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
 			{Name: "callback", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
@@ -131,7 +131,11 @@ func resolution(o journal.Order) string {
 	if o.Decided == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s by %s on %s: %s", o.Decided.As, o.Decided.User, o.Decided.Host, o.Decided.Reason)
+	text := fmt.Sprintf("%s by %s on %s", o.Decided.As, o.Decided.User, o.Decided.Host)
+	if o.Decided.Reason != "" {
+		text += ": " + o.Decided.Reason
+	}
+	return text
 }
 
 func (a *app) journalList() *cobra.Command {
@@ -526,7 +530,7 @@ The key itself is not written down, only its fingerprint.`,
 				return err
 			}
 			fingerprint := payout.Fingerprint(s.key)
-			if err := s.confirm([]string{"account   " + account.String(), "key       " + fingerprint}, "Is this key that account's?"); err != nil {
+			if err := s.confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
 				return err
 			}
 			if err := j.NoteKey(s.ctx, account, fingerprint, journal.KeyAdopted); err != nil {
