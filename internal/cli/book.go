@@ -95,7 +95,7 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	return &payout.Book{
 		Client: client, Journal: j, Account: account, Key: payout.Fingerprint(s.key), AnyKey: own,
 		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", Since: since, SinceTime: sinceTime,
-		SettleAfter: s.SettleAfter, Now: time.Now,
+		SettleAfter: s.SettleAfter, Now: time.Now, Format: s.money.Format,
 	}, nil
 }
 
