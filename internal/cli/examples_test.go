@@ -170,15 +170,16 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	}
 	want := 0
 	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
-		want, service.loses = 20, true
+		want = 20
+		service.loses.Store(true)
 	}
 	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address", exampleAddress, "--order-id", "4711", "--yes")
 	create.Dir, create.Env = cmd.Dir, cmd.Env
 	if text, _ := create.CombinedOutput(); create.ProcessState.ExitCode() != want {
 		t.Fatalf("the order could not be made: %s", text)
 	}
-	service.loses = false
-	service.hides = strings.Contains(text, "--not-sent")
+	service.loses.Store(false)
+	service.hides.Store(strings.Contains(text, "--not-sent"))
 }
 
 func writeExampleFile(t *testing.T, path, text string) {
@@ -250,8 +251,8 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 type exampleService struct {
 	requests atomic.Int64
 	created  atomic.Bool
-	loses    bool // it takes what is created, and does not answer
-	hides    bool // its list stays empty
+	loses    atomic.Bool // it takes what is created, and does not answer
+	hides    atomic.Bool // its list stays empty
 }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -269,7 +270,7 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one := fmt.Sprintf(withdrawal, `"`+exampleAddress+`"`)
 	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`, `{"Crypto":{"currency":"Btc","address":"`+exampleAddress+`"}}`)
 	own := page
-	if s.hides || !s.created.Load() {
+	if s.hides.Load() || !s.created.Load() {
 		own = `{"page_content":[],"page_count":0,"total":0}`
 	}
 	answers := map[string]string{
@@ -303,7 +304,7 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/api/merchant_withdrawal/create" {
 		s.created.Store(true)
-		if s.loses {
+		if s.loses.Load() {
 			panic(http.ErrAbortHandler)
 		}
 	}
