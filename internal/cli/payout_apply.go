@@ -50,8 +50,8 @@ The results file, PLAN.results.csv unless --results names another, has a line
 for each row: order_id, state, id, reason. It is replaced as a whole, at the
 end. Several machines that share a journal in PostgreSQL can apply one plan at
 the same time, and each row is sent by one of them.`,
-		Example: `  till payout apply staff.plan --concurrency 8
-  till payout apply staff.plan --digest "$(cat approved)" --rate 5/s`,
+		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
+  till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: args("PLAN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, appliedView)
