@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-const orderColumns = `id, account, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, sent, code, reason,
+const orderColumns = `id, account, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, last_doubt, sent, code, reason,
 	user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed`
 
 func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var state, sent, decidedAt, created, changed string
 	var d Decided
 	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal,
-		&o.attempt, &o.sender, &o.doubt, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed}, more...)...)
+		&o.attempt, &o.sender, &o.doubt, &o.lastDoubt, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed}, more...)...)
 	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
 	if d.As != "" {
 		d.At = unstamp(decidedAt)

@@ -176,11 +176,6 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// look reads until one reading counts. It goes back as far as the person wants.
-func (b *Book) look(ctx context.Context, orderID string) (reading, error) {
-	return b.readings(ctx, map[string]bool{orderID: true}, b.Since, once)
-}
-
 // once is content with one reading.
 func once(_, _ reading) bool { return true }
 

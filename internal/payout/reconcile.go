@@ -112,9 +112,9 @@ func unsettled(orders []journal.Order, err error) error {
 	case 0:
 		return err
 	case 1:
-		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s stays unknown, because the service's list was of no use: %v", unknown[0], err), Hint: "do not send it again; run this again when the list can be read"}
+		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: "do not send it again; run this again"}
 	}
-	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown, because the service's list was of no use: %v", len(unknown), err), Hint: "do not send them again; run this again when the list can be read"}
+	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: "do not send them again; run this again"}
 }
 
 // A Decision is a person's, about one order or several.
