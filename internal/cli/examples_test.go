@@ -168,6 +168,9 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	if strings.HasPrefix(text, "till payout") {
 		prepareFiles(t, text, cmd)
 	}
+	if aboutRun.MatchString(text) {
+		prepareRun(t, text, service, cmd)
+	}
 	if !inJournal.MatchString(text) {
 		return
 	}
@@ -201,6 +204,42 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 			t.Fatalf("the plan could not be made: %s", text)
 		}
 	}
+}
+
+// aboutRun are the examples that are about a plan that was applied before.
+var aboutRun = regexp.MustCompile(`^till payout (status|list|export|wait|reconcile|resolve)`)
+
+// exampleRun is what they call its run. The digest of a plan depends on the moment in which it is made.
+const exampleRun = "1f60bd0c"
+
+// prepareRun applies such a plan, puts the name of its run into the example, and loses the answers where the example is about
+// finding out what became of them.
+func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
+	t.Helper()
+	rows := "4711,Btc,0.015," + exampleAddress + "\n"
+	if strings.Contains(text, "4712") {
+		rows += "4712,Btc,0.015,bc1qother\n"
+	}
+	writeExampleFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
+	want := 0
+	if service.loses = strings.Contains(text, "reconcile") || strings.Contains(text, "resolve"); service.loses {
+		want = 20
+	}
+	till := func(want int, args ...string) string {
+		t.Helper()
+		made := exec.Command("till", args...)
+		made.Dir, made.Env = cmd.Dir, cmd.Env
+		out, err := made.Output()
+		if made.ProcessState.ExitCode() != want {
+			t.Fatalf("till %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	till(0, "payout", "plan", "run.csv", "--out", "run.plan")
+	till(want, "payout", "apply", "run.plan", "--yes", "--keep-going")
+	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, till(0, "payout", "list", "-q"))
+	service.loses = false
+	service.hides = strings.Contains(text, "--not-sent")
 }
 
 func writeExampleFile(t *testing.T, path, text string) {

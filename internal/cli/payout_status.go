@@ -198,7 +198,14 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 			return
 		}
 		for _, u := range f.units {
-			if !yield(u.all.text(m) + " in all, " + u.accepted.text(m) + " of it accepted") {
+			accepted := u.accepted.text(m) + " of it"
+			switch {
+			case u.accepted.Minor == 0:
+				accepted = "none of it"
+			case u.accepted == u.all && !u.all.over:
+				accepted = "all of it"
+			}
+			if !yield(u.all.text(m) + ", " + accepted + " accepted") {
 				return
 			}
 		}
