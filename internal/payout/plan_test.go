@@ -223,6 +223,8 @@ func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 		"another zone":              {`2026-05-04T10:00:00Z`, `2026-05-04T10:00:00+00:00`},
 		"a deep nest":               {`"limits": {`, `"limits": ` + strings.Repeat("[", 20000) + `{`},
 		"a long line":               {`"address":"D6"`, `"address":"` + strings.Repeat("D", maxLine) + `"`},
+		"a long unknown member":     {`"order_id":"2"`, `"order_id":"2","` + strings.Repeat("x", 5000) + `":1`},
+		"a long memo":               {`"memo":"rent, 7"`, `"memo":"` + strings.Repeat("\\u0007", 5000) + `"`},
 		"something for limits":      {`"limits": {`, `"limits": 5, "x": {`},
 	} {
 		path := testPlan(t, testRows()...).Path

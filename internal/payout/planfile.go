@@ -142,6 +142,9 @@ func comma(i int) string {
 // OpenPlan opens a plan and checks all of it. A file that is none is an *Error that is Invalid. One that is not as it was
 // written is an *Error that is Refused, with RulePlanChanged.
 func OpenPlan(path string) (p *Plan, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to open a pipe may take forever
+		return nil, noPlan(path, "is not a regular file", nil)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, noPlan(path, "cannot be opened: "+cause(err), err)
@@ -154,9 +157,6 @@ func OpenPlan(path string) (p *Plan, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, noPlan(path, "cannot be read: "+cause(err), err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, noPlan(path, "is not a regular file", nil)
 	}
 	start := make([]byte, len(begins))
 	if _, err := f.ReadAt(start, 0); err != nil && err != io.EOF {
@@ -186,7 +186,7 @@ func noPlan(path, why string, err error) error {
 
 // changed refuses a plan that is not as it was written.
 func (p *Plan) changed(format string, args ...any) error {
-	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+fmt.Sprintf(format, args...),
+	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
 		"make it anew with: till payout plan FILE --out PLAN")
 }
 

@@ -103,7 +103,7 @@ func planPlace(path string) (*os.File, error) {
 
 // CheckPlace refuses a place for a plan where something else is.
 func CheckPlace(path string) error {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
 			return noPlace(path, "has no directory to stand in", err)
@@ -113,14 +113,18 @@ func CheckPlace(path string) error {
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: "name another file, or remove this one"}
+	if !info.Mode().IsRegular() { // to open a pipe may take forever
+		return other
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
+	defer f.Close()
 	start := make([]byte, len(begins))
-	if n, _ := io.ReadFull(f, start[:min(int64(len(start)), info.Size())]); !info.Mode().IsRegular() || n > 0 && string(start) != begins {
-		return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: "name another file, or remove this one"}
+	if n, err := io.ReadFull(f, start); n > 0 && (err != nil || string(start) != begins) { // an empty one may be mktemp's
+		return other
 	}
 	return nil
 }
