@@ -168,7 +168,7 @@ func (m *maker) read() error {
 			if limit.Rule == money.RuleAllowList {
 				field = "address"
 			}
-			over.add(Detail{line, field, limit.Error()})
+			over.add(Detail{line, field, shortened(limit)})
 			if first == nil {
 				first = limit
 			}

@@ -177,6 +177,9 @@ func cause(err error) string {
 	if e := (*os.PathError)(nil); errors.As(err, &e) {
 		return e.Err.Error()
 	}
+	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+		return e.Err.Error()
+	}
 	return err.Error()
 }
 
@@ -276,7 +279,7 @@ func (p *Plan) check() error {
 func (p *Plan) readHead(r *planReader) error {
 	var text []byte
 	for {
-		line, err := r.next()
+		line, err := r.took(r.in.nextOf(maxHead))
 		if err != nil {
 			return err
 		}
@@ -350,14 +353,14 @@ func (p *Plan) reader() (*planReader, error) {
 	return r, nil
 }
 
-func (r *planReader) next() ([]byte, error) {
-	line, ended, err := r.in.next()
+// took takes note of a line that was read.
+func (r *planReader) took(line []byte, ended bool, err error) ([]byte, error) {
 	r.line++
 	switch {
 	case err == io.EOF || err == nil && !ended:
 		return nil, r.plan.changed("line %d: it ends too early", r.line)
 	case err == errLong:
-		return nil, r.plan.changed("line %d is longer than %d bytes", r.line, maxLine)
+		return nil, r.plan.changed("line %d is too long", r.line)
 	case err != nil:
 		return nil, r.plan.unreadable(err)
 	}
@@ -372,7 +375,7 @@ var errNoRow = errors.New("there is no further row")
 
 // row reads the next row, and what it says that it pays.
 func (r *planReader) row() (PlanRow, string, error) {
-	line, err := r.next()
+	line, err := r.took(r.in.next())
 	if err != nil {
 		return PlanRow{}, "", err
 	}
