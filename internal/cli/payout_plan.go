@@ -144,6 +144,9 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 	if err != nil {
 		return err
 	}
+	if file == "-" && terminal(s.io.In) != nil {
+		s.note("type the rows, and Ctrl-D on a line of its own when they are all there")
+	}
 	debug.SetGCPercent(planGC)
 	made, err := payout.Make(s.ctx, payout.Making{
 		Path: flags.out, Input: in, Name: name, Format: flags.format, Account: account, Journal: j, Money: s.money, Limits: s.Limits, Now: s.io.Now(), Expires: flags.expires,

@@ -136,6 +136,9 @@ func (m *maker) read() error {
 		if err == io.EOF {
 			break
 		}
+		if e := m.ctx.Err(); e != nil { // which may be why it ended
+			return e
+		}
 		if err != nil && err != errInput {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
 		}
@@ -165,7 +168,7 @@ func (m *maker) read() error {
 			if limit.Rule == money.RuleAllowList {
 				field = "address"
 			}
-			over.add(Detail{line, field, limit.Error()})
+			over.add(Detail{line, field, shortened(limit)})
 			if first == nil {
 				first = limit
 			}

@@ -136,6 +136,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
 		"tabs":                    {text: "order_id\tcurrency\n", says: []string{"line 1: the columns are separated by tabs"}},
 		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
+		"JSON as CSV":             {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
 		"UTF-16":                  {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: the file is UTF-16"}},
 		"a long line":             {text: header + "\n1,Btc,1," + strings.Repeat("a", 2*maxRecord) + "\n2,Btc,x,a\n", says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
 		"two amounts":             {text: "order_id,currency,amount,amount_minor,address\n1,Btc,0.5,5,a\n", says: []string{"line 2: amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"}},
@@ -421,7 +422,24 @@ func TestMakeStops(t *testing.T) {
 	if _, err := Make(ctx, p.Making); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	// Nothing comes from a pipe, and a signal does: that is no fault of the file's.
+	ctx, cancel = context.WithCancel(context.Background())
+	p.Input = readerFunc(func([]byte) (int, error) {
+		cancel()
+		return 0, ctx.Err()
+	})
+	if _, err := Make(ctx, p.Making); err != context.Canceled {
+		t.Error(err)
+	}
+	p.Input = readerFunc(func([]byte) (int, error) { return 0, errors.New("the disk is broken") })
+	if _, err := Make(context.Background(), p.Making); ruleOf(err) != fmt.Sprint("kind ", Invalid) || !strings.Contains(err.Error(), "the disk is broken") {
+		t.Error(err)
+	}
 }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Whatever the input is, it is told in details with lines, or becomes a plan that can be opened.
 func FuzzRows(f *testing.F) {
