@@ -198,11 +198,13 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
 	if !strings.HasPrefix(text, "till payout plan") {
-		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan")
+		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan", "-q")
 		plan.Dir, plan.Env = cmd.Dir, cmd.Env
-		if text, err := plan.CombinedOutput(); err != nil {
-			t.Fatalf("the plan could not be made: %s", text)
+		digest, err := plan.Output()
+		if err != nil {
+			t.Fatalf("the plan could not be made: %v", err)
 		}
+		writeExampleFile(t, filepath.Join(cmd.Dir, "approved.txt"), string(digest))
 	}
 }
 
@@ -222,7 +224,8 @@ func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cm
 	}
 	writeExampleFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
 	want := 0
-	if service.loses = strings.Contains(text, "reconcile") || strings.Contains(text, "resolve"); service.loses {
+	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
+		service.loses.Store(true)
 		want = 20
 	}
 	till := func(want int, args ...string) string {
@@ -238,8 +241,8 @@ func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cm
 	till(0, "payout", "plan", "run.csv", "--out", "run.plan")
 	till(want, "payout", "apply", "run.plan", "--yes", "--keep-going")
 	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, till(0, "payout", "list", "-q"))
-	service.loses = false
-	service.hides = strings.Contains(text, "--not-sent")
+	service.loses.Store(false)
+	service.hides.Store(strings.Contains(text, "--not-sent"))
 }
 
 func writeExampleFile(t *testing.T, path, text string) {
