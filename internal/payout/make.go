@@ -96,6 +96,7 @@ type maker struct {
 // and has all of it as details, and what a guard has against the plan one that is Refused; nothing is written then. The
 // service is not asked anything. What was made is returned also with an error, as far as it came to it, for its warnings.
 func Make(ctx context.Context, m Making) (made Made, err error) {
+	m.Input = stopped{ctx, m.Input}
 	mk := &maker{Making: m, ctx: ctx}
 	mk.made.Plan = &Plan{Path: m.Path, Account: m.Account, Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
@@ -120,6 +121,19 @@ func Make(ctx context.Context, m Making) (made Made, err error) {
 		}
 	}
 	return mk.made, nil
+}
+
+// stopped is an input that ends where a signal comes: a line of it may have no end.
+type stopped struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (s stopped) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.in.Read(p)
 }
 
 // read reads the input to its end.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
@@ -22,8 +23,9 @@ type planner struct {
 	Making
 }
 
-func newPlanner(t testing.TB) *planner {
-	d := newDesk(t)
+func newPlanner(t testing.TB) *planner { return plannerAt(t, newDesk(t)) }
+
+func plannerAt(t testing.TB, d *desk) *planner {
 	return &planner{d, Making{
 		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Account: d.Account, Journal: d.Journal, Money: testMoney,
 		Now: d.clock.Now(), Expires: 72 * time.Hour,
@@ -259,8 +261,9 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 }
 
 // Rows that vanished or are new since the batch's newest run are told, and taken only when they are meant.
-func TestMakeHoldsABatchAgainstItsRun(t *testing.T) {
-	p := newPlanner(t)
+func TestMakeHoldsABatchAgainstItsRun(t *testing.T) { onBoth(t, makeHoldsABatchAgainstItsRun) }
+
+func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	p.Batch = "may"
 	const head = "currency,amount,address"
 	begin := func(name, batch string) {
@@ -319,6 +322,12 @@ func TestMakeKeepsToTheLimits(t *testing.T) {
 	}
 }
 
+// onBoth runs a test on either kind of journal.
+func onBoth(t *testing.T, run func(*testing.T, *planner)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, newPlanner(t)) })
+	t.Run("postgres", func(t *testing.T) { run(t, plannerAt(t, deskAt(t, pgtest.Shared(t).Database(t)))) })
+}
+
 // under is a withdrawal of half a Btc.
 func under(orderID, address string) Withdrawal {
 	return Withdrawal{Request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
@@ -326,7 +335,10 @@ func under(orderID, address string) Withdrawal {
 
 // Order ids that the journal has are counted by how they stand, and refused with other content, all at once.
 func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
-	p := newPlanner(t)
+	onBoth(t, makeHoldsOrderIDsAgainstTheJournal)
+}
+
+func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	p.bring(under("1", "a"), outAccepted("w1"))
 	p.clock.move(48 * time.Hour)
 	p.bring(under("2", "a"), outAccepted("w2"))
@@ -353,9 +365,9 @@ func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
 	}
 }
 
-func TestMakeWarns(t *testing.T) {
-	p := newPlanner(t)
-	p.Money = testMoney
+func TestMakeWarns(t *testing.T) { onBoth(t, makeWarns) }
+
+func makeWarns(t *testing.T, p *planner) {
 	has := func(made Made, parts ...string) bool {
 		return slices.ContainsFunc(made.Warnings, func(text string) bool {
 			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
@@ -427,6 +439,17 @@ func TestMakeStops(t *testing.T) {
 	p.Input = readerFunc(func([]byte) (int, error) {
 		cancel()
 		return 0, ctx.Err()
+	})
+	if _, err := Make(ctx, p.Making); err != context.Canceled {
+		t.Error(err)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	reads := 0
+	p.Input = readerFunc(func(b []byte) (int, error) { // a line without an end
+		if reads++; reads == 100 {
+			cancel()
+		}
+		return len(b), nil
 	})
 	if _, err := Make(ctx, p.Making); err != context.Canceled {
 		t.Error(err)
