@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"example.com/till/internal/journal"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
@@ -140,7 +142,15 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 	if err != nil {
 		return err
 	}
-	j, err := s.openJournal()
+	open := func() (*journal.Journal, func(), error) {
+		j, err := s.openJournal()
+		return j, func() {}, err
+	}
+	if check {
+		open = s.journalToCheck
+	}
+	j, done, err := open()
+	defer done()
 	if err != nil {
 		return err
 	}
@@ -215,4 +225,25 @@ type stoppable struct {
 
 func (r stoppable) Read(p []byte) (int, error) {
 	return interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
+}
+
+// journalToCheck is the journal that a plan is held against where nothing is to be made: one without a history stands for
+// one that is not there.
+func (s *session) journalToCheck() (*journal.Journal, func(), error) {
+	nothing := func() {}
+	j, err := s.existingJournal()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return j, nothing, err
+	}
+	dir, err := os.MkdirTemp("", "till-*")
+	if err != nil {
+		return nil, nothing, err
+	}
+	j, err = journal.Open(s.ctx, filepath.Join(dir, "journal.db"), journal.Options{Now: s.io.Now})
+	return j, func() {
+		if j != nil {
+			j.Close()
+		}
+		os.RemoveAll(dir)
+	}, err
 }
