@@ -96,8 +96,8 @@ func refusal(rule, msg, hint string) error {
 	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint}
 }
 
-// report is an error as it is shown: its exit code, and what the error line says.
-type report struct {
+// errorReport is an error as it is shown: its exit code, and what the error line says.
+type errorReport struct {
 	code    int
 	rule    string
 	message string
@@ -106,8 +106,8 @@ type report struct {
 }
 
 // explain maps every error to its exit code. There is no other place that knows.
-func explain(err error) report {
-	r := report{code: exitInternal, message: err.Error()}
+func explain(err error) errorReport {
+	r := errorReport{code: exitInternal, message: err.Error()}
 	var (
 		own       *failure
 		call      *api.Error
