@@ -28,6 +28,7 @@ func TestImports(t *testing.T) {
 
 		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys"},
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
+		"internal/chromium":       {},                          // for tests only
 		"internal/torture":        {},                          // tests only, which know the program from outside
 	}
 	for _, p := range listPackages(t) {

@@ -67,6 +67,14 @@ func unitText(code string, decimals int) string {
 	return code
 }
 
+// numberText is an amount without the unit.
+func numberText(minor *big.Int, decimals int) string {
+	if decimals == money.Unknown {
+		return minor.String()
+	}
+	return money.Decimal(minor, decimals)
+}
+
 func sumText(r report.Row) string { return money.FormatSum(r.Rebates, r.Currency, r.Decimals) }
 
 func percentText(tenths *big.Int) string {
@@ -133,11 +141,8 @@ func (p *reporting) page() render.Page {
 
 // tile is a currency's total.
 func tile(total report.Row) render.Tile {
-	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals), Number: total.Rebates.String(), Unit: "minor " + total.Currency}
-	if total.Decimals != money.Unknown {
-		t.Number, t.Unit = money.Decimal(total.Rebates, total.Decimals), total.Currency
-	}
-	t.Details = append(t.Details, render.PageText{Text: fmt.Sprintf("%s, %s", countOf(int(total.Invoices), "invoice"), money.FormatSum(total.Volume, total.Currency, total.Decimals))})
+	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals), Number: numberText(total.Rebates, total.Decimals)}
+	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)}, render.PageText{Text: countOf(int(total.Invoices), "invoice")})
 	switch {
 	case total.PreviousRebates == nil:
 	case total.Change == nil:
@@ -148,7 +153,7 @@ func tile(total report.Row) render.Tile {
 		if sign > 0 {
 			text = "+" + text
 		}
-		t.Details = append(t.Details, render.PageText{Text: text + " after " + money.FormatSum(total.PreviousRebates, total.Currency, total.Decimals), Class: render.ChangeClass(sign)})
+		t.Details = append(t.Details, render.PageText{Text: text + " from " + numberText(total.PreviousRebates, total.Decimals), Class: render.ChangeClass(sign)})
 	}
 	return t
 }

@@ -31,8 +31,8 @@ type Page struct {
 
 // Tile is a number that is read from across the room.
 type Tile struct {
-	Label, Number, Unit string
-	Details             []PageText
+	Label, Number string
+	Details       []PageText
 }
 
 // PageText is a text, or a cell of a table, with what it means: up, down, or
@@ -95,11 +95,16 @@ func pageText(c Cell, whole bool) PageText {
 		if c.signed && c.large.Sign() != 0 {
 			text.Class += " " + ChangeClass(c.large.Sign())
 		}
-	case whole:
+	case whole && len(text.Text) > oneLine:
 		text.Class = "code"
+	case len(text.Text) <= oneLine && !strings.Contains(text.Text, " "):
+		text.Class = "whole"
 	}
 	return text
 }
+
+// oneLine is how long a code or a time is at most that is not broken into lines.
+const oneLine = 24
 
 // ChangeClass is the Class of a text about what has grown or shrunk.
 func ChangeClass(sign int) string {
@@ -132,8 +137,8 @@ func (p Page) HTML() ([]byte, error) {
 }
 
 type pageBar struct {
-	Bar
-	Percent string // of the room that there is
+	Label, Number, Extra string
+	Percent              string // of the room that there is
 }
 
 // fine is how many steps a bar on a page can be long.
@@ -143,7 +148,7 @@ func pageBars(c Chart) []pageBar {
 	bars := make([]pageBar, len(c.Bars))
 	for i, b := range c.Bars {
 		n := c.part(b, fine)
-		bars[i] = pageBar{b, fmt.Sprintf("%d.%02d", n/100, n%100)}
+		bars[i] = pageBar{b.Label, b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
 	}
 	return bars
 }

@@ -13,7 +13,9 @@ const (
 	svgMargin  = 32
 	svgRow     = 30  // a bar with its label
 	svgLabel   = 232 // room for the label of a bar
-	svgText    = 224 // room for the amount
+	svgText    = 224 // room for the amount and what is behind it
+	svgExtra   = 64  // of which so much is for that
+	svgTick    = 90  // room for a label below an upright chart
 	svgHeight  = 180 // of an upright chart
 	svgLetters = 26  // columns of text that fit into svgLabel
 )
@@ -79,11 +81,8 @@ func (d *drawing) bars(c Chart) {
 		if n := c.part(b, room); n > 0 {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", svgMargin+svgLabel, d.y+6, n)
 		}
-		text := b.Text
-		if b.Extra != "" {
-			text += "  " + b.Extra
-		}
-		d.text(svgWidth-svgMargin, d.y+20, "end", text)
+		d.text(svgWidth-svgMargin-svgExtra, d.y+20, "end", b.number())
+		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
 		d.y += svgRow
 	}
 }
@@ -95,7 +94,7 @@ func (d *drawing) columns(c Chart) {
 	fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, d.y, room)
 	n := len(c.Bars)
 	base := d.y + svgHeight
-	step := 1 + n*90/room // labels are at most 90 wide
+	step := 1 + n*svgTick/room
 	for i, b := range c.Bars {
 		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
 		thick := max((right-left)*4/5, 1)
@@ -103,7 +102,8 @@ func (d *drawing) columns(c Chart) {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", left+(right-left-thick)/2, base-tall, thick, tall, escapeXML(b.Label+": "+b.Text))
 		}
 		if i%step == 0 {
-			d.text((left+right)/2, base+20, "soft middle", b.Label)
+			middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)
+			d.text(middle, base+20, "soft middle", b.Label)
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)
