@@ -232,7 +232,7 @@ func (b *Browser) openTab() {
 // A Look is the sort of screen that a page is seen on.
 type Look struct {
 	Width, Height int
-	Scheme        string // light or dark
+	Scheme        string // light, dark, or print for paper
 }
 
 // Screen is a Look.
@@ -250,7 +250,11 @@ func (l Look) String() string { return fmt.Sprintf("%d-%s", l.Width, l.Scheme) }
 func (b *Browser) Use(l Look) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", params{"width": l.Width, "height": l.Height, "deviceScaleFactor": 1, "mobile": l.Width < 1000}, nil)
-	b.call("Emulation.setEmulatedMedia", params{"features": []params{{"name": "prefers-color-scheme", "value": l.Scheme}}}, nil)
+	media, scheme := "screen", l.Scheme
+	if scheme == "print" {
+		media, scheme = "print", "light"
+	}
+	b.call("Emulation.setEmulatedMedia", params{"media": media, "features": []params{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
 // Open goes to an address, and returns when the page is loaded.
@@ -279,14 +283,26 @@ func (b *Browser) Loaded() string {
 // Element finds the one element of a page that a CSS selector names.
 func (b *Browser) Element(selector string) (node int) {
 	b.t.Helper()
+	found := b.elements(selector)
+	if len(found) != 1 {
+		b.t.Fatalf("the page has %d elements %q, not one", len(found), selector)
+	}
+	return found[0]
+}
+
+// Count returns how many elements a CSS selector names.
+func (b *Browser) Count(selector string) int {
+	b.t.Helper()
+	return len(b.elements(selector))
+}
+
+func (b *Browser) elements(selector string) []int {
+	b.t.Helper()
 	var document struct{ Root struct{ NodeID int } }
 	b.call("DOM.getDocument", nil, &document)
 	var found struct{ NodeIDs []int }
 	b.call("DOM.querySelectorAll", params{"nodeId": document.Root.NodeID, "selector": selector}, &found)
-	if len(found.NodeIDs) != 1 {
-		b.t.Fatalf("the page has %d elements %q, not one", len(found.NodeIDs), selector)
-	}
-	return found.NodeIDs[0]
+	return found.NodeIDs
 }
 
 // Click does what a hand with a mouse does: it pushes where the element is.
