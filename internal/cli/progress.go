@@ -46,8 +46,9 @@ func (p *progress) add(n int) {
 		p.app.spinner.stop()
 		p.all = mpb.New(mpb.WithOutput(p.out), mpb.WithWidth(40))
 		p.bar = p.all.New(int64(p.total), mpb.BarStyle().Lbound("▕").Filler("█").Tip("█").Padding("░").Rbound("▏"),
-			mpb.PrependDecorators(decor.Name(p.text+" ")),
+			mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(p.text+" ")),
 			mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), "")))
+		p.bar.DecoratorAverageAdjust(p.begun)
 		p.bar.IncrBy(p.done)
 	}
 }

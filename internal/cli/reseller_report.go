@@ -72,12 +72,12 @@ csv and jsonl have the rows alone.`,
 			if err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("top") && flags.top < 1 {
+				return usageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
+			}
 			p, err := s.planReport(flags)
 			if err != nil {
 				return err
-			}
-			if cmd.Flags().Changed("top") && flags.top < 1 {
-				return usageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
 			}
 			if err := p.read(args); err != nil {
 				return err

@@ -355,8 +355,8 @@ func spanText(span report.Span) string {
 }
 
 func differenceText(d report.Difference) string {
-	return fmt.Sprintf("%s: the %s of single invoices add up to %s over all time, and the service itself counts %s",
-		nameOf(d.ID, d.Label), d.What, money.FormatSum(d.Sum, d.Currency, d.Decimals), money.FormatSum(d.Service, d.Currency, d.Decimals))
+	return fmt.Sprintf("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
+		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What, money.FormatSum(d.Service, d.Currency, d.Decimals))
 }
 
 func nameOf(id, label string) string {

@@ -131,7 +131,7 @@ func (r *Report) makeRows(figures map[key]*figure, unit Unit, sellers bool) []Ro
 		row.Share = tenths(row.Rebates, whole[k.currency])
 		if r.query.Compare {
 			row.PreviousVolume, row.PreviousRebates = f.before[0].big(), f.before[1].big()
-			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates), row.PreviousRebates)
+			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates), new(big.Int).Abs(row.PreviousRebates))
 		}
 		rows = append(rows, row)
 	}

@@ -22,8 +22,7 @@ func (s sum) big() *big.Int {
 }
 
 // tenths is part of whole in tenths of a percent, rounded half away from zero,
-// and nil where whole is nothing. A negative whole counts as its size, so that
-// the sign is that of part.
+// and nil where whole is nothing.
 func tenths(part, whole *big.Int) *big.Int {
 	if whole.Sign() == 0 {
 		return nil
@@ -32,7 +31,7 @@ func tenths(part, whole *big.Int) *big.Int {
 	n := new(big.Int).Abs(part)
 	n.Mul(n, big.NewInt(2000)).Add(n, size)
 	n.Quo(n, size.Lsh(size, 1))
-	if part.Sign() < 0 {
+	if part.Sign() != whole.Sign() {
 		n.Neg(n)
 	}
 	return n
