@@ -11,8 +11,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -342,10 +345,28 @@ func (b *Browser) ContentWidth() int {
 	return metrics.CSSContentSize.Width
 }
 
-// Picture is a PNG of the whole page.
-func (b *Browser) Picture() []byte {
+// picturesDir is a variable that names a directory for the pictures, for whoever wants to look at them.
+const picturesDir = "TILL_PICTURES"
+
+// Picture is the whole page as it is drawn. The name is that of its file, where pictures are kept.
+func (b *Browser) Picture(name string) image.Image {
 	b.t.Helper()
 	var shot struct{ Data []byte }
 	b.call("Page.captureScreenshot", params{"format": "png", "captureBeyondViewport": true}, &shot)
-	return shot.Data
+	if dir := os.Getenv(picturesDir); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot.Data, 0o644); err != nil {
+			b.t.Error(err)
+		}
+	}
+	picture, err := png.Decode(bytes.NewReader(shot.Data))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return picture
+}
+
+// Dark reports whether the ground of a page is, which says whether its style was taken at all.
+func Dark(picture image.Image) bool {
+	r, g, b, _ := picture.At(1, picture.Bounds().Dy()-2).RGBA()
+	return (r+g+b)/3 < 0x4000
 }

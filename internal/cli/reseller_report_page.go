@@ -113,7 +113,7 @@ func (p *reporting) page() render.Page {
 	rows := v.Sorted(p.report.Rows(), o)
 	table := render.Section{Title: "Figures", Table: v.Page(o, rows)}
 	if len(rows) == 0 {
-		table.Note, table.Table = "There are no rebates in this period.", nil
+		table.Note, table.Table = noRebates, nil
 	}
 	if p.flags.top > 0 {
 		table.Note = fmt.Sprintf("At most %d rows of each currency, those with the largest rebates.", p.flags.top)

@@ -139,7 +139,11 @@ func (p *reporting) files() error {
 		}
 	}
 	if p.svg.path != "" {
-		return p.svg.write(render.SVG(reportTitle, p.periodText(), p.charts(pageTimes, pageBars)))
+		charts, lead := p.charts(pageTimes, pageBars), p.periodText()
+		if len(charts) == 0 {
+			lead = noRebates
+		}
+		return p.svg.write(render.SVG(reportTitle, lead, charts))
 	}
 	return nil
 }

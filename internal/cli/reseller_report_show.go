@@ -316,6 +316,7 @@ func object[T any](items []T, entry func(T) (string, any)) json.RawMessage {
 const (
 	reportTitle = "Rebates"
 	zoneRemark  = "by the times that the service wrote: the interface does not show their time zone"
+	noRebates   = "There are no rebates in this period."
 	pageTimes   = 60 // periods in a timeline
 	pageBars    = 20 // bars of a currency; the others make one together
 )
