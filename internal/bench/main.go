@@ -48,6 +48,7 @@ var benchmarks = []struct {
 	{"version", version},
 	{"get", get},
 	{"stream", stream},
+	{"report", resellerReport},
 	{"sdk", sdk},
 	{"decode", decode},
 	{"sandbox", sandboxInMemory},

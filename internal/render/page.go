@@ -141,6 +141,9 @@ type pageBar struct {
 	Percent              string // of the room that there is
 }
 
+// longLabel is how many columns the label of a bar takes at most.
+const longLabel = 48
+
 // fine is how many steps a bar on a page can be long.
 const fine = 10_000
 
@@ -148,7 +151,7 @@ func pageBars(c Chart) []pageBar {
 	bars := make([]pageBar, len(c.Bars))
 	for i, b := range c.Bars {
 		n := c.part(b, fine)
-		bars[i] = pageBar{b.Label, b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
+		bars[i] = pageBar{cut(Safe(b.Label), longLabel, false), b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
 	}
 	return bars
 }
@@ -159,6 +162,7 @@ type line struct {
 	Width, Height     int
 	Columns           []lineColumn
 	Labels            []string
+	Each              bool // every column has a label; otherwise the first, the middle and the last one
 }
 
 type lineColumn struct {
@@ -167,23 +171,25 @@ type lineColumn struct {
 }
 
 func pageLine(c Chart) line {
-	const slot, thick = 20, 15
-	l := line{Most: c.largest(), Description: c.describe(), Width: slot*len(c.Bars) - (slot - thick), Height: fine}
+	const slot = 20
+	thick := slot * 3 / 4
+	l := line{Most: c.largest(), Description: c.describe(), Width: slot * len(c.Bars), Height: fine}
+	if len(c.Bars) <= fewColumns { // each with its label in the middle
+		thick = slot / 2
+		l.Each = true
+	}
 	for i, b := range c.Bars {
 		tall := c.part(b, fine)
-		l.Columns = append(l.Columns, lineColumn{i * slot, fine - tall, thick, tall, b.Label + ": " + b.Text})
-	}
-	if n := len(c.Bars); n > 0 {
-		l.Labels = append(l.Labels, c.Bars[0].Label)
-		if n > 4 {
-			l.Labels = append(l.Labels, c.Bars[n/2].Label)
-		}
-		if n > 1 {
-			l.Labels = append(l.Labels, c.Bars[n-1].Label)
+		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, fine - tall, thick, tall, b.Label + ": " + b.Text})
+		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
+			l.Labels = append(l.Labels, b.Label)
 		}
 	}
 	return l
 }
+
+// fewColumns is how many columns can all have a label on a small screen.
+const fewColumns = 6
 
 // describe says in words what the chart shows, for those who do not see it.
 func (c Chart) describe() string {
