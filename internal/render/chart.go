@@ -163,7 +163,7 @@ func (c Chart) columns(p painter, limit int) []string {
 	for _, b := range c.Bars {
 		widest = max(widest, width(b.number()))
 	}
-	if widest+len(gap) <= slot {
+	if len(c.Bars) > 0 && widest+len(gap) <= slot {
 		lines = append(lines, under+c.below(slot, limit-axis-2, Bar.number))
 	}
 	return lines
