@@ -352,7 +352,7 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"GET /api/resellers/ids":               `["` + id + `"]`,
 		"GET /api/reseller/info":               reseller,
 		"GET /api/reseller/invite":             invite,
-		"GET /api/reseller/stats":              `{"id":"` + id + `","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
+		"GET /api/reseller/stats":              `{"id":"` + id + `","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{"` + id + `":{"id":"` + id + `","paid_amount":{"USD":25000},"rebate":{"USD":250},"created":"2026-05-03T10:00:00"}},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
 		"POST /api/reseller/withdraw/list":     page,
 		"GET /api/reseller/withdraw":           one,
 		"GET /api/reseller/balance":            `{"Fiat":{"USD":25000}}`,

@@ -62,7 +62,7 @@ func exitCodes() []exitCode {
 		{exitFailedStatus, "failed_status", "A wait saw a status that --fail-on names."},
 		{exitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again."},
 		{exitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again."},
-		{exitNotYet, "not_yet", "A wait ran out of time, or --exit-status says not finished."},
+		{exitNotYet, "not_yet", "A wait ran out of time, --exit-status says not finished, or a report is below --fail-below."},
 		{exitPartial, "partial", "Some of it was done, some not, and nothing is unknown."},
 		{exitOutput, "output", "Done, but the result could not be written; the error line carries the ids."},
 		{exitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown."},
@@ -96,8 +96,8 @@ func refusal(rule, msg, hint string) error {
 	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint}
 }
 
-// report is an error as it is shown: its exit code, and what the error line says.
-type report struct {
+// errorReport is an error as it is shown: its exit code, and what the error line says.
+type errorReport struct {
 	code    int
 	rule    string
 	message string
@@ -107,8 +107,8 @@ type report struct {
 }
 
 // explain maps every error to its exit code. There is no other place that knows.
-func explain(err error) report {
-	r := report{code: exitInternal, message: err.Error()}
+func explain(err error) errorReport {
+	r := errorReport{code: exitInternal, message: err.Error()}
 	var (
 		own       *failure
 		call      *api.Error

@@ -154,7 +154,7 @@ func visible(text []byte) string {
 	return b.String()
 }
 
-func (a *app) printError(r report, color string, inJSON bool) {
+func (a *app) printError(r errorReport, color string, inJSON bool) {
 	if inJSON {
 		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint, Details: r.details}
 		if r.call != nil {
