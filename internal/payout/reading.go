@@ -60,8 +60,8 @@ const manyPages = 100
 // read goes through the whole list once. It keeps only the records that are sought, so a long list takes no more memory than
 // a short one. incomplete says why the reading does not count; empty: it does.
 //
-// A reading counts when it has seen at least as many withdrawals as the service said there were when it began, and among
-// them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
+// A reading counts when it has seen all pages, at least as many withdrawals as the service said there were when it began, and
+// among them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
 // make it see fewer.
 func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
 	standing, err := b.Journal.Standing(ctx, b.Account)
@@ -78,12 +78,13 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 	defer stop()
 	found = reading{}
 	var first api.WithdrawalPage
-	pages, seen, hit := int64(0), int64(0), newest == ""
+	pages, most, seen, hit := int64(0), int64(0), int64(0), newest == ""
 	endless := false
 	options := api.ListOptions{FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
 		if pages++; pages == 1 {
 			first = api.WithdrawalPage{PageCount: p.PageCount, Total: p.Total}
 		}
+		most = max(most, p.PageCount)
 		if (pages-manyPages)/2 > first.PageCount {
 			endless = true
 			stop()
@@ -107,6 +108,8 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 	switch {
 	case endless:
 		incomplete = fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages)
+	case pages < most:
+		incomplete = fmt.Sprintf("the service counts %d pages, and its list showed %d", most, pages)
 	case seen < first.Total:
 		incomplete = fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen)
 	case !hit:

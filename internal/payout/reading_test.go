@@ -449,3 +449,59 @@ func TestReadingWithoutJournal(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A service may be wrong about how many withdrawals there are. What counts is that every page was read that it speaks of.
+func TestTotalIsOfThePage(t *testing.T) {
+	for _, base := range []int{0, 1} {
+		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
+			for _, total := range []func(items []row) int{func(items []row) int { return len(items) }, func([]row) int { return 0 }, func([]row) int { return 1 }} {
+				d := newDesk(t)
+				d.s.base, d.FirstPage = base, told
+				d.s.fill(20)
+				d.s.take(body("4711"))
+				d.s.fill(35)
+				d.s.onList = func(page, size int) ([]row, int, int) {
+					items, pages, _ := d.s.cut(page, 10)
+					return items, pages, total(items)
+				}
+				sent, err := d.send(asked("4711"))
+				if err != nil || !sent.Was {
+					t.Errorf("base %d (%d given): got %+v, %v", base, told, sent, err)
+				}
+				d.s.wantCreates(0)
+				d.bring(asked("4712"), outUnknown)
+				d.s.set(func() { d.s.take(body("4712")); d.s.rows = append(slices.Clone(d.s.rows[1:]), d.s.rows[0]) })
+				if results, err := d.Reconcile(context.Background(), "4712"); err != nil || results[0].Order.State != journal.Accepted {
+					t.Errorf("base %d (%d given): reconciled as %+v, %v", base, told, results, err)
+				}
+			}
+		}
+	}
+}
+
+// A reading that has not seen a page is none, whatever the service says it counts.
+func TestMissingPage(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.s.fill(30)
+	refuse := 0
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		items, pages, _ := d.s.cut(page, 10)
+		if page == 2 { // it says less of its pages, and then refuses the last
+			pages, refuse = 2, 1
+		}
+		return items, pages, 10
+	}
+	d.s.listFail = func() (int, string) {
+		if refuse == 1 {
+			refuse = 0
+			return 400, envelope
+		}
+		return -1, ""
+	}
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "counts 3 pages") || !strings.Contains(e.Msg, "showed 2") {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+}
