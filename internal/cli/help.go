@@ -263,7 +263,8 @@ The same order id again
   conflict              sends nothing, 21: somebody has to look
   rejected, never left  is sent once more
 With another amount, currency, address or memo it is refused, 12, unless every
-attempt was rejected or never left.
+attempt was rejected or never left: of one that was in doubt, a person's word
+that it was not sent lets the same be sent again, and nothing else.
 
 When a journal is new, lost or restored, the service's own list is asked before
 anything is sent. --lookup never does without that.

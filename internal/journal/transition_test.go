@@ -180,12 +180,34 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
 			t.Errorf("after two unknown attempts, a rejection: %+v", o)
 		}
+		// What may have been taken is not sent as something else, whatever a person says and however the attempts since ended.
+		for _, out := range []Outcome{{}, limited, notLeft} {
+			if out.State != "" {
+				mustFinish(t, j, mustClaim(t, j, claim("1")), out)
+			} else {
+				mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "for the last time"})
+			}
+			other := claim("1")
+			other.Minor++
+			var stands *StandsError
+			if _, err := j.Claim(t.Context(), shop, other); !errors.As(err, &stands) || stands.Same || stands.Order.State != Planned {
+				t.Errorf("other content, after %q: %v", out.State, err)
+			}
+			if o := wantState(t, j, "1", Planned); o.Content != claim("1").Content || !o.InDoubt() {
+				t.Errorf("other content, after %q: %+v", out.State, o)
+			}
+		}
 		// An attempt that was only rejected or never left throws no doubt.
 		for _, first := range []State{Rejected, Planned} {
 			id := "clean" + string(first)
 			bring(t, j, id, first)
 			if o := mustFinish(t, j, mustClaim(t, j, claim(id)), rejected); o.State != Rejected {
 				t.Errorf("%s, then rejected: %+v", first, o)
+			}
+			other := claim(id)
+			other.Minor++
+			if _, err := j.Claim(t.Context(), shop, other); err != nil {
+				t.Errorf("%s, then rejected, other content: %v", first, err)
 			}
 		}
 	})

@@ -65,6 +65,10 @@ type Decided struct {
 // Attempts reports whether the order was ever on its way to the service.
 func (o Order) Attempts() bool { return o.attempt != 0 }
 
+// InDoubt reports whether an attempt of the order may have been taken, also where a person has said since that it was not.
+// What may have been sent under an order id must not go out under it as something else.
+func (o Order) InDoubt() bool { return o.doubt != 0 }
+
 // An Event is one line of an order's story.
 type Event struct {
 	At    time.Time `json:"at"`

@@ -42,10 +42,11 @@ func (b *Book) Standing(ctx context.Context, w Withdrawal) (sent Sent, found boo
 	if err != nil {
 		return Sent{}, false, err
 	}
-	if o.State == journal.Planned || o.State == journal.Rejected {
+	same := o.Content == ContentOf(w.Request)
+	if o.State == journal.Planned && (same || !o.InDoubt()) || o.State == journal.Rejected {
 		return Sent{Order: o}, false, nil
 	}
-	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: o.Content == ContentOf(w.Request), Alive: o.State == journal.Sending})
+	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
 }
 
@@ -60,6 +61,10 @@ func (b *Book) stands(w Withdrawal, e *journal.StandsError) (Sent, error) {
 		return s, nil
 	}
 	if !e.Same {
+		if o.State == journal.Planned {
+			return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, describe(o.Content)),
+				"use another order id, or see what it was: till journal show "+o.OrderID)
+		}
 		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, describe(o.Content)),
 			"use another order id, or see what it was: till journal show "+o.OrderID)
 	}

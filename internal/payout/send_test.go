@@ -103,6 +103,12 @@ func TestOrderIDAgain(t *testing.T) {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Conflict}, want{failed: true, rule: RuleOrderID}},
+		"said not to have been sent": {func(d *desk, w Withdrawal) {
+			d.bring(w, outUnknown)
+			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, want{sends: 1}, want{failed: true, rule: RuleOrderID}},
 		"rejected after an unknown one": {func(d *desk, w Withdrawal) {
 			d.bring(w, outUnknown)
 			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
