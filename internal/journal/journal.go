@@ -34,7 +34,7 @@ type Options struct {
 	Now        func() time.Time
 	User, Host string // who it is, for the record
 
-	wait  time.Duration // for others that write to a file; 0: as long as it says in sqlite.go
+	wait  time.Duration // for others that write; 0: as long as it says in sqlite.go
 	steps []string      // in the place of those of schema.go
 }
 
@@ -85,7 +85,7 @@ func Open(ctx context.Context, place string, o Options) (*Journal, error) {
 	}
 	j := &Journal{options: o, dialect: newSQLite(place, o.wait), sender: randomNumber()}
 	if IsPostgres(place) {
-		j.dialect = newPostgres(place)
+		j.dialect = newPostgres(place, o.wait)
 	}
 	var err error
 	if j.db, err = j.dialect.open(ctx); err != nil {

@@ -296,11 +296,12 @@ func TestLateOutcome(t *testing.T) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)
 		}, notLeft, Unknown, "", false},
-		{"accepted, other content was sent since", func(t *testing.T, j, other *Journal) {
+		{"accepted, other content was sent since, which an older till let pass", func(t *testing.T, j, other *Journal) {
 			mustDecide(t, other, notSent)
-			c := claim("1")
-			c.Minor *= 10
-			mustFinish(t, other, mustClaim(t, other, c), notLeft)
+			if err := other.write(t.Context(), func(t *tx) error { _, err := t.exec("UPDATE orders SET minor = minor * 10"); return err }); err != nil {
+				t.Fatal(err)
+			}
+			mustFinish(t, other, mustClaim(t, other, Claim{OrderID: "1", Content: Content{"crypto:Btc", "crypto:Btc", 50000, "bc1qcoffee", "order 1"}}), notLeft)
 		}, accepted("w1"), Conflict, "w1", true},
 	}
 	for _, test := range tests {
