@@ -30,6 +30,8 @@ type Book struct {
 	Now         func() time.Time
 	// Pause waits between two readings of the list; nil is a real pause.
 	Pause func(ctx context.Context, d time.Duration) error
+
+	underWay int32 // see UnderWay; atomic
 }
 
 // Fingerprint names a key without showing it.

@@ -62,7 +62,7 @@ const manyPages = 100
 //
 // A reading counts when it has seen all pages, at least as many withdrawals as the service said there were when it began, and
 // among them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
-// make it see fewer.
+// make it see fewer. Where that one is there without its order id, no reading says anything, and that is an error.
 func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
 	standing, err := b.Journal.Standing(ctx, b.Account)
 	if err != nil {
@@ -98,6 +98,9 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 			return nil, "", err
 		}
 		seen++
+		if w.ID == newest && standing.Newest.Decided == nil && !slices.ContainsFunc(bears(w), func(id string) bool { return id == standing.Newest.OrderID || sought[id] }) {
+			return nil, "", dropsOrderIDs()
+		}
 		hit = hit || w.ID == newest
 		for _, id := range bears(w) {
 			if sought[id] {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -504,4 +505,58 @@ func TestMissingPage(t *testing.T) {
 		t.Error(err)
 	}
 	d.s.wantCreates(0)
+}
+
+// A service that keeps order ids, but does not list them, cannot be asked what became of an order.
+func TestListDropsOrderIDs(t *testing.T) {
+	drop := func(d *desk, id string) {
+		d.s.set(func() {
+			d.s.onList = func(page, size int) ([]row, int, int) {
+				items, pages, total := d.s.cut(page, size)
+				var shown []row
+				for _, r := range items {
+					r = maps.Clone(r)
+					if id == "" || r["id"] == id {
+						delete(r, "external_id")
+						delete(r, "external_order_id")
+					}
+					shown = append(shown, r)
+				}
+				return shown, pages, total
+			}
+		})
+	}
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outNotLeft)
+	drop(d, "")
+	_, err := d.send(asked("10"))
+	if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint, "--lookup never") {
+		t.Error(e.Hint)
+	}
+	d.s.wantCreates(1)
+	_, err = d.Reconcile(t.Context(), "10")
+	wantKind(t, err, Conflict, "")
+	d.bring(asked("11"), outUnknown)
+	_, err = d.Reconcile(t.Context(), "11") // unknown beats everything, and it says why
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") {
+		t.Error(e.Msg)
+	}
+	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Conflict, "")
+	d.wantState("11", journal.Unknown)
+
+	// A person may have said which withdrawal an order is because the service does not say.
+	d = newDesk(t)
+	d.history()
+	d.clock.move(time.Hour)
+	d.bring(asked("12"), outUnknown)
+	nameless := d.s.take(body("12"))
+	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
+		t.Fatal(err)
+	}
+	drop(d, nameless)
+	d.bring(asked("10"), outNotLeft)
+	if _, err := d.send(asked("10")); err != nil {
+		t.Error(err)
+	}
 }

@@ -16,6 +16,7 @@ type Result struct {
 	Listed bool   // the service's list has it
 	Note   string // what could not be compared
 	Status string // the service's own status of it, where it is listed
+	Agrees bool   // it is in conflict, and what the list has of it now is what was sent: that settles nothing, a person does
 
 	withdrawal string // its id there
 }
@@ -59,9 +60,13 @@ func (b *Book) settle(ctx context.Context, orders []journal.Order) ([]Result, er
 		}
 		results[i].Status, results[i].Note = records[0].status, uncompared(o.Content, records[0])
 		results[i].withdrawal = records[0].id
-		if results[i].Order, err = b.Journal.Settle(ctx, b.Account, finding(o.OrderID, o.Content, records)); err != nil {
+		found := finding(o.OrderID, o.Content, records)
+		now, err := b.Journal.Settle(ctx, b.Account, found)
+		if err != nil {
 			return results[:i], err
 		}
+		results[i].Order = now
+		results[i].Agrees = now.State == journal.Conflict && now.Withdrawal == found.Withdrawal && found.Differs == ""
 	}
 	return results, nil
 }
@@ -151,7 +156,7 @@ func (b *Book) decidable(o journal.Order) error {
 	case o.State == journal.Accepted:
 		return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, o.Withdrawal), "ask the service's provider if you think otherwise")
 	}
-	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, o.State), "")
+	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, inWords(o.State)), "")
 }
 
 func (b *Book) checkPaid(ctx context.Context, o journal.Order, id string) error {
@@ -178,20 +183,20 @@ func (b *Book) checkPaid(ctx context.Context, o journal.Order, id string) error 
 }
 
 func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
-	for _, o := range orders {
-		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
-			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
-				fmt.Sprintf("say it again in %s (settle_after in the profile)", wait.Round(time.Second)+time.Second))
-		}
-	}
 	results, err := b.settle(ctx, orders)
 	if err != nil {
 		return err
 	}
 	for _, r := range results {
 		if r.Listed {
-			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, r.Order.State),
+			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, inWords(r.Order.State)),
 				"see what is known of it with: till journal show "+r.Order.OrderID)
+		}
+	}
+	for _, o := range orders { // only now: what is on the list has landed
+		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
+				fmt.Sprintf("say it again in %s (settle_after in the profile)", wait.Round(time.Second)+time.Second))
 		}
 	}
 	return nil
@@ -208,7 +213,7 @@ func (b *Book) Resolve(ctx context.Context, d Decision) (orders []journal.Order,
 			return orders, refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", id, gone.Taken), "ask the service's provider if you think otherwise")
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
-			return orders, refused(RuleDecision, fmt.Sprintf("order %s was settled meanwhile: it is %s", id, gone.State), "")
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s was settled meanwhile: it is %s", id, inWords(gone.State)), "")
 		}
 		if err != nil {
 			return orders, err
