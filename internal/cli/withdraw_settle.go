@@ -49,15 +49,13 @@ with till withdraw resolve.`,
 			if len(results) == 0 {
 				s.note("nothing is unknown")
 			}
-			if err := out.slice(results); err != nil {
-				return err
-			}
+			printed := out.slice(results)
 			for _, r := range results {
 				if r.Note != "" {
 					s.note("order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
-			return reconciled(results)
+			return beside(reconciled(results), printed)
 		},
 	}
 	return shows(cmd, reconciledView)
@@ -84,13 +82,17 @@ func checkOrderIDs(ids []string) error {
 // reconciled is how reconciling ends: what is unknown matters most.
 func reconciled(results []payout.Result) error {
 	var unknown, conflict []string
-	why := ""
+	why, hint := "", ""
 	for _, r := range results {
 		switch r.Order.State {
 		case journal.Unknown:
 			unknown = append(unknown, r.Order.OrderID)
 		case journal.Conflict:
-			conflict, why = append(conflict, r.Order.OrderID), r.Order.Reason
+			conflict = append(conflict, r.Order.OrderID)
+			if why, hint = r.Order.Reason, "see what happened with: till journal show "+r.Order.OrderID; r.Agrees {
+				why = "it was put there because " + why + "; the list agrees with the order now, and a person settles it"
+				hint = "till withdraw resolve " + r.Order.OrderID + " --paid-as " + r.Order.Withdrawal
+			}
 		}
 	}
 	switch {
@@ -98,8 +100,7 @@ func reconciled(results []payout.Result) error {
 		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
 			hint: "run this again later or, when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
 	case len(conflict) > 0:
-		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
-			hint: "see what happened with: till journal show " + conflict[0]}
+		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: hint}
 	}
 	return nil
 }
