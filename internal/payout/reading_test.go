@@ -539,8 +539,8 @@ func TestListDropsOrderIDs(t *testing.T) {
 	wantKind(t, err, Conflict, "")
 	d.bring(asked("11"), outUnknown)
 	_, err = d.Reconcile(t.Context(), "11") // unknown beats everything, and it says why
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") {
-		t.Error(e.Msg)
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") || !strings.HasSuffix(e.Hint, "till withdraw resolve 11") {
+		t.Error(e.Msg, e.Hint)
 	}
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Conflict, "")
 	d.wantState("11", journal.Unknown)

@@ -105,6 +105,10 @@ func unsettled(orders []journal.Order, err error) error {
 			unknown = append(unknown, o.OrderID)
 		}
 	}
+	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // the next reading will say no more
+		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
+			Hint: "do not send it again: ask the service's provider, and record what you know with: till withdraw resolve " + strings.Join(unknown, " ")}
+	}
 	switch len(unknown) {
 	case 0:
 		return err
