@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -89,6 +90,17 @@ type failure struct {
 
 func (f *failure) Error() string { return f.msg }
 func (f *failure) Unwrap() error { return f.err }
+
+// beside is found, which is about money, where what was to be printed could not be: both are told, and found has the exit code.
+func beside(found, printed error) error {
+	f, ok := errors.AsType[*failure](found)
+	if !ok || printed == nil {
+		return cmp.Or(found, printed)
+	}
+	both := *f
+	both.msg += "; besides, " + printed.Error()
+	return &both
+}
 
 func usageError(msg, hint string) error { return &failure{code: exitUsage, msg: msg, hint: hint} }
 

@@ -269,7 +269,8 @@ The same order id again
             left, or was refused for the key or the rate, or a person has said
             that it was not sent
 With another amount, currency, address or memo it is refused, 12, unless every
-attempt was rejected or never left.
+attempt was rejected or never left: of one that was in doubt, a person's word
+that it was not sent lets the same be sent again, and nothing else.
 
 In a script
   Run till withdraw create with an --order-id of your own. After 20, run till

@@ -172,7 +172,7 @@ func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) (began bool, 
 			return false, err
 		}
 	}
-	return true, s.send(func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
+	return true, s.send(batch.UnderWay, func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
 }
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows

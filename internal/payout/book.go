@@ -34,6 +34,7 @@ type Book struct {
 	Pause func(ctx context.Context, d time.Duration) error
 
 	checked map[string]journal.Order // what Check has let a person decide about, as it was then
+	underWay int32 // see UnderWay; atomic
 }
 
 // Fingerprint names a key without showing it.

@@ -77,17 +77,18 @@ var patches = []patch{
 	if err != nil {
 		return b.notClaimed(w, err)
 	}
-	outcome, callErr := b.call(ctx, calls, w.Request, ticket)
+	outcome, callErr, left := b.call(ctx, calls, w.Request, ticket)
 	order, err := b.Journal.Finish(ctx, ticket, outcome)
 `, `
 	var ticket journal.Ticket
 	var outcome journal.Outcome
 	var callErr, err error
+	var left bool
 	killpoint("before-intent")
 	pause() // so that two that run at the same moment have both found nothing when they come to the record
 	switch {
 	case mutant("send-first"):
-		outcome, callErr = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
+		outcome, callErr, left = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
 		ticket, err = b.Journal.Claim(ctx, b.Account, claim)
 	case mutant("lazy-commit"):
 		claimed := make(chan bool)
@@ -96,7 +97,7 @@ var patches = []patch{
 			ticket, err = b.Journal.Claim(ctx, b.Account, claim)
 			claimed <- true
 		}()
-		outcome, callErr = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
+		outcome, callErr, left = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
 		<-claimed
 	default:
 		ticket, err = b.Journal.Claim(ctx, b.Account, claim)
@@ -106,7 +107,7 @@ var patches = []patch{
 	}
 	killpoint("after-intent")
 	if !mutant("send-first") && !mutant("lazy-commit") {
-		outcome, callErr = b.call(ctx, calls, w.Request, ticket)
+		outcome, callErr, left = b.call(ctx, calls, w.Request, ticket)
 	}
 	if mutant("report-first") && outcome.State == journal.Accepted {
 		fmt.Println(outcome.Withdrawal)
