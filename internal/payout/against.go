@@ -13,10 +13,8 @@ const askedTogether = 100
 
 // journal holds the rows against what the journal has under their order ids.
 func (m *maker) journal() error {
-	if !m.Check {
-		if _, err := m.Journal.Reap(m.ctx, m.Account); err != nil {
-			return err
-		}
+	if _, err := m.Journal.Reap(m.ctx, m.Account); err != nil {
+		return err
 	}
 	standing, err := m.Journal.Standing(m.ctx, m.Account)
 	if err != nil {

@@ -108,7 +108,7 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 func (x *Batch) Begun() bool { return x.run.Digest != "" }
 
 // UnderWay reports whether a call has left of which the outcome is not recorded yet.
-func (x *Batch) UnderWay() bool { return x.book.UnderWay() }
+func (x *Batch) UnderWay() bool { return x.book.UnderWay() > 0 }
 
 // Approved is how many orders may be paid already, as a person has said before.
 func (x *Batch) Approved() int { return x.run.Before }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,7 +32,6 @@ type Making struct {
 	BatchChanged  bool   // the rows may differ from those of the batch's newest run
 	AllowEmpty    bool
 	FailOnWarning bool
-	Check         bool // only: nothing is written
 }
 
 // Made is a plan that was made.
@@ -100,14 +98,10 @@ func Make(ctx context.Context, m Making) (made Made, err error) {
 	mk := &maker{Making: m, ctx: ctx}
 	mk.made.Plan = &Plan{Path: m.Path, Account: m.Account, Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
-	dir := os.TempDir()
-	if !m.Check {
-		if err := CheckPlace(m.Path); err != nil {
-			return made, err
-		}
-		dir = filepath.Dir(m.Path)
+	if err := CheckPlace(m.Path); err != nil {
+		return made, err
 	}
-	if mk.spool, err = newSpool(dir); err != nil {
+	if mk.spool, err = newSpool(filepath.Dir(m.Path)); err != nil {
 		return made, noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
 	defer func() {
@@ -316,9 +310,6 @@ func (m *maker) sameIDs() error {
 
 // write writes the plan.
 func (m *maker) write() error {
-	if m.Check {
-		return m.made.Plan.count(m.Money, m.spool.rows())
-	}
 	return WritePlan(m.made.Plan, m.Money, func(yield func(PlanRow, error) bool) {
 		for row, err := range m.spool.rows() {
 			if err == nil {

@@ -413,19 +413,6 @@ func makeWarns(t *testing.T, p *planner) {
 	}
 }
 
-// A check writes nothing at all.
-func TestMakeOnlyChecks(t *testing.T) {
-	p := newPlanner(t)
-	p.Check = true
-	made, err := p.make(header, "1,Btc,0.5,a")
-	if err != nil || made.Rows != 1 || made.Digest != "" || len(made.Totals) != 1 {
-		t.Errorf("%+v, %v", made, err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(p.Path)); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
 func TestMakeStops(t *testing.T) {
 	p := newPlanner(t)
 	p.Input = strings.NewReader(header + "\n1,Btc,0.5,a\n")
