@@ -60,7 +60,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	return v
 }
 
-// named is the view with the ids in it where labels do not tell the resellers apart.
+// tableView is the view with the ids in it where labels do not tell the resellers apart.
 func (p *reporting) tableView() render.View[report.Row] {
 	v := p.view
 	v.Columns = slices.Clone(v.Columns)
