@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +12,10 @@ import (
 
 // outFile is a file that a flag names for what a command makes. It is replaced as a whole: whoever looks at it sees the one
 // before or the new one, and never a part.
-type outFile struct{ flag, path string }
+type outFile struct {
+	flag, path string
+	mode       fs.FileMode // of a new file, as far as the umask leaves it; one that is there keeps its own
+}
 
 // check finds out beforehand what would keep the file from being written. A file that is not wanted has no path.
 func (f outFile) check() error {
@@ -56,22 +61,29 @@ func (f outFile) beside(mode fs.FileMode) (*os.File, string, error) {
 	}
 }
 
-// write puts text in the place of the file: written beside it, synced, renamed. A new file has the mode that the umask
-// leaves; one that is there keeps its own.
-func (f outFile) write(text []byte) (err error) {
+// write puts the file in its place.
+func (f outFile) write(fill func(io.Writer) error) error {
+	err := f.replace(fill)
+	if err != nil {
+		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: "make room, and run it again"}
+	}
+	return nil
+}
+
+// replace writes beside the place of the file, syncs, and renames. One that is not wanted has no path.
+func (f outFile) replace(fill func(io.Writer) error) error {
 	if f.path == "" {
 		return nil
 	}
-	defer func() {
-		if err != nil {
-			err = &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: "make room, and run it again"}
-		}
-	}()
-	file, place, err := f.beside(0o666)
+	file, place, err := f.beside(f.mode)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(text)
+	buffered := bufio.NewWriter(file)
+	err = fill(buffered)
+	if err == nil {
+		err = buffered.Flush()
+	}
 	if old, e := os.Stat(place); err == nil && e == nil {
 		err = file.Chmod(old.Mode().Perm())
 	}
@@ -88,4 +100,12 @@ func (f outFile) write(text []byte) (err error) {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
+}
+
+// content is what is written that is there already.
+func content(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
 }

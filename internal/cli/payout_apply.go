@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
@@ -126,7 +127,8 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		}
 		return nil
 	}
-	if err := checkResultsPlace(flags.results); err != nil {
+	results := outFile{"results", flags.results, 0o600}
+	if err := results.check(); err != nil {
 		return err
 	}
 	book, err := s.book(client)
@@ -134,6 +136,8 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		return err
 	}
 	flags.Note = func(text string) { s.note("%s", text) }
+	bar := &sendingBar{session: s}
+	flags.Progress = bar.show
 	batch, err := book.Open(s.ctx, plan, flags.Options)
 	if err != nil {
 		return err
@@ -152,13 +156,13 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err := batch.Begin(s.ctx, paid); err != nil {
 		return err
 	}
-	began, err := s.sendBatch(batch, flags)
-	return s.finishRun(book, plan, began, err, flags, out)
+	began, err := s.sendBatch(batch, flags, bar)
+	return s.finishRun(book, plan, began, err, results, out)
 }
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
 // approved as well.
-func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) (began bool, err error) {
+func (s *session) sendBatch(batch *payout.Batch, flags applyFlags, bar *sendingBar) (began bool, err error) {
 	tally, err := batch.LookUp(s.ctx)
 	if err != nil {
 		return false, err
@@ -172,6 +176,8 @@ func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) (began bool, 
 			return false, err
 		}
 	}
+	bar.begin(tally)
+	defer bar.finish()
 	return true, s.send(batch.UnderWay, func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
 }
 
@@ -283,7 +289,7 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 }
 
 // finishRun says where the run stands and writes its results, however it has ended.
-func (s *session) finishRun(book *payout.Book, plan *payout.Plan, began bool, sending error, flags applyFlags, out output[applied]) error {
+func (s *session) finishRun(book *payout.Book, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
 	ctx := s.sendCtx // the first signal has not ended the run's last words
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
@@ -294,11 +300,11 @@ func (s *session) finishRun(book *payout.Book, plan *payout.Plan, began bool, se
 	if err != nil {
 		return sending
 	}
-	written := s.writeResults(book, run, flags.results)
+	written := s.writeResults(book, run, results)
 	if written == nil {
-		s.note("results in %s", flags.results)
+		s.note("results in %s", results.path)
 	}
-	printed := out.one(applied{run, tally, flags.results, plan})
+	printed := out.one(applied{run, tally, results.path, plan})
 	verdict := runFailure(tally, run.Name, began, sending)
 	if verdict == nil {
 		return cmp.Or(written, printed)
@@ -346,4 +352,29 @@ type applied struct {
 	tally   payout.Tally
 	results string
 	plan    *payout.Plan
+}
+
+// sendingBar shows how far a run is.
+type sendingBar struct {
+	*session
+	*progress
+	other atomic.Value // what did not end well, as text
+}
+
+func (b *sendingBar) begin(t payout.Tally) {
+	b.progress = b.session.progress("sending", t.LeftRows(), b.Debug)
+	b.more = func() string { return b.other.Load().(string) }
+	b.other.Store("")
+}
+
+// show is told of each outcome, one after the other.
+func (b *sendingBar) show(t payout.Tally) {
+	text := ""
+	for _, state := range []journal.State{journal.Rejected, journal.Unknown, journal.Conflict} {
+		if n := t.States[state]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, state)
+		}
+	}
+	b.other.Store(text)
+	b.add(1)
 }

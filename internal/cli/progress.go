@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -16,6 +18,7 @@ type progress struct {
 	out   *os.File // the terminal, or nil
 	text  string
 	total int
+	more  func() string // what else there is to say, beside how quick it is; nil: nothing, and not that either
 
 	mu    sync.Mutex
 	begun time.Time
@@ -46,11 +49,31 @@ func (p *progress) add(n int) {
 		p.app.spinner.stop()
 		p.all = mpb.New(mpb.WithOutput(p.out), mpb.WithWidth(40))
 		p.bar = p.all.New(int64(p.total), mpb.BarStyle().Lbound("▕").Filler("█").Tip("█").Padding("░").Rbound("▏"),
-			mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(p.text+" ")),
-			mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), "")))
+			mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(p.text+" ")), mpb.AppendDecorators(p.about()...))
 		p.bar.DecoratorAverageAdjust(p.begun)
 		p.bar.IncrBy(p.done)
+		p.app.bar.Store(p)
 	}
+}
+
+// about is what stands behind the bar.
+func (p *progress) about() []decor.Decorator {
+	all := []decor.Decorator{decor.CountersNoUnit(" %d of %d")}
+	if p.more != nil {
+		all = append(all, decor.Any(func(s decor.Statistics) string {
+			return fmt.Sprintf(", %.1f/s%s", float64(s.Current)/time.Since(p.begun).Seconds(), p.more())
+		}))
+	}
+	return append(all, decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), ""))
+}
+
+// say writes a line above the bar, and reports whether there was one.
+func (p *progress) say(line string) bool {
+	if p == nil {
+		return false
+	}
+	_, err := io.WriteString(p.all, line)
+	return err == nil
 }
 
 // finish takes the bar off the screen.
@@ -60,6 +83,7 @@ func (p *progress) finish() {
 	if p.bar != nil {
 		p.bar.Abort(true)
 		p.all.Wait()
+		p.app.bar.Store(nil)
 		p.bar, p.out = nil, nil
 	}
 }

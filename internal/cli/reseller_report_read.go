@@ -132,7 +132,7 @@ func (p *reporting) files() error {
 	if p.html.path != "" {
 		page, err := p.page().HTML()
 		if err == nil {
-			err = p.html.write(page)
+			err = p.html.write(content(page))
 		}
 		if err != nil {
 			return err
@@ -143,7 +143,7 @@ func (p *reporting) files() error {
 		if len(charts) == 0 {
 			lead = noRebates
 		}
-		return p.svg.write(render.SVG(reportTitle, lead, charts))
+		return p.svg.write(content(render.SVG(reportTitle, lead, charts)))
 	}
 	return nil
 }

@@ -229,7 +229,11 @@ func (s *session) tableOnTerminal() bool {
 // note writes a line for a person to standard error.
 func (a *app) note(format string, args ...any) error {
 	a.spinner.stop()
-	_, err := io.WriteString(a.io.Err, render.Safe(fmt.Sprintf(format, args...))+"\n")
+	line := render.Safe(fmt.Sprintf(format, args...)) + "\n"
+	if a.bar.Load().say(line) {
+		return nil
+	}
+	_, err := io.WriteString(a.io.Err, line)
 	return err
 }
 

@@ -210,7 +210,7 @@ func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
 	for _, o := range orders { // only now: what is on the list has landed
 		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
-				fmt.Sprintf("say it again in %s (settle_after in the profile)", wait.Round(time.Second)+time.Second))
+				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
 	}
 	return nil
