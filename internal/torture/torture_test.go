@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/till/internal/journal/pgtest"
 )
 
 var (
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	built.dir = dir
-	code := m.Run()
+	code := pgtest.Run(m)
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -117,7 +119,7 @@ func TestMutants(t *testing.T) {
 
 func newRun(t *testing.T, seed uint64, enough int) *run {
 	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: *atOnce,
-		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond}
+		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
 
 // all makes one world after the other until there were enough kills.
@@ -164,4 +166,44 @@ func counts[K int | string](m map[K]int) string {
 		fmt.Fprintf(&b, " %v: %d,", k, m[k])
 	}
 	return strings.Trim(b.String(), " ,")
+}
+
+// TestBatchCrashes does to plans what TestCrashes does to withdrawals.
+func TestBatchCrashes(t *testing.T) {
+	r := newRun(t, *seed, *kills)
+	r.clean, r.patched = built.get(t)
+	r.start()
+	began := time.Now()
+	r.allBatches(pgtest.Shared(t))
+	for _, v := range r.violations {
+		t.Error(v)
+	}
+	t.Logf("seed %d: %d kills, %d runs, %d plans, %d payments in %s", r.seed, r.kills, r.runs, r.orders, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("exit codes (-1: killed): %s", counts(r.exits))
+	t.Logf("kills: %s", counts(r.byWhat))
+}
+
+// allBatches takes one plan after the other until there were enough kills.
+func (r *run) allBatches(server *pgtest.Server) {
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range r.workers {
+		workers.Go(func() {
+			for n := range numbers {
+				b := r.batch(n, [...]*pgtest.Server{nil, server}[n%2])
+				b.torture()
+				if r.failed() && r.mutant == "" {
+					r.t.Logf("batch %d: its configuration and its journal are kept in %s %s", n, b.dir, b.journal)
+				} else {
+					os.RemoveAll(b.dir)
+				}
+			}
+		})
+	}
+	for n := 0; !r.stopped(); n++ {
+		r.orders++
+		numbers <- n
+	}
+	close(numbers)
+	workers.Wait()
 }
