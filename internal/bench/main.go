@@ -47,6 +47,7 @@ var benchmarks = []struct {
 }{
 	{"version", version},
 	{"get", get},
+	{"payout-plan", payoutPlan},
 	{"stream", stream},
 	{"sdk", sdk},
 	{"decode", decode},

@@ -156,6 +156,9 @@ var inJournal = regexp.MustCompile(`^till (journal (show|check|rename)|withdraw 
 // prepareExample makes that order, and loses the answer where the example is about finding out what became of it.
 func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
 	t.Helper()
+	if strings.HasPrefix(text, "till payout") {
+		prepareFiles(t, text, cmd)
+	}
 	if !inJournal.MatchString(text) {
 		return
 	}
@@ -170,6 +173,24 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	}
 	service.loses = false
 	service.hides = strings.Contains(text, "--not-sent")
+}
+
+// prepareFiles makes the files that examples of payouts are about.
+func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
+	t.Helper()
+	head, ids := "order_id,", []string{"4711,", "4712,"}
+	if strings.Contains(text, "--auto-order-id") {
+		head, ids = "", []string{"", ""}
+	}
+	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
+	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
+	if !strings.HasPrefix(text, "till payout plan") {
+		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan")
+		plan.Dir, plan.Env = cmd.Dir, cmd.Env
+		if text, err := plan.CombinedOutput(); err != nil {
+			t.Fatalf("the plan could not be made: %s", text)
+		}
+	}
 }
 
 func writeExampleFile(t *testing.T, path, text string) {

@@ -120,6 +120,8 @@ func explain(err error) report {
 		recording *journal.Error
 		gone      *journal.GoneError
 		account   *journal.AccountError
+		applying  *journal.BusyError
+		run       *journal.RunError
 		amount    *money.Error
 		limit     *money.LimitError
 		output    *render.WriteError
@@ -142,6 +144,10 @@ func explain(err error) report {
 		r.code = exitJournal
 	case errors.As(err, &gone):
 		r.code, r.hint = exitUsage, "see what it has with: till journal list"
+	case errors.As(err, &applying):
+		r.code, r.hint = exitBusy, "wait for it, and run this again"
+	case errors.As(err, &run):
+		r.code, r.rule, r.hint = exitRefused, payout.RuleOrderID, "make the plan anew"
 	case errors.As(err, &account):
 		r.code, r.hint = exitUsage, "see what it has with: till journal export"
 	case errors.As(err, &output):

@@ -14,7 +14,7 @@ import (
 
 func (a *app) payout() *cobra.Command {
 	cmd := group("payout", "Pay a file of withdrawals, each of them once",
-		a.payoutPlan(), a.payoutShow(), a.payoutApply())
+		a.payoutPlan(), a.payoutShow(), a.payoutApply(), a.payoutStatus(), a.payoutList(), a.payoutExport(), a.payoutWait(), a.payoutReconcile(), a.payoutResolve())
 	cmd.Long = `Pay a file of withdrawals, each of them once. A plan is made of the file first,
 which checks every row, and then the plan is applied: what it will send can be
 read, and approved by somebody else, before anything is sent. How a payment is

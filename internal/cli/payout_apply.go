@@ -152,25 +152,27 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err := batch.Begin(s.ctx, paid); err != nil {
 		return err
 	}
-	return s.finishRun(book, plan, s.sendBatch(batch, flags), flags, out)
+	began, err := s.sendBatch(batch, flags)
+	return s.finishRun(book, plan, began, err, flags, out)
 }
 
-// sendBatch looks up and sends. What was found on the list to be paid already has to be approved as well.
-func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) error {
+// sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
+// approved as well.
+func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) (began bool, err error) {
 	tally, err := batch.LookUp(s.ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, true)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if paid > batch.Approved() {
 		if err := batch.Begin(s.ctx, paid); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return s.send(func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
+	return true, s.send(func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
 }
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
@@ -279,7 +281,7 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 }
 
 // finishRun says where the run stands and writes its results, however it has ended.
-func (s *session) finishRun(book *payout.Book, plan *payout.Plan, sending error, flags applyFlags, out output[applied]) error {
+func (s *session) finishRun(book *payout.Book, plan *payout.Plan, began bool, sending error, flags applyFlags, out output[applied]) error {
 	s.spinner.stop()
 	ctx := s.sendCtx // the first signal has not ended the run's last words
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
@@ -295,7 +297,7 @@ func (s *session) finishRun(book *payout.Book, plan *payout.Plan, sending error,
 		s.note("results in %s", flags.results)
 	}
 	printed := out.one(applied{run, tally, flags.results, plan})
-	verdict := runFailure(tally, run.Name, sending)
+	verdict := runFailure(tally, run.Name, began, sending)
 	if verdict == nil {
 		return cmp.Or(written, printed)
 	}
@@ -307,8 +309,9 @@ func (s *session) finishRun(book *payout.Book, plan *payout.Plan, sending error,
 	return verdict
 }
 
-// runFailure is how a run has ended: what is unknown matters most, and where nothing was accepted, what kept it from being.
-func runFailure(t payout.Tally, run string, err error) error {
+// runFailure is how a run has ended: what is unknown matters most, and where nothing was sent now, or accepted at all, what
+// kept it from being.
+func runFailure(t payout.Tally, run string, began bool, err error) error {
 	accepted, rejected := t.States[journal.Accepted], t.States[journal.Rejected]
 	unknown, why := t.States[journal.Unknown]+t.States[journal.Sending], ""
 	code := exitDone
@@ -320,10 +323,10 @@ func runFailure(t payout.Tally, run string, err error) error {
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%d of %d orders are unknown%s", unknown, t.Rows, why), hint: "do not send them again: till payout reconcile " + run}
 	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
 		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%d of %d orders are in conflict%s", t.States[journal.Conflict], t.Rows, why), hint: "see what happened with: till journal show " + t.Conflict}
-	case code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited, code == exitInterrupted:
-		return err
-	case err == nil && accepted == t.Rows:
+	case accepted == t.Rows && (err == nil || code == exitInterrupted):
 		return nil
+	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited, code == exitInterrupted:
+		return err
 	case accepted > 0 || err != nil && rejected > 0:
 		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%d of %d orders are accepted, %d rejected, %d not sent%s", accepted, t.Rows, rejected, t.States[journal.Planned], why),
 			hint: "see which with: till payout status " + run}

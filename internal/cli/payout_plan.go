@@ -174,22 +174,15 @@ func (s *session) tellStanding(made payout.Made) {
 		if last := made.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
 			when = "between " + made.First.UTC().Format(time.DateOnly) + " and " + last
 		}
-		s.note("%s of %d accepted before, %s, and not sent again: the rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
-			isAreCount(made.Accepted, "order id"), made.Rows, when, made.Accepted)
+		s.note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
+			made.Accepted, plural(made.Rows, "order id"), when, made.Accepted)
 	}
 	if made.Unknown > 0 {
-		s.note("%s unknown: till payout apply finds out about them first", isAreCount(made.Unknown, "order id"))
+		s.note("unknown: %d of %s. till payout apply finds out about them first", made.Unknown, plural(made.Rows, "order id"))
 	}
 	if made.Conflict > 0 {
-		s.note("%s in conflict, which stops the run: till journal list --state conflict", isAreCount(made.Conflict, "order id"))
+		s.note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, plural(made.Rows, "order id"))
 	}
-}
-
-func isAreCount(n int, noun string) string {
-	if n == 1 {
-		return plural(n, noun) + " is"
-	}
-	return plural(n, noun) + " are"
 }
 
 // planInput opens what a plan is made of.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,41 +58,55 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 	if err := flags.check(); err != nil {
 		return none, err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, flags.timeout)
-	defer cancel()
+	var value T
 	var seen []string
-	for {
-		value, err := read(ctx)
-		if err != nil && ctx.Err() == context.DeadlineExceeded {
-			return none, ranOut(what, flags, seen)
-		}
-		if err != nil {
-			return none, err
+	late, err := repeat(s, flags, func(ctx context.Context) (bool, error) {
+		var err error
+		if value, err = read(ctx); err != nil {
+			return false, err
 		}
 		reached := true
 		var now []string
 		for _, c := range look(value) {
 			if c.now == "" && len(c.wanted) > 0 {
-				return none, &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer about %s has no %s", what, c.name), hint: "look at it with: " + flags.show}
+				return false, &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer about %s has no %s", what, c.name), hint: "look at it with: " + flags.show}
 			}
 			if among(c.now, flags.failOn) {
-				return none, &failure{code: exitFailedStatus, msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.name, c.now)}
+				return false, &failure{code: exitFailedStatus, msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.name, c.now)}
 			}
 			reached = reached && (len(c.wanted) == 0 || among(c.now, c.wanted))
 			now = append(now, c.now)
 		}
-		if reached {
-			return value, nil
-		}
-		if text := strings.Join(now, "/"); len(seen) == 0 || seen[len(seen)-1] != text {
+		if text := strings.Join(now, "/"); !reached && (len(seen) == 0 || seen[len(seen)-1] != text) {
 			seen = append(seen, text)
+		}
+		return reached, nil
+	})
+	if late {
+		err = ranOut(what, flags, seen)
+	}
+	if err != nil {
+		return none, err
+	}
+	return value, nil
+}
+
+// repeat takes a step again and again until it is done. It reports whether the time of the wait ran out before that.
+func repeat(s *session, flags waitFlags, step func(context.Context) (done bool, err error)) (late bool, err error) {
+	ctx, cancel := context.WithTimeout(s.ctx, flags.timeout)
+	defer cancel()
+	for {
+		done, err := step(ctx)
+		if err != nil && ctx.Err() == context.DeadlineExceeded && !errors.As(err, new(*failure)) { // what was seen counts, though late
+			return true, nil
+		}
+		if done || err != nil {
+			return false, err
 		}
 		select {
 		case <-ctx.Done():
-			if err := s.ctx.Err(); err != nil {
-				return none, err
-			}
-			return none, ranOut(what, flags, seen)
+			err := s.ctx.Err()
+			return err == nil, err
 		case <-time.After(flags.interval):
 		}
 	}

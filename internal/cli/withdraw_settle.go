@@ -57,7 +57,7 @@ with till withdraw resolve.`,
 					s.note("order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
-			return reconciled(results)
+			return reconciled(results, "till withdraw resolve")
 		},
 	}
 	return shows(cmd, reconciledView)
@@ -81,8 +81,8 @@ func checkOrderIDs(ids []string) error {
 	return nil
 }
 
-// reconciled is how reconciling ends: what is unknown matters most.
-func reconciled(results []payout.Result) error {
+// reconciled is how reconciling ends: what is unknown matters most. resolve is the command for what a person knows.
+func reconciled(results []payout.Result, resolve string) error {
 	var unknown, conflict []string
 	why := ""
 	for _, r := range results {
@@ -96,7 +96,7 @@ func reconciled(results []payout.Result) error {
 	switch {
 	case len(unknown) > 0:
 		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
-			hint: "run this again later or, when you know that it was not sent: till withdraw resolve " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
+			hint: "run this again later or, when you know that it was not sent: " + resolve + " " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
 	case len(conflict) > 0:
 		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
 			hint: "see what happened with: till journal show " + conflict[0]}
@@ -142,11 +142,18 @@ func reconciledView(m money.Registry) render.View[payout.Result] {
 }
 
 func (a *app) withdrawResolve() *cobra.Command {
+	return a.resolve("Record what a person knows about an order", "the order can be sent again.",
+		`  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
+  till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`)
+}
+
+// resolve is the command for a person's decision. again ends its help: it says what becomes of an order that was not sent.
+func (a *app) resolve(short, again, example string) *cobra.Command {
 	var d payout.Decision
 	var notSent bool
 	cmd := &cobra.Command{
 		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
-		Short: "Record what a person knows about an order",
+		Short: short,
 		Long: `Record a person's decision about orders that are unknown or in conflict, with
 the person's name, the host and the time. A later decision corrects an earlier
 one, and both stay in the record.
@@ -155,11 +162,10 @@ With --paid-as ID, that withdrawal is read first and held against the order.
 With --not-sent, the service's list is read first, and the decision is refused
 when the order is on it, when the list cannot be read, and for some time after
 the attempt (settle_after of the profile), because it may still land. After it,
-the order can be sent again.
+` + again + `
 
 An order that the service has accepted is not a person's to undo.`,
-		Example: `  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
-  till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`,
+		Example: example,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
 				return usageError(commandName(cmd)+" needs ORDER", helpHint(cmd))
@@ -172,10 +178,10 @@ An order that the service has accepted is not a person's to undo.`,
 				return err
 			}
 			d.OrderIDs = args
-			if err := checkDecision(d, notSent); err != nil {
+			if err := checkDecision(cmd, d, notSent); err != nil {
 				return err
 			}
-			if err := s.noDryRun("withdraw resolve"); err != nil {
+			if err := s.noDryRun(commandName(cmd)); err != nil {
 				return err
 			}
 			book, err := s.openBook()
@@ -204,7 +210,7 @@ An order that the service has accepted is not a person's to undo.`,
 	return shows(cmd, orderView)
 }
 
-func checkDecision(d payout.Decision, notSent bool) error {
+func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	if err := checkOrderIDs(d.OrderIDs); err != nil {
 		return err
 	}
@@ -219,7 +225,7 @@ func checkDecision(d payout.Decision, notSent bool) error {
 	case notSent && strings.TrimSpace(d.Reason) == "":
 		return usageError("--not-sent needs a reason: it lets the order be sent again", "add --reason TEXT, saying how you know")
 	case !notSent && d.PaidAs == "":
-		return usageError("one of --paid-as ID and --not-sent is needed", "see: till withdraw resolve --help")
+		return usageError("one of --paid-as ID and --not-sent is needed", helpHint(cmd))
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:
 		return usageError("--paid-as names one withdrawal, and one withdrawal is one order's", "resolve them one by one")
 	}

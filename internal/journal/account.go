@@ -139,12 +139,32 @@ const (
 	KeyAdopted = "adopted" // a person said so
 )
 
-// NoteKey notes that a key is used with an account.
+// NoteKey notes that a key is used with an account. Unless a person says so, one that has come to be used with another
+// account meanwhile is an *AccountError, and so is a first key that is not the first.
 func (j *Journal) NoteKey(ctx context.Context, a Account, fingerprint, how string) error {
 	return j.write(ctx, func(t *tx) error {
 		account, err := t.account(a)
 		if err != nil {
 			return err
+		}
+		if how != KeyAdopted {
+			var other Account
+			err := t.row(`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.account <> ?2`, fingerprint, account).Scan(&other.Address, &other.Name)
+			if err == nil {
+				return &AccountError{other, "has used this key meanwhile"}
+			}
+			if !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		others := 0
+		if how == KeyFirst {
+			if err := t.row(`SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint <> ?2`, account, fingerprint).Scan(&others); err != nil {
+				return err
+			}
+		}
+		if others > 0 {
+			return &AccountError{a, "was first used with another key meanwhile"}
 		}
 		_, err = t.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
 			fingerprint, account, t.now, how, t.j.options.User, t.j.options.Host)

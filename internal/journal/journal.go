@@ -43,6 +43,8 @@ type Options struct {
 type dialect interface {
 	// open opens the database and checks that it can be used, but neither reads nor changes its tables.
 	open(ctx context.Context) (*sql.DB, error)
+	// limit ends a commit that would go on for ever.
+	limit(ctx context.Context) (context.Context, context.CancelFunc)
 	// begin is the statement that begins a transaction that writes.
 	begin() string
 	// broken reports whether an error says that a connection has gone since it was last used.
@@ -231,7 +233,9 @@ func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 		batch := j.queue
 		j.queue = nil
 		j.queueing.Unlock()
-		j.commit(context.WithoutCancel(ctx), batch)
+		ctx, done := j.dialect.limit(context.WithoutCancel(ctx))
+		defer done()
+		j.commit(ctx, batch)
 	}
 	return p.err
 }

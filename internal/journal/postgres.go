@@ -74,6 +74,13 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
+// commitLimit is how long a commit may take. A machine that is gone without a word never answers.
+const commitLimit = 2 * time.Minute
+
+func (d *postgresDialect) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, commitLimit)
+}
+
 // The level is named, since a database can have another as its default: what stands after an account's lock was had must be
 // what is read.
 func (d *postgresDialect) begin() string { return "BEGIN ISOLATION LEVEL READ COMMITTED" }

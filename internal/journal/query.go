@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-const orderColumns = `id, account, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, sent, code, reason,
+const orderColumns = `id, account, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, last_doubt, sent, code, reason,
 	user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed`
 
 func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var state, sent, decidedAt, created, changed string
 	var d Decided
 	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal,
-		&o.attempt, &o.sender, &o.doubt, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed}, more...)...)
+		&o.attempt, &o.sender, &o.doubt, &o.lastDoubt, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed}, more...)...)
 	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
 	if d.As != "" {
 		d.At = unstamp(decidedAt)
@@ -89,6 +89,7 @@ type Filter struct {
 	Currency string // kind and code
 	Address  string
 	Run      string // its name
+	Runs     bool   // only those of any run
 	OrderID  string
 }
 
@@ -125,6 +126,9 @@ func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Ord
 	if f.Run != "" {
 		from, order = "run_rows JOIN orders ON id = order_row", "place"
 		add("run_id = (SELECT runs.id FROM runs JOIN accounts ON accounts.id = runs.account WHERE accounts.address = ?1 AND accounts.name = ?2 AND runs.name = ?%d)", f.Run)
+	}
+	if f.Runs {
+		where = append(where, "id IN (SELECT order_row FROM run_rows)")
 	}
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)

@@ -50,7 +50,15 @@ func TestAccountsAndKeys(t *testing.T) {
 			t.Errorf("the standing is %+v", s)
 		}
 		office := Account{shop.Address, "office"}
-		check(j.NoteKey(t.Context(), office, "k2", KeyFirst))
+		for key, how := range map[string]string{"k2": KeyFirst, "k1": KeyChecked} { // another process was quicker
+			if err := j.NoteKey(t.Context(), office, key, how); !errors.As(err, new(*AccountError)) {
+				t.Errorf("key %s of another account: %v", key, err)
+			}
+		}
+		if err := j.NoteKey(t.Context(), shop, "k3", KeyFirst); !errors.As(err, new(*AccountError)) {
+			t.Errorf("a first key beside others: %v", err)
+		}
+		check(j.NoteKey(t.Context(), office, "k2", KeyAdopted))
 		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []Account{shop, office}) {
 			t.Errorf("k2 was used by %v, %v", used, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -215,6 +216,30 @@ func TestAlone(t *testing.T) {
 		j.Close()
 		if err := other.Alone(t.Context(), "beef"); err != nil {
 			t.Errorf("after the end of the first: %v", err)
+		}
+	})
+}
+
+// Of all orders of an account, those that are in any run can be had, each once.
+func TestOrdersOfAnyRun(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Unknown)
+		bring(t, j, "2", Unknown)
+		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("2"), row("3"))
+		mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef1"}, row("4"), row("2"))
+		for want, f := range map[string]Filter{"2 3 4": {Runs: true}, "2": {Runs: true, States: []State{Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
+			var got []string
+			for o, err := range j.Orders(t.Context(), shop, f) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, o.OrderID)
+			}
+			slices.Sort(got)
+			if text := strings.Join(got, " "); text != want {
+				t.Errorf("%+v has %q, want %q", f, text, want)
+			}
 		}
 	})
 }

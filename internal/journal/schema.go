@@ -113,6 +113,8 @@ CREATE TABLE appliers (
 	user_name TEXT NOT NULL,
 	host TEXT NOT NULL
 );
+ALTER TABLE orders ADD COLUMN last_doubt BIGINT NOT NULL DEFAULT 0;
+UPDATE orders SET last_doubt = doubt;
 DROP INDEX orders_run;
 DROP INDEX orders_state
 `}

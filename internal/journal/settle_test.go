@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -45,4 +46,19 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 			t.Errorf("%+v: %s, %v, want %s", f.finding, o.State, err, f.want)
 		}
 	}
+}
+
+// What a person has said, and the list then shows, is the service's word from then on.
+func TestSettleConfirmsAPerson(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Unknown)
+		mustDecide(t, j, Decision{OrderID: "1", PaidAs: "w1"})
+		if o := mustSettle(t, j, Finding{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted || o.Withdrawal != "w1" || o.Decided != nil {
+			t.Errorf("the order is %+v", o)
+		}
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.As(err, new(*GoneError)) {
+			t.Errorf("undone by a person: %v", err)
+		}
+	})
 }

@@ -109,6 +109,11 @@ func (d *sqliteDialect) logMode(ctx context.Context, db *sql.DB) (mode string, e
 
 var errDamaged = errors.New("the file is damaged")
 
+// limit is none: a file answers, or busy_timeout ends it.
+func (d *sqliteDialect) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return ctx, func() {}
+}
+
 func (d *sqliteDialect) begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *sqliteDialect) broken(error) bool { return false }

@@ -73,7 +73,7 @@ func (o Order) changing() []column {
 	}
 	return []column{
 		{"state", string(o.State)}, {"run", o.Run}, {"currency", o.Currency}, {"unit", o.Unit}, {"minor", o.Minor}, {"address", o.Address}, {"memo", o.Memo},
-		{"callback", o.Callback}, {"note", o.Note}, {"withdrawal", o.Withdrawal}, {"attempt", o.attempt}, {"sender", o.sender}, {"doubt", o.doubt},
+		{"callback", o.Callback}, {"note", o.Note}, {"withdrawal", o.Withdrawal}, {"attempt", o.attempt}, {"sender", o.sender}, {"doubt", o.doubt}, {"last_doubt", o.lastDoubt},
 		{"sent", stamp(o.Sent)}, {"code", o.Code}, {"reason", o.Reason}, {"user_name", o.User}, {"host", o.Host}, {"fingerprint", o.Key},
 		{"decided", d.As}, {"decided_at", stamp(d.At)}, {"decided_user", d.User}, {"decided_host", d.Host}, {"decided_why", d.Reason},
 	}
@@ -196,6 +196,7 @@ func (t *tx) reap(o *Order) error {
 	}
 	next := *o
 	next.State, next.Reason = Unknown, "the process that was sending it died"
+	next.lastDoubt = next.attempt
 	if next.doubt == 0 {
 		next.doubt = next.attempt
 	}
@@ -297,11 +298,14 @@ func settled(old Order, ticket Ticket, out Outcome) (next Order, late bool) {
 		case out.State != Accepted:
 		case old.State == Accepted && old.Withdrawal == out.Withdrawal:
 			next.Decided = nil // now the service has said it too
-		case (old.State == Planned || old.State == Rejected || old.State == Unknown) && old.Content == ticket.content:
+		case (old.State == Planned || old.State == Rejected || old.State == Unknown && old.lastDoubt == attempt) && old.Content == ticket.content:
 			next.State, next.Withdrawal, next.Decided, next.Code = Accepted, out.Withdrawal, nil, 0
 			next.Reason = "accepted late"
 		default:
 			next.State, next.Reason = Conflict, fmt.Sprintf("an attempt was accepted late, as %s", out.Withdrawal)
+			if old.State == Unknown {
+				next.Reason += ", and nobody knows what became of a later one"
+			}
 			if old.State == Conflict && old.Reason != "" {
 				next.Reason = old.Reason + "; " + next.Reason
 			}
@@ -321,6 +325,7 @@ func settled(old Order, ticket Ticket, out Outcome) (next Order, late bool) {
 	case Accepted:
 		next.Withdrawal = out.Withdrawal
 	case Unknown:
+		next.lastDoubt = attempt
 		if old.doubt == 0 {
 			next.doubt = attempt
 		}
@@ -329,11 +334,11 @@ func settled(old Order, ticket Ticket, out Outcome) (next Order, late bool) {
 			next.State = Unknown
 			next.Reason = "this attempt was rejected, and an earlier one is in doubt: " + out.Reason
 		} else {
-			next.doubt = 0
+			next.doubt, next.lastDoubt = 0, 0
 		}
 	case Planned:
 		if !elsewhere {
-			next.doubt = 0
+			next.doubt, next.lastDoubt = 0, 0
 		}
 	}
 	return next, late
@@ -386,7 +391,8 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 				f.Differs = fmt.Sprintf("the service's record is %s, and the journal has %s", f.Withdrawal, old.Withdrawal)
 			}
 		}
-		if old.State == Sending || old.State == Conflict || old.State == Accepted && f.Differs == "" {
+		confirmed := old.State == Accepted && f.Differs == ""
+		if old.State == Sending || old.State == Conflict || confirmed && old.Decided == nil {
 			o = old
 			return nil
 		}

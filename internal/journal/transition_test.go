@@ -271,6 +271,10 @@ func TestLateOutcome(t *testing.T) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), unknown)
 		}, rejected, Unknown, "", false},
+		{"accepted, the second attempt is unknown", func(t *testing.T, j, other *Journal) {
+			mustDecide(t, other, notSent)
+			mustFinish(t, other, mustClaim(t, other, claim("1")), unknown)
+		}, accepted("w1"), Conflict, "w1", false},
 		{"never left, the second attempt was rejected", func(t *testing.T, j, other *Journal) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)

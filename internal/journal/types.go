@@ -51,6 +51,8 @@ type Order struct {
 	attempt int64 // the event that began the last attempt
 	sender  int64 // whose attempt that is; 0: it has ended, by its sender's own word
 	doubt   int64 // the first attempt of which nobody knows the outcome; 0: none
+
+	lastDoubt int64 // the last one
 }
 
 // Decided is a person's decision, the last one about an order.
@@ -64,6 +66,9 @@ type Decided struct {
 
 // Attempts reports whether the order was ever on its way to the service.
 func (o Order) Attempts() bool { return o.attempt != 0 }
+
+// Doubted reports whether an attempt was ever in doubt, though a person may have decided about it.
+func (o Order) Doubted() bool { return o.doubt != 0 }
 
 // SentBy reports whether it was this run that sent the order, and not another one, a single create or another machine.
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempts() }

@@ -264,7 +264,7 @@ func (x *Batch) Begin(ctx context.Context, before int) error {
 // orders stand then. A conflict, found now or standing from before, is an *Error.
 func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 	var unknown []journal.Order
-	sought := map[string]bool{}
+	sought, from := map[string]bool{}, x.book.Since
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
@@ -277,10 +277,13 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 				unknown = append(unknown, r.order)
 			case x.sendable(r.order) && !x.book.NoLookup:
 				sought[r.ExternalOrderID] = true
+				if r.order.Doubted() && r.order.Created.Before(x.book.SinceTime) { // what is in doubt is as old as the order
+					from = ""
+				}
 			}
 		}
 	}
-	listed, err := x.look(ctx, unknown, sought)
+	listed, err := x.look(ctx, unknown, sought, from)
 	if err != nil {
 		return Tally{}, unsettled(unknown, err)
 	}
@@ -310,7 +313,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 }
 
 // look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.
-func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[string]bool) (reading, error) {
+func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
 	b := x.book
 	if !b.NoLookup {
 		standing, err := b.Journal.Standing(ctx, b.Account)
@@ -325,7 +328,7 @@ func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[st
 	case len(unknown) > 0:
 		return b.lookTwice(ctx, unknown, sought)
 	case len(sought) > 0:
-		return b.readings(ctx, sought, b.Since, once)
+		return b.readings(ctx, sought, from, once)
 	}
 	return nil, nil
 }

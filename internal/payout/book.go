@@ -89,7 +89,7 @@ func (b *Book) Admit(ctx context.Context) error {
 			return err
 		}
 		if !open {
-			return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyFirst)
+			return b.note(ctx, journal.KeyFirst)
 		}
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", b.Account), adopt)
 	}
@@ -107,7 +107,15 @@ func (b *Book) Admit(ctx context.Context) error {
 	case standing.Merchant != "" && w.MerchantID != standing.Merchant:
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", b.Account, w.MerchantID, standing.Merchant), adopt)
 	}
-	return b.Journal.NoteKey(ctx, b.Account, b.Key, journal.KeyChecked)
+	return b.note(ctx, journal.KeyChecked)
+}
+
+func (b *Book) note(ctx context.Context, how string) error {
+	err := b.Journal.NoteKey(ctx, b.Account, b.Key, how)
+	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
+		return refused(RuleKey, other.Error(), "run it again")
+	}
+	return err
 }
 
 // unsettled reports whether the account has orders that the service may have: another merchant's list would say of them that

@@ -5,7 +5,7 @@
 //
 //  1. what stands in the journal under the order id decides whether anything is to be sent at all;
 //  2. the key is held against the keys that the account was used with before (Book.Admit);
-//  3. where the journal may not know everything, the service's own list is asked (Book.look);
+//  3. where the journal may not know everything, the service's own list is asked (Book.readings);
 //  4. the intent is recorded, durably (journal.Claim);
 //  5. the call is made, once, and not if more than a few seconds have passed since the record, or the person has given up;
 //  6. the outcome is recorded, durably (journal.Finish);

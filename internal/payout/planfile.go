@@ -296,7 +296,7 @@ func (p *Plan) readHead(r *planReader) error {
 	if err := h.write(&again); err != nil || !bytes.Equal(again.Bytes(), text) {
 		return p.changed("its head is not as till writes it")
 	}
-	if h.Account == "" || h.BaseURL == "" || !h.Expires.After(h.Made) {
+	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
 		return p.changed("its account, address or times are missing or wrong")
 	}
 	p.Account = journal.Account{Address: h.BaseURL, Name: h.Account}

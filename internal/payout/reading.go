@@ -59,22 +59,44 @@ const manyPages = 100
 
 // read goes through the whole list once. It keeps only the records that are sought, so a long list takes no more memory than
 // a short one. incomplete says why the reading does not count; empty: it does.
-//
-// A reading counts when it has seen at least as many withdrawals as the service said there were when it began, and among
-// them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
-// make it see fewer.
 func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
-	known, err := b.newest(ctx, sought)
+	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought[o.OrderID] })
 	if err != nil {
 		return nil, "", err
 	}
-	newest := ""
-	if known != nil && (from == "" || sentAt(*known).After(b.SinceTime)) {
-		newest = known.Withdrawal
+	found = reading{}
+	incomplete, err = b.scan(ctx, from, newest, func(w api.Withdrawal) bool {
+		for _, id := range bears(w) {
+			if sought[id] {
+				found.add(id, recordOf(w))
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, "", err
 	}
+	return found, incomplete, nil
+}
+
+// witness is the withdrawal that a whole reading must have seen: the one that was accepted last, unless that is older than the
+// reading goes back. Empty: there is none.
+func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (withdrawal string, err error) {
+	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
+	if known != nil && (from == "" || sentAt(*known).After(b.SinceTime)) {
+		withdrawal = known.Withdrawal
+	}
+	return withdrawal, err
+}
+
+// scan goes through the list once and shows every withdrawal to see, until that has seen enough. incomplete says why it did
+// not see the whole list, if it wanted it; empty: it did.
+//
+// A reading counts when it has seen at least as many withdrawals as the service said there were when it began, and among
+// them newest, where one is named. Rows that shift while it reads can make it see fewer.
+func (b *Book) scan(ctx context.Context, from, newest string, see func(api.Withdrawal) (more bool)) (incomplete string, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	found = reading{}
 	var first api.WithdrawalPage
 	pages, seen, hit := int64(0), int64(0), newest == ""
 	endless := false
@@ -92,31 +114,28 @@ func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (f
 			break
 		}
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
 		seen++
 		hit = hit || w.ID == newest
-		for _, id := range bears(w) {
-			if sought[id] {
-				found.add(id, recordOf(w))
-			}
+		if !see(w) {
+			return "", nil
 		}
 	}
 	switch {
 	case endless:
-		incomplete = fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages)
+		return fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages), nil
 	case seen < first.Total:
-		incomplete = fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen)
+		return fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen), nil
 	case !hit:
-		incomplete = fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest)
+		return fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest), nil
 	}
-	return found, incomplete, nil
+	return "", nil
 }
 
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
 // was accepted, where the question is whether that is so.
-func (b *Book) newest(ctx context.Context, sought map[string]bool) (*journal.Order, error) {
-	doubted := func(o journal.Order) bool { return o.Decided != nil && sought[o.OrderID] }
+func (b *Book) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
 	standing, err := b.Journal.Standing(ctx, b.Account)
 	if err != nil || standing.Newest == nil || !doubted(*standing.Newest) {
 		return standing.Newest, err
@@ -157,11 +176,6 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// look reads until one reading counts. It goes back as far as the person wants.
-func (b *Book) look(ctx context.Context, orderID string) (reading, error) {
-	return b.readings(ctx, map[string]bool{orderID: true}, b.Since, once)
-}
-
 // once is content with one reading.
 func once(_, _ reading) bool { return true }
 
@@ -173,38 +187,51 @@ func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map
 	maps.Copy(sought, others)
 	for _, o := range orders {
 		sought[o.OrderID] = true
-		if o.Created.Before(b.SinceTime) {
-			from = ""
-		}
+		from = b.since(from, o)
 	}
-	return b.readings(ctx, sought, from, func(before, now reading) bool { return before != nil && agree(before, now) })
+	return b.readings(ctx, sought, from, twice)
 }
 
-func (b *Book) readings(ctx context.Context, sought map[string]bool, from string, enough func(before, now reading) bool) (reading, error) {
+// twice wants two readings that agree.
+func twice(before, now reading) bool { return before != nil && agree(before, now) }
+
+func (b *Book) readings(ctx context.Context, sought map[string]bool, from string, enough func(before, now reading) bool) (now reading, err error) {
 	var before reading // the last one that counts
+	err = b.untilWhole(ctx, func() (incomplete string, done bool, err error) {
+		before = now
+		if now, incomplete, err = b.read(ctx, sought, from); err != nil || incomplete != "" {
+			now = before
+			return incomplete, false, err
+		}
+		return "", enough(before, now), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return now, nil
+}
+
+// untilWhole reads again and again, until a reading counts and is enough, or often enough to give up.
+func (b *Book) untilWhole(ctx context.Context, read func() (incomplete string, enough bool, err error)) error {
 	why := ""
 	for n := range mostReadings {
 		if n > 0 && why != "" {
 			if err := b.pause(ctx); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		now, incomplete, err := b.read(ctx, sought, from)
+		incomplete, enough, err := read()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if why = incomplete; why != "" {
-			continue
+		if why = incomplete; why == "" && enough {
+			return nil
 		}
-		if enough(before, now) {
-			return now, nil
-		}
-		before = now
 	}
 	if why == "" {
 		why = "no two of them agreed"
 	}
-	return nil, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read as a whole in %d readings: %s", mostReadings, why), Hint: "run it again when fewer withdrawals are being made"}
+	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read as a whole in %d readings: %s", mostReadings, why), Hint: "run it again when fewer withdrawals are being made"}
 }
 
 func (b *Book) pause(ctx context.Context) error {

@@ -384,7 +384,7 @@ func TestDiffers(t *testing.T) {
 			tt.change(r)
 			d := newDesk(t)
 			d.s.rows = []row{r}
-			got, err := d.look(t.Context(), "4711")
+			got, err := d.readings(t.Context(), map[string]bool{"4711": true}, d.Since, once)
 			if err != nil || len(got["4711"]) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
@@ -470,14 +470,43 @@ func TestLongList(t *testing.T) {
 func TestReadingWithoutJournal(t *testing.T) {
 	d := newDesk(t)
 	d.Journal.Close()
-	_, err := d.look(t.Context(), "4711")
+	_, err := d.readings(t.Context(), map[string]bool{"4711": true}, d.Since, once)
 	if !errors.As(err, new(*journal.Error)) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	d = newDesk(t)
-	if _, err := d.look(ctx, "4711"); !errors.Is(err, context.Canceled) {
+	if _, err := d.readings(ctx, map[string]bool{"4711": true}, d.Since, once); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// An order of which an attempt was in doubt is looked for from the time on at which it was recorded, however far back a
+// reading goes otherwise.
+func TestDoubtGoesBack(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.clock.move(time.Hour)
+	notSent := Decision{OrderIDs: []string{"10"}, Reason: "the provider said so"}
+	if err := d.Check(t.Context(), notSent); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Resolve(t.Context(), notSent); err != nil {
+		t.Fatal(err)
+	}
+	d.s.set(func() { d.s.take(body("10")) }) // it landed after all
+	d.Since, d.SinceTime = "since", d.clock.Now()
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		if d.s.from[len(d.s.from)-1] == "since" {
+			return nil, 0, 0
+		}
+		return d.s.rows, 1, len(d.s.rows)
+	}
+	if sent, err := d.send(asked("10")); err != nil || !sent.Was {
+		t.Errorf("got %+v, %v", sent, err)
+	}
+	d.s.wantCreates(1)
 }

@@ -52,18 +52,26 @@ func (b *Book) settle(ctx context.Context, orders []journal.Order) ([]Result, er
 	}
 	results := make([]Result, len(orders))
 	for i, o := range orders {
-		records := listed[o.OrderID]
-		results[i] = Result{Order: o, Listed: len(records) > 0}
-		if len(records) == 0 {
-			continue
-		}
-		results[i].Status, results[i].Note = records[0].status, uncompared(o.Content, records[0])
-		results[i].withdrawal = records[0].id
-		if results[i].Order, err = b.Journal.Settle(ctx, b.Account, finding(o.OrderID, o.Content, records)); err != nil {
+		if results[i], err = b.settleOne(ctx, o, listed[o.OrderID]); err != nil {
 			return results[:i], err
 		}
 	}
 	return results, nil
+}
+
+// settleOne records what the list says about an order. Of most there is nothing to record: they were accepted, and are there.
+func (b *Book) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
+	r = Result{Order: o, Listed: len(records) > 0}
+	if !r.Listed {
+		return r, nil
+	}
+	r.Status, r.Note, r.withdrawal = records[0].status, uncompared(o.Content, records[0]), records[0].id
+	f := finding(o.OrderID, o.Content, records)
+	if o.State == journal.Accepted && o.Withdrawal == f.Withdrawal && f.Differs == "" {
+		return r, nil
+	}
+	r.Order, err = b.Journal.Settle(ctx, b.Account, f)
+	return r, err
 }
 
 func (b *Book) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
@@ -104,9 +112,9 @@ func unsettled(orders []journal.Order, err error) error {
 	case 0:
 		return err
 	case 1:
-		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s stays unknown, because the service's list was of no use: %v", unknown[0], err), Hint: "do not send it again; run this again when the list can be read"}
+		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: "do not send it again; run this again"}
 	}
-	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown, because the service's list was of no use: %v", len(unknown), err), Hint: "do not send them again; run this again when the list can be read"}
+	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: "do not send them again; run this again"}
 }
 
 // A Decision is a person's, about one order or several.

@@ -138,7 +138,7 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 // sendOnce makes the call that a ticket is for, and records how it ended. The error is nil where it was accepted.
 func (b *Book) sendOnce(ctx, calls context.Context, r api.CreateWithdrawal, ticket journal.Ticket) (journal.Order, error) {
 	outcome, callErr := b.call(ctx, calls, r, ticket)
-	order, err := b.Journal.Finish(ctx, ticket, outcome)
+	order, err := b.finish(ctx, calls, ticket, outcome)
 	if err != nil {
 		return journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}, unrecorded(ticket.OrderID, outcome, err)
 	}
@@ -152,6 +152,20 @@ func (b *Book) sendOnce(ctx, calls context.Context, r api.CreateWithdrawal, tick
 	}
 	return order, callErr
 }
+
+// finish records an outcome. A database that was started anew, or has moved, is asked for a while: what it does not learn now,
+// somebody has to find out later.
+func (b *Book) finish(ctx, calls context.Context, ticket journal.Ticket, outcome journal.Outcome) (journal.Order, error) {
+	for tries := 1; ; tries++ {
+		order, err := b.Journal.Finish(ctx, ticket, outcome)
+		if err == nil || !b.Journal.Shared() || tries == mostTries || !errors.As(err, new(*journal.Error)) || b.pause(calls) != nil {
+			return order, err
+		}
+	}
+}
+
+// mostTries is how often an outcome is recorded, with a pause after each try, before it is given up.
+const mostTries = 30
 
 // notClaimed turns the journal's refusal into this package's.
 func (b *Book) notClaimed(w Withdrawal, err error) (Sent, error) {
@@ -256,7 +270,11 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	if standing.Newest != nil && standing.Found == 0 && !before.Attempts() {
 		return Sent{}, false, nil
 	}
-	listed, err := b.look(ctx, orderID)
+	from := b.Since
+	if before.Doubted() && before.Created.Before(b.SinceTime) { // what is in doubt is as old as the order
+		from = ""
+	}
+	listed, err := b.readings(ctx, map[string]bool{orderID: true}, from, once)
 	if err != nil || len(listed[orderID]) == 0 {
 		return Sent{}, false, err
 	}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payoutExport() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "export RUN",
+		Short: "Print the rows of a run for a file, as CSV",
+		Long: `Print the rows of a run in the order of the plan: where each stands, and what
+was sent or is to be. It is CSV unless --output names another format.
+
+The columns of a payout file alone can be planned again:
+order_id,currency,amount,address,memo,callback,note. What was accepted keeps
+its state under any plan, so it is not sent twice.`,
+		Example: `  till payout export 1f60bd0c >rows.csv
+  till payout export 1f60bd0c \
+    --columns order_id,currency,amount,address,memo,callback,note >again.csv`,
+		Args: args("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			if s.Origin("output") == "default" && s.out.Filter == nil && s.Template == "" {
+				s.out.Format = render.CSV
+			}
+			out, err := show(s, exportView(s.money))
+			if err != nil {
+				return err
+			}
+			book, err := s.openRuns(cmd)
+			if err != nil {
+				return err
+			}
+			run, err := s.findRun(book, args[0])
+			if err != nil {
+				return err
+			}
+			return out.list(book.Journal.Orders(s.ctx, book.Account, rowsOf(run)))
+		},
+	}, exportView)
+}
+
+// exportLine is a row of a run as JSON.
+type exportLine struct {
+	OrderID  string        `json:"order_id"`
+	State    journal.State `json:"state"`
+	ID       string        `json:"id"`
+	Reason   string        `json:"reason"`
+	Currency api.Currency  `json:"currency"`
+	Amount   api.Amount    `json:"amount"`
+	Address  string        `json:"address"`
+	Memo     string        `json:"memo"`
+	Callback string        `json:"callback"`
+	Note     string        `json:"note"`
+}
+
+func exportView(m money.Registry) render.View[journal.Order] {
+	type row = journal.Order
+	currency := func(o row) render.Cell {
+		c := payout.Currency(o.Currency)
+		return render.Own(codeIn(m, c.Kind, c.Code))
+	}
+	amount := func(o row) render.Cell {
+		a := payout.Amount(o.Content)
+		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.Decimals(a.Code))
+	}
+	return render.View[row]{
+		ID: func(o row) string { return o.OrderID },
+		JSON: func(o row) []byte {
+			return asJSON(exportLine{o.OrderID, o.State, o.Withdrawal, o.Reason, payout.Currency(o.Currency), payout.Amount(o.Content), o.Address, o.Memo, o.Callback, o.Note})
+		},
+		Columns: []render.Column[row]{
+			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
+			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
+			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
+			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
+			{Name: "currency", Cell: currency},
+			{Name: "amount", Amount: true, Cell: amount},
+			{Name: "address", Cell: func(o row) render.Cell { return render.Own(o.Address) }},
+			{Name: "memo", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
+			{Name: "callback", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
+			{Name: "note", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
+		},
+	}
+}

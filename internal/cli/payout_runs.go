@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payoutList() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "list",
+		Short: "List the runs, each with where its orders stand",
+		Long: `List the runs of the account, the oldest first: which plan, when it began, who
+began it on which host, how many of its orders stand where, and what they come
+to. A run is a plan that has begun to be applied, and is named by the first
+eight characters of the plan's digest.
+
+already_paid are those of the accepted orders that were not sent by this run.`,
+		Example: `  till payout list
+  till payout list --columns run,plan,unknown,conflict -o csv`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, out, err := begin(a, cmd, runView)
+			if err != nil {
+				return err
+			}
+			book, err := s.openRuns(cmd)
+			if err != nil {
+				return err
+			}
+			runs, err := book.Journal.Runs(s.ctx, book.Account)
+			if err != nil {
+				return err
+			}
+			if len(runs) == 0 {
+				s.note("no plan was applied yet")
+			}
+			return out.list(standOf(s, book, runs))
+		},
+	}, runView)
+}
+
+// openRuns is the account's record, for commands that do not ask the service.
+func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
+	if err := s.noDryRun(commandName(cmd)); err != nil {
+		return nil, err
+	}
+	account, err := s.journalAccount()
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	_, err = j.Reap(s.ctx, account)
+	return &payout.Book{Journal: j, Account: account}, err
+}
+
+// askAboutRuns is openRuns for commands that ask the service.
+func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Book, error) {
+	if err := s.noDryRun(commandName(cmd)); err != nil {
+		return nil, err
+	}
+	book, err := s.openBook()
+	if err != nil {
+		return nil, err
+	}
+	_, err = book.Journal.Reap(s.ctx, book.Account)
+	return book, err
+}
+
+// findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
+func (s *session) findRun(book *payout.Book, name string) (journal.Run, error) {
+	runs, err := book.Journal.Runs(s.ctx, book.Account)
+	if err != nil {
+		return journal.Run{}, err
+	}
+	digits := strings.TrimPrefix(name, "sha256:")
+	for _, r := range runs {
+		if len(digits) >= len(r.Name) && strings.HasPrefix(strings.TrimPrefix(r.Digest, "sha256:"), digits) {
+			return r, nil
+		}
+	}
+	return journal.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are with: till payout list")
+}
+
+// runOf is the run that an argument names, if there is one.
+func (s *session) runOf(book *payout.Book, args []string) (run journal.Run, err error) {
+	if len(args) > 0 {
+		run, err = s.findRun(book, args[0])
+	}
+	return run, err
+}
+
+// rowsOf chooses the orders of a run, or those of all runs.
+func rowsOf(run journal.Run) journal.Filter {
+	return journal.Filter{Run: run.Name, Runs: run.Name == ""}
+}
+
+// stand is a run, and where its orders stand.
+type stand struct {
+	run   journal.Run
+	tally payout.Tally
+}
+
+func standOf(s *session, book *payout.Book, runs []journal.Run) iter.Seq2[stand, error] {
+	return func(yield func(stand, error) bool) {
+		for _, run := range runs {
+			tally, err := payout.Stand(s.ctx, book.Journal, book.Account, run)
+			if !yield(stand{run, tally}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// runLine is a run as JSON.
+type runLine struct {
+	Run         string          `json:"run"`
+	Plan        string          `json:"plan"`
+	Digest      string          `json:"digest"`
+	Batch       string          `json:"batch"`
+	Began       string          `json:"began"`
+	User        string          `json:"user"`
+	Host        string          `json:"host"`
+	Rows        int             `json:"rows"`
+	Accepted    int             `json:"accepted"`
+	Rejected    int             `json:"rejected"`
+	Unknown     int             `json:"unknown"`
+	Conflict    int             `json:"conflict"`
+	Planned     int             `json:"planned"`
+	Sending     int             `json:"sending"`
+	AlreadyPaid int             `json:"already_paid"`
+	Totals      []planTotalLine `json:"totals"`
+	Paid        []planTotalLine `json:"accepted_totals"`
+}
+
+func runView(m money.Registry) render.View[stand] {
+	type row = stand
+	line := func(r row) runLine {
+		n := r.tally.States
+		return runLine{
+			Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Batch: r.run.Batch, Began: moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
+			Accepted: n[journal.Accepted], Rejected: n[journal.Rejected], Unknown: n[journal.Unknown], Conflict: n[journal.Conflict], Planned: n[journal.Planned],
+			Sending: n[journal.Sending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals), Paid: totalLines(m, r.tally.Accepted),
+		}
+	}
+	count := func(name string, n func(row) int) render.Column[row] {
+		return render.Column[row]{Name: name, Cell: func(r row) render.Cell { return render.Int(int64(n(r))) }}
+	}
+	inState := func(state journal.State) render.Column[row] {
+		return count(string(state), func(r row) int { return r.tally.States[state] })
+	}
+	return render.View[row]{
+		ID:   func(r row) string { return r.run.Name },
+		JSON: func(r row) []byte { return asJSON(line(r)) },
+		Columns: []render.Column[row]{
+			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
+			{Name: "plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
+			{Name: "began", Cell: func(r row) render.Cell { return render.Own(moment(r.run.Began)) }},
+			count("rows", func(r row) int { return r.tally.Rows }),
+			inState(journal.Accepted), inState(journal.Rejected), inState(journal.Unknown), inState(journal.Conflict), inState(journal.Planned),
+			{Name: "sending", Extra: true, Cell: inState(journal.Sending).Cell},
+			{Name: "already_paid", Wide: true, Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
+			{Name: "total", Wide: true, Cell: func(r row) render.Cell { return render.Own(joinTotals(line(r).Totals)) }},
+			{Name: "accepted_total", Wide: true, Cell: func(r row) render.Cell { return render.Own(joinTotals(line(r).Paid)) }},
+			{Name: "batch", Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Batch) }},
+			{Name: "user", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.User) }},
+			{Name: "host", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.Host) }},
+			{Name: "digest", Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Digest) }},
+		},
+	}
+}
+
+func totalLines(m money.Registry, totals []payout.Total) []planTotalLine {
+	lines := make([]planTotalLine, len(totals))
+	for i, t := range totals {
+		lines[i] = planTotalLine{t.Amount, m.Format(t.Amount), t.Rows}
+	}
+	return lines
+}

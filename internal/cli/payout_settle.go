@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"example.com/till/internal/journal"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payoutReconcile() *cobra.Command {
+	return shows(&cobra.Command{
+		Use:   "reconcile [RUN]",
+		Short: "Find out from the service's list what became of a run",
+		Long: `Read the service's own list of withdrawals for a whole run at once and settle
+what is found there: an order that is listed as it was sent is accepted, and
+one that is listed otherwise is in conflict (exit code 21). Orders that were
+accepted are held against the list as well. Shown are those that were unknown,
+that stand otherwise now, that are in conflict, or that are accepted and not on
+the list. Without RUN, it is about what is unknown in any run.
+
+An order that is not listed stays unknown (exit code 20): a list can hide a
+row, and a withdrawal can land late. When you know better than the list, say so
+with till payout resolve.`,
+		Example: `  till payout reconcile 1f60bd0c
+  till payout reconcile`,
+		Args: optionalArg("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, reconciledView)
+			if err != nil {
+				return err
+			}
+			book, err := s.askAboutRuns(cmd)
+			if err != nil {
+				return err
+			}
+			run, err := s.runOf(book, args)
+			if err != nil {
+				return err
+			}
+			settled, err := book.ReconcileRun(s.ctx, run.Name)
+			if err != nil {
+				return err
+			}
+			if err := out.slice(settled.Results); err != nil {
+				return err
+			}
+			var hidden []string
+			for _, r := range settled.Results {
+				if r.Order.State == journal.Accepted && !r.Listed {
+					hidden = append(hidden, r.Order.OrderID)
+				}
+			}
+			if len(settled.Results) == 0 && run.Name == "" {
+				s.note("nothing is unknown")
+			} else if len(settled.Results) == 0 {
+				s.note("nothing is unknown; %s held against the list, and nothing differs", wasWere(settled.Held, "order"))
+			}
+			if len(hidden) > 0 {
+				s.note("%s accepted, and not on the service's list", isAre("order", hidden))
+			}
+			if settled.Uncompared > 0 {
+				s.note("the amount of %s could not be compared: %s", countOf(settled.Uncompared, "order"), settled.Note)
+			}
+			if settled.Sending > 0 {
+				s.note("another process is sending %s: what becomes of that, it will record", countOf(settled.Sending, "order"))
+			}
+			return reconciled(settled.Results, "till payout resolve")
+		},
+	}, reconciledView)
+}
+
+func wasWere(n int, noun string) string {
+	if n == 1 {
+		return countOf(n, noun) + " was"
+	}
+	return countOf(n, noun) + " were"
+}
+
+func (a *app) payoutResolve() *cobra.Command {
+	return a.resolve("Record what a person knows about rows of a run", "applying the plan again sends the order.",
+		`  till payout resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
+  till payout resolve 4711 4712 --not-sent --reason "support, case 81" --yes`)
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payoutStatus() *cobra.Command {
+	var live bool
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "Show where every row of a run stands",
+		Long: `Show where every order of a run stands by the journal, in the order of the
+plan, or without RUN those of all runs, the oldest first. A table is followed
+by how many stand where, and what they come to, on standard error. RUN is the
+first eight characters of the plan's digest, or more: see till payout list.
+
+Accepted means that the service has taken an order. What it says about it now
+is shown by --live, in a column of its own: the list is read as a whole, once.
+An order that is not on it has no status, and is named on standard error.`,
+		Example: `  till payout status 1f60bd0c
+  till payout status --live -o csv`,
+		Args: optionalArg("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, rowView(live))
+			if err != nil {
+				return err
+			}
+			open := s.openRuns
+			if live {
+				open = s.askAboutRuns
+			}
+			book, err := open(cmd)
+			if err != nil {
+				return err
+			}
+			run, err := s.runOf(book, args)
+			if err != nil {
+				return err
+			}
+			var statuses map[string]string
+			if live {
+				if statuses, err = book.Live(s.ctx, rowsOf(run)); err != nil {
+					return err
+				}
+			}
+			missing, err := s.printRows(out, book, run, statuses)
+			if live && len(missing) > 0 {
+				s.note("%s not on the service's list", isAre("order", missing))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&live, "live", false, "add the service's own status, from one reading of its list")
+	return shows(cmd, rowView(true))
+}
+
+// A runRow is an order of a run, with the service's own status where that was asked for.
+type runRow struct {
+	journal.Order
+	status string
+}
+
+// liveLine is an orderLine in which the status is there even where the service has none.
+type liveLine struct {
+	orderLine
+	Status string `json:"status"`
+}
+
+func rowView(live bool) func(money.Registry) render.View[runRow] {
+	return func(m money.Registry) render.View[runRow] {
+		inner := orderView(m)
+		view := render.View[runRow]{
+			ID: func(r runRow) string { return inner.ID(r.Order) },
+			JSON: func(r runRow) []byte {
+				if live {
+					return asJSON(liveLine{lineOf(r.Order), r.status})
+				}
+				return inner.JSON(r.Order)
+			},
+		}
+		for _, c := range inner.Columns {
+			if c.Name == "amount" && live {
+				view.Columns = append(view.Columns, render.Column[runRow]{Name: "status", Cell: func(r runRow) render.Cell { return render.Text(r.status) }})
+			}
+			view.Columns = append(view.Columns, render.Column[runRow]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
+				Cell: func(r runRow) render.Cell { return c.Cell(r.Order) }})
+		}
+		return view
+	}
+}
+
+// printRows prints the orders of a run, and under a table what they come to. It returns those that have a withdrawal and no
+// status.
+func (s *session) printRows(out output[runRow], book *payout.Book, run journal.Run, statuses map[string]string) (missing []string, err error) {
+	foot := foot{run: run.Name, states: map[journal.State]int{}}
+	err = out.list(func(yield func(runRow, error) bool) {
+		for o, err := range book.Journal.Orders(s.ctx, book.Account, rowsOf(run)) {
+			status, listed := statuses[o.Withdrawal]
+			if err == nil {
+				foot.add(o)
+				if o.Withdrawal != "" && !listed {
+					missing = append(missing, o.OrderID)
+				}
+			}
+			if !yield(runRow{o, status}, err) {
+				return
+			}
+		}
+	})
+	if err == nil && out.tabular() && s.out.Format == render.Table {
+		for line := range foot.lines(s.money) {
+			s.note("%s", line)
+		}
+	}
+	return missing, err
+}
+
+// A foot is what the rows of a table come to.
+type foot struct {
+	run    string
+	rows   int
+	states map[journal.State]int
+	before int // accepted, and not sent by the run
+	units  []unitSum
+}
+
+type unitSum struct{ all, accepted sum }
+
+// A sum is a sum in one unit. Those of several runs need not fit.
+type sum struct {
+	api.Amount
+	over bool
+}
+
+func (s *sum) add(minor int64) {
+	s.over = s.over || minor > math.MaxInt64-s.Minor
+	if !s.over {
+		s.Minor += minor
+	}
+}
+
+func (s sum) text(m money.Registry) string {
+	if s.over {
+		return "more than " + m.Format(api.Amount{Kind: s.Kind, Code: s.Code, Minor: math.MaxInt64})
+	}
+	return m.Format(s.Amount)
+}
+
+func (f *foot) add(o journal.Order) {
+	f.rows++
+	f.states[o.State]++
+	amount := payout.Amount(o.Content)
+	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.Kind == amount.Kind && u.all.Code == amount.Code })
+	if i < 0 {
+		zero := sum{Amount: api.Amount{Kind: amount.Kind, Code: amount.Code}}
+		f.units = append(f.units, unitSum{zero, zero})
+		i = len(f.units) - 1
+	}
+	f.units[i].all.add(amount.Minor)
+	if o.State == journal.Accepted {
+		f.units[i].accepted.add(amount.Minor)
+		if f.run != "" && !o.SentBy(f.run) {
+			f.before++
+		}
+	}
+}
+
+func (f *foot) lines(m money.Registry) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var parts []string
+		for _, state := range journal.States() {
+			n := f.states[state]
+			if n == 0 {
+				continue
+			}
+			part := fmt.Sprintf("%d %s", n, state)
+			if state == journal.Accepted && f.before > 0 {
+				part += fmt.Sprintf(" (%d not by this run)", f.before)
+			}
+			parts = append(parts, part)
+		}
+		if f.rows == 0 {
+			yield("no rows")
+			return
+		}
+		if !yield(countOf(f.rows, "row") + ": " + strings.Join(parts, ", ")) {
+			return
+		}
+		for _, u := range f.units {
+			if !yield(u.all.text(m) + " in all, " + u.accepted.text(m) + " of it accepted") {
+				return
+			}
+		}
+		if f.states[journal.Unknown] > 0 {
+			yield("find out what became of what is unknown with: " + strings.TrimSpace("till payout reconcile "+f.run))
+		}
+	}
+}

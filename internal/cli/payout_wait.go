@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/payout"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) payoutWait() *cobra.Command {
+	var flags waitFlags
+	cmd := &cobra.Command{
+		Use:   "wait RUN --status S[,S]",
+		Short: "Wait until every accepted row of a run has reached a status",
+		Long: `Accepted is not yet paid. Read the service's list again and again until every
+order of the run that was accepted has had one of the statuses named; one that
+has is not looked at any more. How the service calls them is shown by
+till payout status --live. It ends with 33 as soon as one has a status of
+--fail-on, and with 42 when the time runs out.
+
+Orders that are unknown (20), in conflict (21) or being sent (13) are to be
+settled before: it does not begin to wait. Those that were rejected or not sent
+get nowhere by waiting: it waits for the others, and then ends with 50. A run
+of which nothing was accepted is refused (10).`,
+		Example: `  till payout wait 1f60bd0c --status Completed --fail-on Failed,Cancelled
+  till payout wait 1f60bd0c --status Completed --interval 1m --timeout 6h -q`,
+		Args: args("RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := begin(a, cmd, rowView(true))
+			if err != nil {
+				return err
+			}
+			if err := flags.check(); err != nil {
+				return err
+			}
+			book, err := s.askAboutRuns(cmd)
+			if err != nil {
+				return err
+			}
+			run, err := s.findRun(book, args[0])
+			if err != nil {
+				return err
+			}
+			tally, err := payout.Stand(s.ctx, book.Journal, book.Account, run)
+			if err != nil {
+				return err
+			}
+			if err := worthWaiting(run, tally); err != nil {
+				return err
+			}
+			if err := book.Admit(s.ctx); err != nil { // another merchant's list has none of them
+				return err
+			}
+			statuses, err := s.waitForRun(book, run, flags)
+			if err != nil {
+				return err
+			}
+			if _, err := s.printRows(out, book, run, statuses); err != nil {
+				return err
+			}
+			if accepted := tally.States[journal.Accepted]; accepted < tally.Rows {
+				return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
+					accepted, tally.Rows, tally.States[journal.Rejected], tally.States[journal.Planned]), hint: "see which with: till payout status " + run.Name}
+			}
+			return nil
+		},
+	}
+	addWaitFlags(cmd, &flags)
+	require(cmd, "status")
+	return shows(cmd, rowView(true))
+}
+
+// worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
+func worthWaiting(run journal.Run, t payout.Tally) error {
+	about := func(state journal.State, words string) string {
+		return fmt.Sprintf("%d of the %d orders of run %s are %s", t.States[state], t.Rows, run.Name, words)
+	}
+	switch {
+	case t.States[journal.Unknown] > 0:
+		return &failure{code: exitUnknown, msg: about(journal.Unknown, "unknown") + ", such as " + t.Unknown, hint: "find out whether they were taken: till payout reconcile " + run.Name}
+	case t.States[journal.Conflict] > 0:
+		return &failure{code: exitConflict, msg: about(journal.Conflict, "in conflict") + ", such as " + t.Conflict, hint: "see what happened with: till journal show " + t.Conflict}
+	case t.States[journal.Sending] > 0:
+		return &failure{code: exitBusy, msg: about(journal.Sending, "being sent by another process"), hint: "wait for that first"}
+	case t.States[journal.Accepted] == 0 && t.Rows > 0:
+		return usageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see where they stand with: till payout status "+run.Name)
+	}
+	return nil
+}
+
+// waiting is the orders of a run that have not got there yet, in the order of the plan.
+type waiting struct {
+	orders []journal.Order
+	left   map[string]bool // by withdrawal
+	status map[string]string
+}
+
+// waitForRun reads the service's list until every accepted order has had one of the statuses, and returns those.
+func (s *session) waitForRun(book *payout.Book, run journal.Run, flags waitFlags) (map[string]string, error) {
+	w := waiting{left: map[string]bool{}, status: map[string]string{}}
+	filter := rowsOf(run)
+	filter.States = []journal.State{journal.Accepted}
+	for o, err := range book.Journal.Orders(s.ctx, book.Account, filter) {
+		if err != nil {
+			return nil, err
+		}
+		w.orders = append(w.orders, o)
+		w.left[o.Withdrawal] = true
+	}
+	late, err := repeat(s, flags, func(ctx context.Context) (bool, error) {
+		seen, err := book.Glance(ctx, w.left)
+		if err != nil {
+			return false, err
+		}
+		return w.take(seen, flags, run)
+	})
+	if late {
+		err = w.ranOut(flags, run)
+	}
+	return w.status, err
+}
+
+// take notes what was seen, and reports whether all have got there.
+func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run) (done bool, err error) {
+	var failed, statuses []string
+	for _, o := range w.orders {
+		status, found := seen[o.Withdrawal]
+		if !found {
+			continue
+		}
+		w.status[o.Withdrawal] = status
+		switch {
+		case among(status, flags.failOn):
+			failed = append(failed, o.OrderID)
+			if quoted := fmt.Sprintf("%q", status); !slices.Contains(statuses, quoted) {
+				statuses = append(statuses, quoted)
+			}
+		case among(status, flags.status):
+			delete(w.left, o.Withdrawal)
+		}
+	}
+	switch len(failed) {
+	case 0:
+		return len(w.left) == 0, nil
+	case 1:
+		err = fmt.Errorf("order %s has the status %s, which --fail-on names", failed[0], statuses[0])
+	default:
+		err = fmt.Errorf("%d orders (%s) have a status that --fail-on names: %s", len(failed), strings.Join(few(failed), ", "), strings.Join(statuses, ", "))
+	}
+	return false, &failure{code: exitFailedStatus, msg: err.Error(), hint: "see all of them with: till payout status " + run.Name + " --live"}
+}
+
+// ranOut counts the statuses of those that have not got there.
+func (w *waiting) ranOut(flags waitFlags, run journal.Run) error {
+	var names []string
+	counts := map[string]int{}
+	for _, o := range w.orders {
+		if !w.left[o.Withdrawal] {
+			continue
+		}
+		name, seen := w.status[o.Withdrawal]
+		if !seen {
+			name = "not seen on its list"
+		}
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d %s", counts[name], name)
+	}
+	return &failure{code: exitNotYet, msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), countOf(len(w.orders), "accepted order"), flags.timeout, strings.Join(names, ", ")),
+		hint: "wait longer with --timeout, or see what the service calls its statuses: till payout status " + run.Name + " --live"}
+}

@@ -1,0 +1,538 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/api"
+)
+
+// eachJournal runs a test on a journal of each kind.
+func eachJournal(t *testing.T, test func(t *testing.T, d *desk)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, newDesk(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, deskAt(t, pgtest.Shared(t).Database(t))) })
+}
+
+// due is a row of a plan: what asked asks for.
+func due(orderID string) PlanRow {
+	return PlanRow{CreateWithdrawal: asked(orderID).Request, Note: "note " + orderID}
+}
+
+func dueTo(n int) (rows []PlanRow) {
+	for i := range n {
+		rows = append(rows, due(strconv.Itoa(101+i)))
+	}
+	return rows
+}
+
+// plan makes a plan for the desk's account, and opens it.
+func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
+	d.t.Helper()
+	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Account, Made: d.clock.Now(), Expires: d.clock.Now().Add(72 * time.Hour)}
+	if change != nil {
+		change(p)
+	}
+	if err := WritePlan(p, testMoney, seq(rows)); err != nil {
+		d.t.Fatal(err)
+	}
+	opened, err := OpenPlan(p.Path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { opened.Close() })
+	return opened
+}
+
+// apply does what the command does, where nobody is asked anything.
+func (b *Book) apply(ctx context.Context, p *Plan, o Options) (Tally, error) {
+	x, err := b.Open(ctx, p, o)
+	if err != nil {
+		return Tally{}, err
+	}
+	t, err := x.Tally(ctx)
+	if err != nil {
+		return t, err
+	}
+	if err := x.Begin(ctx, t.Before); err != nil {
+		return t, err
+	}
+	if t, err = x.LookUp(ctx); err != nil {
+		return t, err
+	}
+	err = x.Send(ctx, context.Background(), t)
+	t, e := x.Tally(context.Background())
+	return t, errors.Join(err, e)
+}
+
+func (d *desk) apply(p *Plan, o Options) (Tally, error) {
+	return d.Book.apply(context.Background(), p, o)
+}
+
+func (d *desk) mustApply(p *Plan, o Options) Tally {
+	d.t.Helper()
+	t, err := d.apply(p, o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return t
+}
+
+func (t Tally) want(tb testing.TB, want map[journal.State]int) {
+	tb.Helper()
+	for _, state := range journal.States() {
+		if t.States[state] != want[state] {
+			tb.Errorf("the orders stand as %v, want %v", t.States, want)
+			return
+		}
+	}
+}
+
+// arrived are the order ids of the creates, as they came.
+func (d *desk) arrived() (ids []string) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	for _, b := range d.s.bodies {
+		ids = append(ids, b["external_order_id"].(string))
+	}
+	return ids
+}
+
+func (d *desk) wantArrived(want ...string) {
+	d.t.Helper()
+	if got := d.arrived(); !slices.Equal(got, want) {
+		d.t.Errorf("creates of %v arrived, want %v", got, want)
+	}
+}
+
+// on answers the creates of some orders in its own way; the others are taken.
+func on(answers map[string]func() (int, string, bool)) func(map[string]any) (int, string, bool) {
+	return func(b map[string]any) (int, string, bool) {
+		if answer := answers[b["external_order_id"].(string)]; answer != nil {
+			return answer()
+		}
+		return 200, "", true
+	}
+}
+
+func lost() (int, string, bool)      { return 0, "", true }
+func vanished() (int, string, bool)  { return 0, "", false }
+func refusedBy() (int, string, bool) { return 422, envelope, false }
+func closedKey() (int, string, bool) { return 401, envelope, false }
+func tooMany() (int, string, bool)   { return 429, envelope, false }
+
+func TestApply(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.FirstPage = api.PageBaseOne
+		rows := dueTo(250)
+		p := d.plan(nil, rows...)
+		var seen []int
+		tally := d.mustApply(p, Options{Concurrency: 1, Progress: func(t Tally) { seen = append(seen, t.States[journal.Accepted]) }})
+		tally.want(t, map[journal.State]int{journal.Accepted: 250})
+		if tally.Before != 0 || tally.LeftRows() != 0 || len(tally.Accepted) != 1 || tally.Accepted[0] != p.Totals[0] {
+			t.Errorf("the tally is %+v", tally)
+		}
+		var want []string
+		counted := []int{}
+		for i, r := range rows {
+			want, counted = append(want, r.ExternalOrderID), append(counted, i+1)
+		}
+		if !d.Journal.Shared() { // several machines begin at different places
+			d.wantArrived(want...)
+		}
+		if !slices.Equal(seen, counted) {
+			t.Errorf("progress was told %v", seen)
+		}
+		if _, gets, lists := d.s.counts(); gets != 1 || lists != 1 {
+			t.Errorf("%d were read back, and the list was asked %d times", gets, lists)
+		}
+		o := d.wantState("101", journal.Accepted)
+		if o.Note != "note 101" || !o.SentBy(p.Name()) || o.Content != ContentOf(rows[0].CreateWithdrawal) {
+			t.Errorf("the order is %+v", o)
+		}
+		// Once more: nothing is left.
+		d.mustApply(p, Options{Concurrency: 8}).want(t, map[journal.State]int{journal.Accepted: 250})
+		d.s.wantCreates(250)
+	})
+}
+
+func TestApplySideBySide(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		tally := d.mustApply(d.plan(nil, dueTo(200)...), Options{Concurrency: 16})
+		tally.want(t, map[journal.State]int{journal.Accepted: 200})
+		got := d.arrived()
+		slices.Sort(got)
+		if len(got) != 200 || len(slices.Compact(got)) != 200 {
+			t.Errorf("creates of %v arrived", got)
+		}
+	})
+}
+
+// What stops a run leaves the rest planned, and the next apply sends that and nothing else.
+func TestApplyStops(t *testing.T) {
+	notLeft := func(d *desk) { d.Client = newClient(d.t, "http://127.0.0.1:1") }
+	tests := map[string]struct {
+		answer  func() (int, string, bool)
+		arrange func(d *desk)
+		options Options
+		check   func(t *testing.T, err error)
+		want    map[journal.State]int
+		then    map[journal.State]int // after an apply with the same options, when the service is well again
+	}{
+		"unknown": {answer: lost, check: func(t *testing.T, err error) { wantKind(t, err, Unknown, "") },
+			want: map[journal.State]int{journal.Accepted: 1, journal.Unknown: 1, journal.Planned: 2}, then: map[journal.State]int{journal.Accepted: 4}},
+		"key refused": {answer: closedKey, check: func(t *testing.T, err error) { wantCall(t, err, api.Rejected, 401) },
+			want: map[journal.State]int{journal.Accepted: 1, journal.Planned: 3}, then: map[journal.State]int{journal.Accepted: 4}},
+		"too many calls": {answer: tooMany, check: func(t *testing.T, err error) { wantCall(t, err, api.Rejected, 429) },
+			want: map[journal.State]int{journal.Accepted: 1, journal.Planned: 3}, then: map[journal.State]int{journal.Accepted: 4}},
+		"rejected, which does not stop it": {answer: refusedBy,
+			want: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}, then: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}},
+		"rejected, and sent once more": {answer: refusedBy, options: Options{RetryRejected: true},
+			want: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}, then: map[journal.State]int{journal.Accepted: 4}},
+		"unknown, and it keeps going": {answer: lost, options: Options{KeepGoing: true},
+			want: map[journal.State]int{journal.Accepted: 3, journal.Unknown: 1}, then: map[journal.State]int{journal.Accepted: 4}},
+		"no way to the service": {arrange: notLeft, check: func(t *testing.T, err error) { wantCall(t, err, api.NotSent, 0) },
+			want: map[journal.State]int{journal.Planned: 4}, then: map[journal.State]int{journal.Accepted: 4}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			p := d.plan(nil, dueTo(4)...)
+			if tt.answer != nil {
+				d.s.onCreate = on(map[string]func() (int, string, bool){"102": tt.answer})
+			}
+			well := d.Client
+			x, err := d.Open(t.Context(), p, tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := x.Begin(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+			tally, err := x.LookUp(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.arrange != nil {
+				tt.arrange(d)
+			}
+			err = x.Send(t.Context(), t.Context(), tally)
+			if tt.check == nil && err != nil || tt.check != nil && err == nil {
+				t.Fatalf("it ended with %v", err)
+			}
+			if tt.check != nil {
+				tt.check(t, err)
+			}
+			if tally, err = x.Tally(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			tally.want(t, tt.want)
+			d.Client = well
+			d.s.set(func() { d.s.onCreate = nil })
+			d.mustApply(p, tt.options).want(t, tt.then)
+			paid := map[any]int{}
+			for _, r := range d.s.rows {
+				if paid[r["external_order_id"]]++; paid[r["external_order_id"]] > 1 {
+					t.Errorf("order %v was paid twice", r["external_order_id"])
+				}
+			}
+		})
+	}
+}
+
+// What stays unknown keeps the rest from being sent, unless the run is to keep going.
+func TestApplyStaysUnknown(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.history()
+		p := d.plan(nil, dueTo(3)...)
+		d.dies(Withdrawal{Request: due("101").CreateWithdrawal})
+		_, err := d.apply(p, Options{})
+		wantKind(t, err, Unknown, "")
+		d.wantArrived("1")
+		d.mustApply(p, Options{KeepGoing: true}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Unknown: 1})
+		d.s.wantCreates(3)
+		d.wantState("101", journal.Unknown)
+	})
+}
+
+func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
+	tests := map[string]struct {
+		well map[string]bool // those that are answered
+		want map[journal.State]int
+	}{
+		"five one after the other": {nil, map[journal.State]int{journal.Unknown: 5, journal.Planned: 5}},
+		"never five":               {map[string]bool{"105": true, "109": true}, map[journal.State]int{journal.Unknown: 8, journal.Accepted: 2}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.s.onCreate = func(b map[string]any) (int, string, bool) {
+				if tt.well[b["external_order_id"].(string)] {
+					return 200, "", true
+				}
+				return vanished()
+			}
+			tally, err := d.apply(d.plan(nil, dueTo(10)...), Options{KeepGoing: true})
+			if (err != nil) != (tally.States[journal.Planned] > 0) {
+				t.Errorf("it ended with %v", err)
+			}
+			tally.want(t, tt.want)
+		})
+	}
+}
+
+// Orders that another has had accepted are told apart, with when that was.
+func TestPaidBefore(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.mustSend("101") // by itself
+		first := d.clock.Now()
+		d.clock.move(time.Hour)
+		other := d.plan(nil, due("102"), due("103"))
+		d.mustApply(other, Options{})
+		last := d.clock.Now()
+		d.clock.move(time.Hour)
+		d.s.set(func() { d.s.take(body("104")) }) // by another machine
+		p := d.plan(nil, dueTo(6)...)
+		x, err := d.Open(t.Context(), p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally, err := x.Tally(t.Context())
+		if err != nil || tally.Before != 3 || !tally.First.Equal(first) || !tally.Last.Equal(last) || tally.LeftRows() != 3 {
+			t.Errorf("before it looked: %+v, %v", tally, err)
+		}
+		if err := x.Begin(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		tally, err = x.LookUp(t.Context())
+		if err != nil || tally.Before != 4 || tally.LeftRows() != 2 || x.Approved() != 3 {
+			t.Errorf("after it looked: %+v, %v", tally, err)
+		}
+		if err := x.Begin(t.Context(), 4); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Send(t.Context(), t.Context(), tally); err != nil {
+			t.Fatal(err)
+		}
+		d.s.wantCreates(5)
+		// The run remembers it, and its own rows are none of them.
+		if x, err = d.Open(t.Context(), p, Options{}); err != nil || x.Approved() != 4 {
+			t.Fatalf("approved are %d, %v", x.Approved(), err)
+		}
+		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 4 || tally.States[journal.Accepted] != 6 {
+			t.Errorf("in the end: %+v, %v", tally, err)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	tests := map[string]struct {
+		change  func(p *Plan)
+		arrange func(d *desk, p *Plan)
+		rule    string
+	}{
+		"another account":    {change: func(p *Plan) { p.Account.Name = "other" }, rule: RuleAccount},
+		"another address":    {change: func(p *Plan) { p.Account.Address += "/v2" }, rule: RuleAccount},
+		"expired":            {arrange: func(d *desk, p *Plan) { d.clock.move(72 * time.Hour) }, rule: RulePlanExpired},
+		"begun, expired":     {arrange: func(d *desk, p *Plan) { d.mustApply(p, Options{}); d.clock.move(100 * time.Hour) }},
+		"other content":      {arrange: func(d *desk, p *Plan) { w := asked("101"); w.Request.Amount.Minor++; d.bring(w, outAccepted("w9")) }, rule: RuleOrderID},
+		"a newer batch run":  {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(d.plan(func(p *Plan) { p.Batch = "may" }, due("9")), Options{}) }, rule: RuleBatchChanged},
+		"the same batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(p, Options{}) }},
+		"begun, but the batch has gone on": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) {
+			d.mustApply(p, Options{})
+			d.mustApply(d.plan(func(n *Plan) { n.Batch, n.Since = "may", p.Name() }, due("9")), Options{})
+		}, rule: RuleBatchChanged},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			p := d.plan(tt.change, dueTo(2)...)
+			if tt.arrange != nil {
+				tt.arrange(d, p)
+			}
+			before, _, _ := d.s.counts()
+			_, err := d.apply(p, Options{})
+			if tt.rule == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			wantKind(t, err, Refused, tt.rule)
+			d.s.wantCreates(before)
+		})
+	}
+}
+
+// A person may give an order other content while a run is under way. The run sends what its plan says or nothing.
+func TestContentChangesUnderARun(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(3)...)
+	changed := asked("103")
+	changed.Request.Amount.Minor = 1
+	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+		other := &desk{Book: d.Book, t: t, place: d.place, clock: d.clock}
+		j := other.open()
+		ticket, err := j.Claim(t.Context(), d.Account, journal.Claim{OrderID: "103", Content: ContentOf(changed.Request), Key: d.Key})
+		if err == nil {
+			_, err = j.Finish(t.Context(), ticket, outRejected)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return 200, "", true
+	}})
+	_, err := d.apply(p, Options{RetryRejected: true})
+	wantKind(t, err, Refused, RuleOrderID)
+	d.wantArrived("101", "102")
+}
+
+func TestApplyConflict(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(3)...)
+	d.s.set(func() { d.s.take(body("102")); d.s.rows[0]["address"] = "elsewhere" })
+	_, err := d.apply(p, Options{})
+	wantKind(t, err, Conflict, "")
+	d.wantState("102", journal.Conflict)
+	_, err = d.apply(p, Options{KeepGoing: true}) // it stands from before
+	wantKind(t, err, Conflict, "")
+	d.s.wantCreates(0)
+}
+
+// The first row is read back before there are many.
+func TestApplyReadsBack(t *testing.T) {
+	drop := func(d *desk) {
+		d.s.onCreate = func(map[string]any) (int, string, bool) {
+			id := d.s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": "bc1q101"})
+			return 200, strconv.Quote(id), false
+		}
+	}
+	tests := map[string]struct {
+		change  func(d *desk)
+		kind    Kind
+		creates int
+	}{
+		"order ids dropped":     {drop, Conflict, 1},
+		"cannot be read":        {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, Partial, 1},
+		"relied on by a person": {func(d *desk) { drop(d); d.NoLookup = true }, 0, 20},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			tt.change(d)
+			p := d.plan(nil, dueTo(20)...)
+			_, err := d.apply(p, Options{Concurrency: 16})
+			d.s.wantCreates(tt.creates)
+			if tt.creates == 20 {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantKind(t, err, tt.kind, "")
+			if tt.kind == Conflict { // every later run says so too
+				_, err := d.apply(p, Options{})
+				wantKind(t, err, Conflict, "")
+				d.s.wantCreates(1)
+			}
+		})
+	}
+}
+
+func TestApplyDuplicates(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(Withdrawal{Request: due("101").CreateWithdrawal}, outUnknown)
+	same := func(orderID string) PlanRow {
+		r := due("101")
+		r.ExternalOrderID = orderID
+		return r
+	}
+	twins := d.plan(nil, due("5"), func() PlanRow { r := due("5"); r.ExternalOrderID = "6"; return r }())
+	d.mustApply(twins, Options{}).want(t, map[journal.State]int{journal.Accepted: 2}) // only the order id decides
+	p := d.plan(nil, same("7"), due("8"))
+	_, err := d.apply(p, Options{})
+	wantKind(t, err, Unknown, RuleDuplicate)
+	d.mustApply(p, Options{KeepGoing: true}).want(t, map[journal.State]int{journal.Accepted: 1, journal.Planned: 1})
+	d.mustApply(p, Options{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
+}
+
+// A first signal lets what is under way come to its end.
+func TestApplyInterrupted(t *testing.T) {
+	d := newDesk(t)
+	ctx, stop := context.WithCancel(t.Context())
+	p := d.plan(nil, dueTo(5)...)
+	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { stop(); return 200, "", true }})
+	tally, err := d.Book.apply(ctx, p, Options{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	tally.want(t, map[journal.State]int{journal.Accepted: 2, journal.Planned: 3})
+}
+
+func TestOneApplyAtATime(t *testing.T) {
+	d := newDesk(t)
+	other := *d.Book
+	other.Journal = d.open()
+	p, q := d.plan(nil, due("101")), d.plan(nil, due("102"))
+	if _, err := d.Open(t.Context(), p, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var busy *journal.BusyError
+	if _, err := other.Open(t.Context(), q, Options{}); !errors.As(err, &busy) || busy.Run != p.Name() {
+		t.Errorf("a second one: %v", err)
+	}
+}
+
+// Three machines share a run, and each row is sent by one of them, also where one of them stops.
+func TestMachinesShareARun(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprintf("one dies: %v", dies), func(t *testing.T) {
+			d := deskAt(t, pgtest.Shared(t).Database(t))
+			p := d.plan(nil, dueTo(300)...)
+			type end struct {
+				tally Tally
+				err   error
+			}
+			ends := make(chan end)
+			for n := range 3 {
+				b := *d.Book
+				b.Journal, b.Client = d.open(), newClient(t, d.s.URL)
+				ctx, stop := context.WithCancel(t.Context())
+				o := Options{Concurrency: 4, KeepGoing: true}
+				if dies && n == 0 {
+					o.Progress = func(t Tally) {
+						if t.States[journal.Accepted] >= 10 {
+							stop()
+						}
+					}
+				}
+				go func() {
+					defer stop()
+					tally, err := b.apply(ctx, p, o)
+					if dies && n == 0 {
+						b.Journal.Close()
+						tally, err = Tally{}, nil
+					}
+					ends <- end{tally, err}
+				}()
+			}
+			for range 3 {
+				if e := <-ends; e.err != nil || e.tally.Rows > 0 && e.tally.States[journal.Accepted] != 300 {
+					t.Errorf("one ended with %+v, %v", e.tally, e.err)
+				}
+			}
+			got := d.arrived()
+			slices.Sort(got)
+			if len(got) != 300 || len(slices.Compact(got)) != 300 {
+				t.Errorf("%d creates arrived, of %d orders", len(got), len(slices.Compact(got)))
+			}
+		})
+	}
+}

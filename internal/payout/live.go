@@ -1,0 +1,70 @@
+package payout
+
+import (
+	"context"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// Live returns the service's own status of the orders that a filter chooses, by the id of their withdrawal, from one complete
+// reading of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
+// does not count is an *Error.
+func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, error) {
+	sought, from := map[string]bool{}, b.Since
+	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
+		if err != nil {
+			return nil, err
+		}
+		if o.Withdrawal != "" {
+			sought[o.Withdrawal] = true
+			from = b.since(from, o)
+		}
+	}
+	if err := b.Admit(ctx); err != nil || len(sought) == 0 {
+		return nil, err
+	}
+	var statuses map[string]string
+	err := b.untilWhole(ctx, func() (incomplete string, enough bool, err error) {
+		newest, err := b.witness(ctx, from, func(journal.Order) bool { return true })
+		if err != nil {
+			return "", false, err
+		}
+		statuses = map[string]string{}
+		incomplete, err = b.scan(ctx, from, newest, func(w api.Withdrawal) bool {
+			if sought[w.ID] {
+				statuses[w.ID] = w.Current
+			}
+			return true
+		})
+		return incomplete, true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return statuses, nil
+}
+
+// since is how far back the list has to be read for an order as well: to the beginning where the order is older than Since.
+func (b *Book) since(from string, o journal.Order) string {
+	if o.Created.Before(b.SinceTime) {
+		return ""
+	}
+	return from
+}
+
+// Glance reads the list until it has seen the withdrawals that are sought, and returns the service's own status of those that
+// it saw. It is for looking again and again: what it has missed this time, it will see the next.
+func (b *Book) Glance(ctx context.Context, sought map[string]bool) (map[string]string, error) {
+	statuses := make(map[string]string, len(sought))
+	if len(sought) == 0 {
+		return statuses, nil
+	}
+	_, err := b.scan(ctx, "", "", func(w api.Withdrawal) bool {
+		if sought[w.ID] {
+			statuses[w.ID] = w.Current
+		}
+		return len(statuses) < len(sought)
+	})
+	return statuses, err
+}

@@ -1,0 +1,298 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/api"
+)
+
+// begins begins a run of orders, some of which may be there already.
+func (d *desk) begins(run string, orderIDs ...string) {
+	d.t.Helper()
+	_, err := d.Journal.BeginRun(d.t.Context(), d.Account, journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
+		for _, id := range orderIDs {
+			if !yield(journal.Row{OrderID: id, Content: ContentOf(asked(id).Request)}, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) status(id, status string) {
+	d.s.set(func() {
+		for _, r := range d.s.rows {
+			if r["id"] == id {
+				r["current"] = status
+			}
+		}
+	})
+}
+
+func (d *desk) hideFromList(ids ...string) {
+	d.s.set(func() {
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			kept := slices.DeleteFunc(slices.Clone(d.s.rows), func(r row) bool { return slices.Contains(ids, r["id"].(string)) })
+			return kept[min((page-1)*size, len(kept)):min(page*size, len(kept))], (len(kept) + size - 1) / size, len(kept)
+		}
+	})
+}
+
+// One reading of the list says what the service makes of a whole run.
+func TestLive(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	for n := range 150 {
+		d.bring(asked(fmt.Sprint(1000+n)), outAccepted(d.s.take(body(fmt.Sprint(1000+n)))))
+	}
+	d.clock.move(time.Hour)
+	d.mustSend("2")
+	d.bring(asked("3"), outUnknown)
+	d.begins("cafe0001", "1000", "1001", "1149", "2", "3", "4")
+	d.status("w2", "Done")
+	d.status("w150", "Failed")
+	d.hideFromList("w1")
+	creates, gets, before := d.s.counts()
+	got, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"w2": "Done", "w150": "Failed", "w151": "New"}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if c, g, lists := d.s.counts(); c != creates || g != gets || lists != before+2 {
+		t.Errorf("it took %d calls of the list and %d others, want the two pages", lists-before, c-creates+g-gets)
+	}
+	// What the service accepted last has to be seen, or the reading says nothing.
+	d.hideFromList("w151")
+	if _, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"}); !strings.Contains(wantKind(t, err, ReadFailed, "").Msg, "w151") {
+		t.Error(err)
+	}
+}
+
+// A list that is read from a time on is read from its beginning where an order is older.
+func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.history()
+	d.begins("cafe0001", "1")
+	d.clock.move(2 * time.Hour)
+	d.mustSend("2")
+	d.begins("cafe0002", "2")
+	d.Since, d.SinceTime = "yesterday", d.clock.Now().Add(-time.Hour)
+	for run, want := range map[string]string{"cafe0001": "", "cafe0002": "yesterday"} {
+		if _, err := d.Live(t.Context(), journal.Filter{Run: run}); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.s.from[len(d.s.from)-1]; got != want {
+			t.Errorf("run %s: the list was read from %q, want %q", run, got, want)
+		}
+	}
+}
+
+// Nothing is asked where nothing was accepted, nor with a key that another account has used.
+func TestLiveOfNothing(t *testing.T) {
+	d := newDesk(t)
+	d.bring(asked("3"), outRejected)
+	d.begins("cafe0001", "3", "4")
+	if got, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if err := d.Journal.NoteKey(t.Context(), journal.Account{Address: d.s.URL, Name: "other"}, "key2", journal.KeyFirst); err != nil {
+		t.Fatal(err)
+	}
+	d.Key = "key2"
+	_, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"})
+	wantKind(t, err, Refused, RuleAccount)
+	if _, gets, lists := d.s.counts(); gets+lists > 0 {
+		t.Errorf("%d calls were made", gets+lists)
+	}
+}
+
+// A glance ends when it has seen what it looks for, and does not mind what is not there.
+func TestGlance(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.s.fill(350)
+	d.status("w5", "Done")
+	for _, tt := range []struct {
+		sought []string
+		want   map[string]string
+		most   int // pages; one more may be asked for ahead
+	}{
+		{[]string{"w350"}, map[string]string{"w350": "New"}, 2},
+		{[]string{"w350", "w160"}, map[string]string{"w350": "New", "w160": "New"}, 3},
+		{[]string{"w5", "gone"}, map[string]string{"w5": "Done"}, 4},
+		{nil, map[string]string{}, 0},
+	} {
+		sought := map[string]bool{}
+		for _, id := range tt.sought {
+			sought[id] = true
+		}
+		_, _, before := d.s.counts()
+		got, err := d.Glance(t.Context(), sought)
+		if err != nil || !maps.Equal(got, tt.want) {
+			t.Errorf("%v: got %v, %v, want %v", tt.sought, got, err, tt.want)
+		}
+		if _, _, lists := d.s.counts(); lists-before > tt.most {
+			t.Errorf("%v: %d pages were read, want at most %d", tt.sought, lists-before, tt.most)
+		}
+	}
+	d.s.set(func() { d.s.listFail = func() (int, string) { return 503, envelope } })
+	_, err := d.Glance(t.Context(), map[string]bool{"w5": true})
+	wantCall(t, err, api.Failed, 503)
+}
+
+// A run is reconciled with one pair of readings, whatever its size, and everything in it is held against the list.
+func TestReconcileRun(t *testing.T) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			var d *desk
+			if kind == "postgres" {
+				d = deskAt(t, pgtest.Shared(t).Database(t))
+			} else {
+				d = newDesk(t)
+			}
+			d.FirstPage = api.PageBaseOne
+			accepted := func(id string) { d.bring(asked(id), outAccepted(d.s.take(body(id)))) }
+			accepted("10") // as it is there
+			accepted("11") // w2: with another address there
+			d.s.rows[0]["address"] = "elsewhere"
+			accepted("12") // w3: not there
+			d.bring(asked("13"), outUnknown)
+			d.s.take(body("13")) // w4
+			d.dies(asked("14"))  // not there
+			d.bring(asked("15"), outRejected)
+			d.s.take(body("15")) // w5
+			d.bring(asked("16"), outRejected)
+			d.s.take(body("17")) // w6: never sent from here
+			accepted("18")       // w7: shown in another unit
+			d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
+			d.sends(asked("19"))
+			d.bring(asked("20"), outUnknown) // not of the run
+			d.s.take(body("20"))
+			d.clock.move(time.Hour)
+			d.mustSend("1")
+			d.hideFromList("w3")
+			d.begins("cafe0001", "19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "9")
+			_, _, before := d.s.counts()
+			got, err := d.ReconcileRun(t.Context(), "cafe0001")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, lists := d.s.counts(); lists-before != 2 {
+				t.Errorf("%d pages were read, want 2", lists-before)
+			}
+			wantResults(t, got, "17 accepted true", "15 accepted true", "14 unknown false", "13 accepted true", "12 accepted false", "11 conflict true")
+			if got.Held != 10 || got.Sending != 1 || got.Uncompared != 1 || !strings.HasPrefix(got.Note, "order 18: ") {
+				t.Errorf("got %+v", got)
+			}
+			for id, state := range map[string]journal.State{"9": journal.Planned, "10": journal.Accepted, "16": journal.Rejected, "18": journal.Accepted, "19": journal.Sending, "20": journal.Unknown} {
+				d.wantState(id, state)
+			}
+			d.s.wantCreates(1)
+
+			again, err := d.ReconcileRun(t.Context(), "cafe0001")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantResults(t, again, "14 unknown false", "12 accepted false", "11 conflict true")
+
+			// Without a run it is about what is unknown in all of them.
+			d.bring(asked("21"), outUnknown)
+			d.s.set(func() { d.s.take(body("21")) })
+			d.begins("cafe0002", "21", "14")
+			all, err := d.ReconcileRun(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantResults(t, all, "14 unknown false", "21 accepted true")
+			d.wantState("20", journal.Unknown)
+		})
+	}
+}
+
+func wantResults(t *testing.T, s Settled, want ...string) {
+	t.Helper()
+	var got []string
+	for _, r := range s.Results {
+		got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Listed))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// What is accepted while the list is read for the last time need not be on it, which says nothing.
+func TestReconcileRunThatGoesOn(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.history()
+	d.begins("cafe0001", "10")
+	pages := 0
+	d.s.set(func() {
+		d.s.onPage = func() {
+			if pages++; pages != 2 {
+				return
+			}
+			d.clock.move(time.Second)
+			d.bring(asked("10"), outAccepted("w99"))
+		}
+	})
+	got, err := d.ReconcileRun(t.Context(), "cafe0001")
+	if wantResults(t, got); err != nil || got.Sending != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestReconcileRunOfNothing(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.begins("cafe0001")
+	d.begins("cafe0002", "1")
+	_, _, before := d.s.counts()
+	for _, run := range []string{"", "cafe0001"} {
+		if got, err := d.ReconcileRun(t.Context(), run); err != nil || len(got.Results)+got.Held > 0 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+	if _, _, lists := d.s.counts(); lists != before {
+		t.Error("the list was read for nothing")
+	}
+}
+
+// A list that cannot be read changes nothing, and says that what is unknown stays so.
+func TestReconcileRunThatFails(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.history()
+	d.begins("cafe0001", "1", "10")
+	d.begins("cafe0002", "1")
+	d.bring(asked("10"), outUnknown)
+	d.s.set(func() { d.s.listFail = func() (int, string) { return 503, envelope } })
+	_, err := d.ReconcileRun(t.Context(), "cafe0001")
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") {
+		t.Error(err)
+	}
+	_, err = d.ReconcileRun(t.Context(), "cafe0002")
+	wantCall(t, err, api.Failed, 503)
+	d.wantState("10", journal.Unknown)
+
+	if err := d.Journal.NoteKey(t.Context(), journal.Account{Address: d.s.URL, Name: "other"}, "key2", journal.KeyFirst); err != nil {
+		t.Fatal(err)
+	}
+	d.Key = "key2"
+	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); !errors.As(err, new(*Error)) {
+		t.Errorf("with another account's key: %v", err)
+	}
+}

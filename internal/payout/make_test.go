@@ -1,0 +1,464 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+)
+
+// A planner makes plans against the journal of a desk.
+type planner struct {
+	*desk
+	Making
+}
+
+func newPlanner(t testing.TB) *planner {
+	d := newDesk(t)
+	return &planner{d, Making{
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Account: d.Account, Journal: d.Journal, Money: testMoney,
+		Now: d.clock.Now(), Expires: 72 * time.Hour,
+	}}
+}
+
+func (p *planner) make(lines ...string) (Made, error) {
+	p.Input = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	return Make(context.Background(), p.Making)
+}
+
+// must makes a plan that nothing is wrong with, and returns its rows too.
+func (p *planner) must(lines ...string) (Made, []PlanRow) {
+	p.t.Helper()
+	made, err := p.make(lines...)
+	if err != nil {
+		p.t.Fatal(err, detailsOf(err))
+	}
+	return made, rowsOf(p.t, open(p.t, p.Path))
+}
+
+// refused wants a plan refused by a rule, and nothing written.
+func (p *planner) refused(rule string, lines ...string) []string {
+	p.t.Helper()
+	_, err := p.make(lines...)
+	if ruleOf(err) != rule {
+		p.t.Fatalf("%v, want a refusal by %s", err, rule)
+	}
+	left, err2 := os.ReadDir(filepath.Dir(p.Path))
+	if err2 != nil || len(left) != 0 {
+		p.t.Fatalf("something is left behind: %v, %v", left, err2)
+	}
+	return detailsOf(err)
+}
+
+func detailsOf(err error) (texts []string) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		for _, d := range e.Details {
+			texts = append(texts, d.String())
+		}
+	}
+	return texts
+}
+
+const header = "order_id,currency,amount,address"
+
+func TestMakeReadsEveryColumn(t *testing.T) {
+	p := newPlanner(t)
+	want := []PlanRow{
+		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "1"}, `Zoë, "May"`},
+		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "2", Memo: "m", Callback: "https://shop.example.com/paid"}, ""},
+		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 7}, Address: "c", ExternalOrderID: "3"}, ""},
+		{api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 8}, Address: "d", ExternalOrderID: "4"}, ""},
+	}
+	check := func(what string, rows []PlanRow) {
+		t.Helper()
+		if !slices.Equal(rows, want) {
+			t.Errorf("%s: %+v", what, rows)
+		}
+	}
+	// A byte order mark, line ends of Windows, quotes, an empty line, and no line end at the end.
+	_, rows := p.must("\ufefforder_id,currency,amount,amount_minor,address,memo,callback,note\r",
+		`1,btc,0.015,,a,,,"Zoë, ""May"""`+"\r", `"2",Btc,25.00 USD,,b,m,https://shop.example.com/paid,`, "", `3,crypto:Btc,,7,c,,,`, `4,crypto:Doge,,8 usd,d,,,`)
+	check("CSV", rows)
+	// As an export has it: the amount twice, and its code beside it.
+	_, rows = p.must("order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note",
+		`1,Btc,0.01500000,1500000,Btc,a,,,"Zoë, ""May"""`, `2,Btc,25.00,2500,USD,b,m,https://shop.example.com/paid,`, `3,Btc,,7,Btc,c,,,`, `4,crypto:Doge,0.08,8,USD,d,,,`)
+	check("an export", rows)
+	p.Format = JSONL
+	_, rows = p.must("\ufeff"+`{"order_id":"1","currency":"btc","amount":"0.015","address":"a","note":"Zo\u00eb, \"May\""}`+"\r",
+		` {"note":"","currency":"Btc","amount":"25.00 USD","address":"b","memo":"m","callback":"https://shop.example.com/paid","order_id":"2"} `, "",
+		`{"order_id":"3","currency":"Btc","amount_minor":7,"address":"c"}`, `{"order_id":"4","currency":"crypto:Doge","amount_minor":"8 USD","address":"d"}`)
+	check("JSON lines", rows)
+}
+
+// Everything that is wrong with a file is told at once, with its line and column.
+func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
+	for what, c := range map[string]struct {
+		format, batch, text string
+		says                []string // the beginnings of the details, parts of them separated by |
+	}{
+		"rows of all kinds": {text: header + ",memo,note\n" +
+			"1,Btc,0.5,a,,\n" + // 2
+			"1,Btc,1e3,a b,,\n" +
+			"x,Eur,1,,,\n" +
+			"5,Doge,1,a,,\n" +
+			"6,Xlr,5,G,,\n" +
+			"7,Btc,1,a\n" +
+			"8,Btc,1,a,,,\n" +
+			"9,Btc,1,\"a\n" +
+			"10,Btc,1,a\"b,,\n" +
+			"11,Btc,1,\"a\"b,,\n" +
+			"12,Btc,1,a,,x\u0007\n" +
+			"13,Btc,1,a\u200bb,,\n" +
+			"14,Btc,1,a,,\xff\n" +
+			"15,,,,,\n" +
+			"1,Btc,2,a,,\n" +
+			"17,Btc,0,a,,\n18,Btc,-1,a,,\n19,Btc,92233720368.54775808,a,,\n20,Btc,\"1,5\",a,,\n",
+			says: []string{
+				"line 3: amount: |exponent", "line 3: address: |space", "line 3: order_id: 1 stands on line 2 already",
+				"line 4: order_id: |\"x\"", "line 4: address: it is missing",
+				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
+				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
+				"line 7: it has 4 fields, and the header has 6", "line 8: it has 7 fields", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
+				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: it is not valid UTF-8",
+				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 stands on line 2 already",
+				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
+			}},
+		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: order_id: the column is missing", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
+		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
+		"tabs":                    {text: "order_id\tcurrency\n", says: []string{"line 1: the columns are separated by tabs"}},
+		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
+		"UTF-16":                  {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: the file is UTF-16"}},
+		"a long line":             {text: header + "\n1,Btc,1," + strings.Repeat("a", 2*maxRecord) + "\n2,Btc,x,a\n", says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
+		"two amounts":             {text: "order_id,currency,amount,amount_minor,address\n1,Btc,0.5,5,a\n", says: []string{"line 2: amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"}},
+		"two codes":               {text: "order_id,currency,amount,amount_currency,address\n1,Btc,0.5 Btc,Btc,a\n", says: []string{"line 2: amount: \"0.5 Btc\" has a code"}},
+		"a point in minor units":  {text: "order_id,currency,amount_minor,address\n1,Btc,0.5,a\n", says: []string{"line 2: amount_minor: |decimal point"}},
+		"more than 64 bits":       {text: "order_id,currency,amount_minor,address\n1,Btc,9223372036854775807,a\n2,Btc,1,a\n", says: []string{"line 3: amount: the total in Btc does not fit"}},
+		"a callback":              {text: header + ",callback\n1,Btc,1,a,shop\n", says: []string{"line 2: callback: |http"}},
+		"an order id too many":    {batch: "b", text: header + "\n1,Btc,1,a\n,Btc,1,a\n", says: []string{"line 2: order_id: \"1\" is given"}},
+		"an order id too few":     {text: header + "\n,Btc,1,a\n", says: []string{"line 2: order_id: it is missing|--auto-order-id"}},
+		"a leading zero":          {text: header + "\n01,Btc,1,a\n9007199254740992,Btc,1,a\n", says: []string{"line 2: order_id: |without a leading zero", "line 3: order_id: |9007199254740991"}},
+		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n", says: []string{"line 2: field 4 begins with a double quote, and none ends it", "line 3: field 1 has a double quote"}},
+		"JSON": {format: JSONL, text: `{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}` + "\n" +
+			`{"order_id":"1","order_id":"2","currency":"Btc","amount":"1","address":"a","priority":1}` + "\n" +
+			`{"order_id":"3","currency":null,"amount_minor":1.0,"address":["a"],"memo":{"a":1},"note":true}` + "\n" +
+			`["4"]` + "\n" + `{"order_id":"5"` + "\n" + `{"order_id":"6","currency":"Btc","amount":"1","address":"a"} {}` + "\n" +
+			`{"order_id":"7","currency":"Btc","amount":"1","address":"a\n"}` + "\n" + `{"order_id":"8","currency":"Btc","amount_minor":1e3,"address":"a"}` + "\n" + `{"order_id":"9","currency":"Btc","amount":"1","address":"\ud800"}` + "\n",
+			says: []string{
+				"line 1: order_id: it is a number|in quotes: \"4711\"", "line 1: amount: it is a number",
+				"line 2: order_id: it is there twice", "line 2: priority: there is no column",
+				"line 3: currency: it is null", "line 3: amount_minor: it is a number with a point", "line 3: address: it is a list", "line 3: memo: it is an object", "line 3: note: it is true or false",
+				"line 4: it is a list", "line 5: it is not JSON: it is cut off", "line 6: there is more behind its object", "line 7: address: |control character",
+				"line 8: amount_minor: it is a number with a point or an exponent", "line 9: it is not JSON: ",
+			}},
+	} {
+		p := newPlanner(t)
+		p.Batch = c.batch
+		if c.format != "" {
+			p.Format = c.format
+		}
+		p.Input = strings.NewReader(c.text)
+		_, err := Make(context.Background(), p.Making)
+		if ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		got := detailsOf(err)
+		for i, says := range c.says {
+			begin, more, _ := strings.Cut(says, "|")
+			if i >= len(got) || !strings.HasPrefix(got[i], begin) || !strings.Contains(got[i], more) {
+				t.Errorf("%s: it should say %q:\n%s", what, says, strings.Join(got, "\n"))
+				break
+			}
+		}
+		if len(got) != len(c.says) {
+			t.Errorf("%s: it says %d things, not %d:\n%s", what, len(got), len(c.says), strings.Join(got, "\n"))
+		}
+		if left, err := os.ReadDir(filepath.Dir(p.Path)); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left behind, %v", what, left, err)
+		}
+	}
+}
+
+func TestMakeOfNoRows(t *testing.T) {
+	p := newPlanner(t)
+	if got := p.refused(fmt.Sprint("kind ", Invalid), header); got != nil {
+		t.Error(got)
+	}
+	p.AllowEmpty = true
+	if made, rows := p.must(header); made.Rows != 0 || rows != nil {
+		t.Errorf("%+v", made)
+	}
+}
+
+// The vectors were computed with Python from the description of DeriveOrderID.
+func TestDeriveOrderID(t *testing.T) {
+	c := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1500000, Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
+	xlr := journal.Content{Currency: "crypto:Xlr", Unit: "fiat:USD", Minor: 2500, Address: "GEXAMPLE", Memo: "rent, 7"}
+	for _, v := range []struct {
+		batch   string
+		content journal.Content
+		count   int
+		want    string
+	}{{"salaries-2026-05", c, 1, "1987296113629690"}, {"salaries-2026-05", c, 2, "4380666766321039"}, {"Löhne", xlr, 1, "8131805435510466"}} {
+		if got := DeriveOrderID(v.batch, v.content, v.count); got != v.want || api.CheckOrderID(got) != nil {
+			t.Errorf("%+v: %s", v, got)
+		}
+	}
+	shouting := c
+	shouting.Currency, shouting.Unit = "crypto:BTC", "crypto:BTC" // as another machine's configuration may spell it
+	if DeriveOrderID("b", c, 1) != DeriveOrderID("b", shouting, 1) {
+		t.Error("the spelling of a code matters")
+	}
+	for _, name := range []string{"", " x", "x ", "a\nb", "a\u200bb", strings.Repeat("x", 65)} {
+		if CheckBatch(name) == nil {
+			t.Errorf("%q is taken for a batch", name)
+		}
+	}
+	if err := CheckBatch("Löhne 2026-05"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A row keeps its derived order id when the file is sorted, edited and extended; a row that is there twice has two.
+func TestMakeDerivesOrderIDs(t *testing.T) {
+	p := newPlanner(t)
+	p.Batch = "may"
+	ids := func(lines ...string) map[string][]string {
+		_, rows := p.must(append([]string{"currency,amount,address,note"}, lines...)...)
+		byAddress := map[string][]string{}
+		for _, r := range rows {
+			byAddress[r.Address] = append(byAddress[r.Address], r.ExternalOrderID)
+		}
+		return byAddress
+	}
+	first := ids("Btc,0.5,a,x", "Btc,0.5,b,", "Btc,0.5,a,y")
+	if len(first["a"]) != 2 || first["a"][0] == first["a"][1] {
+		t.Fatal(first)
+	}
+	if want := DeriveOrderID("may", journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 50000000, Address: "a"}, 2); first["a"][1] != want {
+		t.Errorf("%v, want %s", first, want)
+	}
+	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")
+	if !slices.Equal(second["a"][:2], first["a"]) || len(second["a"]) != 3 || second["b"][0] != first["b"][0] {
+		t.Errorf("%v and %v", first, second)
+	}
+	p.Batch = "june"
+	if third := ids("Btc,0.5,b,"); third["b"][0] == first["b"][0] {
+		t.Error("another batch has the same order ids")
+	}
+}
+
+// Rows that vanished or are new since the batch's newest run are told, and taken only when they are meant.
+func TestMakeHoldsABatchAgainstItsRun(t *testing.T) {
+	p := newPlanner(t)
+	p.Batch = "may"
+	const head = "currency,amount,address"
+	begin := func(name, batch string) {
+		t.Helper()
+		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch}
+		if _, err := p.Journal.BeginRun(context.Background(), p.Account, r, func(yield func(journal.Row, error) bool) {
+			for r, err := range open(t, p.Path).All() {
+				if !yield(r.Row(), err) {
+					return
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,gone"); made.Since != "" {
+		t.Errorf("since %q, and nothing has begun", made.Since)
+	}
+	begin("aaaaaaaa", "may")
+	if made, _ := p.must(head, "Btc,0.5,gone", "Btc,0.5,a"); made.Since != "aaaaaaaa" || open(t, p.Path).Since != "aaaaaaaa" {
+		t.Errorf("since %q", made.Since)
+	}
+	os.Remove(p.Path)
+	got := p.refused(RuleBatchChanged, head, "Btc,0.5,a", "Btc,0.5,b", "Btc,0.5,a")
+	if len(got) != 3 || !strings.Contains(got[0], "vanished since run aaaaaaaa") || !strings.Contains(got[0], "0.50000000 Btc to gone") || !strings.HasPrefix(got[1], "line 3: new since run") || !strings.HasPrefix(got[2], "line 4: new since run") {
+		t.Errorf("%q", got)
+	}
+	p.BatchChanged = true
+	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "aaaaaaaa" || made.Rows != 2 {
+		t.Errorf("%+v", made)
+	}
+	begin("bbbbbbbb", "may") // from now on this one counts
+	begin("cccccccc", "june")
+	p.BatchChanged = false
+	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "bbbbbbbb" {
+		t.Errorf("since %q", made.Since)
+	}
+}
+
+func TestMakeKeepsToTheLimits(t *testing.T) {
+	p := newPlanner(t)
+	btc := func(n int64) api.Amount { return api.Amount{Kind: api.Crypto, Code: "Btc", Minor: n} }
+	p.Limits = money.Limits{MaxPerWithdrawal: []api.Amount{btc(100_000_000)}, MaxPerRun: []api.Amount{btc(150_000_000)}}
+	p.must(header, "1,Btc,1,a", "2,Btc,0.5,a")
+	os.Remove(p.Path)
+	got := p.refused(money.RuleLimit, header, "1,Btc,1.00000001,a", "2,Btc,0.1,a", "3,Btc,2,b", "4,Btc,1.00 EUR,c")
+	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") || !strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") || !strings.HasPrefix(got[3], "line 5: amount: the amount is in EUR") {
+		t.Errorf("%q", got)
+	}
+	p.Limits = money.Limits{AllowAddresses: []string{"a"}}
+	if got := p.refused(money.RuleAllowList, header, "1,Btc,1,a", "2,Btc,1,b"); len(got) != 1 || !strings.HasPrefix(got[0], `line 3: address: the address "b"`) {
+		t.Errorf("%q", got)
+	}
+	if _, rows := p.must(header, "1,Btc,1,a"); len(rows) != 1 || !slices.Equal(open(t, p.Path).Limits.AllowAddresses, []string{"a"}) {
+		t.Error("the limits are not in the plan")
+	}
+}
+
+// under is a withdrawal of half a Btc.
+func under(orderID, address string) Withdrawal {
+	return Withdrawal{Request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
+}
+
+// Order ids that the journal has are counted by how they stand, and refused with other content, all at once.
+func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
+	p := newPlanner(t)
+	p.bring(under("1", "a"), outAccepted("w1"))
+	p.clock.move(48 * time.Hour)
+	p.bring(under("2", "a"), outAccepted("w2"))
+	p.bring(under("3", "a"), outUnknown)
+	p.bring(under("4", "a"), outRejected)
+	p.dies(under("5", "a"))
+	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a", "6,Btc,0.5,a")
+	if made.Accepted != 2 || made.Unknown != 2 || made.Conflict != 0 || len(rows) != 6 {
+		t.Errorf("%+v", made)
+	}
+	day := func(d time.Time) string { return d.Format(time.DateOnly) }
+	if day(made.First) != "2026-03-04" || day(made.Last) != "2026-03-06" {
+		t.Errorf("from %v to %v", made.First, made.Last)
+	}
+	os.Remove(p.Path)
+	got := p.refused(RuleOrderID, header, "1,Btc,0.5,b", "7,Btc,0.5,a", "4,Btc,0.6,a", "2,Btc,0.5,a")
+	if len(got) != 2 || !strings.HasPrefix(got[0], "line 2: order_id: 1 is 0.50000000 Btc to a in the journal, and is accepted") || !strings.HasPrefix(got[1], "line 4: order_id: 4 is ") {
+		t.Errorf("%q", got)
+	}
+	other := *p
+	other.Account.Name = "another"
+	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Accepted != 0 {
+		t.Error("another account's orders count")
+	}
+}
+
+func TestMakeWarns(t *testing.T) {
+	p := newPlanner(t)
+	p.Money = testMoney
+	has := func(made Made, parts ...string) bool {
+		return slices.ContainsFunc(made.Warnings, func(text string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
+		})
+	}
+	made, _ := p.must(header, "1,Btc,0.5,a")
+	if len(made.Warnings) != 1 || !has(made, "nothing accepted for this account") {
+		t.Errorf("%q", made.Warnings)
+	}
+	p.bring(under("100", "a"), outAccepted("w1"))
+	p.bring(under("101", "b"), outUnknown)
+	if made, _ = p.must(header, "1,Btc,0.5,a", "2,Btc,0.6,a"); len(made.Warnings) != 0 || len(made.Details) != 0 {
+		t.Errorf("of nothing unusual: %q", made.Warnings)
+	}
+	// The same order id is the same order, and no news.
+	if made, _ = p.must(header, "101,Btc,0.5,b", "2,Btc,0.6,a"); !has(made, "line 2: order 101 pays to b, to which nothing was paid") || len(made.Warnings) != 1 {
+		t.Errorf("%q", made.Warnings)
+	}
+	made, _ = p.must(header+",note", "1,Btc,0.5,a,x", "2,Btc,0.5,b,", "3,Btc,0.5,a,y", "4,Btc,5,a,", "5,Btc,0.05,a,", "6,Btc,0.05000001,a,", "7,Btc,4.99999999,a,", "8,Btc,900.00 USD,a,", "9,Btc,1.00 USD,a,")
+	for _, parts := range [][]string{
+		{"line 4: order 3 pays the same amount to the same address as order 1 on line 2"}, {"line 3: order 2 pays the same as order 101", "till withdraw reconcile 101"},
+		{"line 5: order 4 pays 5.00000000 Btc", "usual 0.50000000 Btc"}, {"line 6: order 5 pays 0.05000000 Btc"}, {"line 3: order 2 pays to b"},
+	} {
+		if !has(made, parts...) {
+			t.Errorf("%q does not say %q", made.Warnings, parts)
+		}
+	}
+	if len(made.Warnings) != 5 || !slices.Equal(open(t, p.Path).Warnings, made.Warnings) {
+		t.Errorf("%q", made.Warnings)
+	}
+	os.Remove(p.Path)
+	p.FailOnWarning = true
+	if got := p.refused(RuleWarning, header, "1,Btc,0.5,a", "2,Btc,0.5,a"); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	p.FailOnWarning = false
+	lines := []string{header}
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf("%d,Btc,0.5,a", i+1))
+	}
+	if made, _ = p.must(lines...); len(made.Warnings) != maxWarnings+1 || !has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
+		t.Errorf("%q", made.Warnings)
+	}
+}
+
+// A check writes nothing at all.
+func TestMakeOnlyChecks(t *testing.T) {
+	p := newPlanner(t)
+	p.Check = true
+	made, err := p.make(header, "1,Btc,0.5,a")
+	if err != nil || made.Rows != 1 || made.Digest != "" || len(made.Totals) != 1 {
+		t.Errorf("%+v, %v", made, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(p.Path)); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestMakeStops(t *testing.T) {
+	p := newPlanner(t)
+	p.Input = strings.NewReader(header + "\n1,Btc,0.5,a\n")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Make(ctx, p.Making); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Whatever the input is, it is told in details with lines, or becomes a plan that can be opened.
+func FuzzRows(f *testing.F) {
+	for _, text := range []string{
+		header + "\n1,Btc,0.5,a\n", "\ufeff" + header + ",note\r\n1,Btc,0.5,a,\"x,\"\"y\"\n", "currency;x", "\xff\xfe", header + "\n1,Btc,\"", `{"order_id":"1","currency":"Btc","amount":"1","address":"a"}`,
+		`{"order_id":"1","currency":"Btc","amount_minor":7,"address":"a"}` + "\n[]\n{", `{"a":`, "", "order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note\n1,Btc,0.01500000,1500000,Btc,a,m,https://a.b/c,n",
+	} {
+		f.Add(text, true, "")
+		f.Add(text, false, "may")
+	}
+	p := newPlanner(f)
+	f.Fuzz(func(t *testing.T, text string, csv bool, batch string) {
+		if batch != "" && CheckBatch(batch) != nil {
+			return
+		}
+		p.Batch, p.Format, p.Input = batch, JSONL, strings.NewReader(text)
+		if csv {
+			p.Format = CSV
+		}
+		_, err := Make(context.Background(), p.Making)
+		if err != nil {
+			e, ok := errors.AsType[*Error](err)
+			if !ok || e.Kind != Invalid || strings.Contains(e.Msg, "\n") {
+				t.Fatal(err)
+			}
+			for _, d := range e.Details {
+				if d.Line < 0 || d.Message == "" || len(d.String()) > 2000 {
+					t.Fatalf("%+v", d)
+				}
+			}
+			return
+		}
+		plan, err := OpenPlan(p.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rowsOf(t, plan)
+		plan.Close()
+	})
+}

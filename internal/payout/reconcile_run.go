@@ -1,0 +1,90 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/till/internal/journal"
+)
+
+// Settled is what reconciling a run has found out.
+type Settled struct {
+	// Results are about the orders of which something is to be said: those that were unknown, those that stand otherwise now,
+	// those in conflict, and those that are accepted and not on the list.
+	Results []Result
+	Held    int // how many orders were held against the list
+	Sending int // how many were left out, because another process is sending them
+	// Uncompared is how many orders have an amount that could not be compared, and Note says so of one of them.
+	Uncompared int
+	Note       string
+}
+
+// ReconcileRun is Reconcile for a whole run: what is unknown is settled, and everything else is held against the list as well.
+// Without a run, it is about what is unknown in any run. Results come in the order of the plan.
+func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
+	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
+		return Settled{}, err
+	}
+	filter := journal.Filter{Run: run}
+	if run == "" {
+		filter = journal.Filter{Runs: true, States: []journal.State{journal.Unknown}}
+	}
+	sought, from, unknown, err := b.seek(ctx, filter)
+	if err != nil {
+		return Settled{}, err
+	}
+	if len(sought) == 0 { // which says nothing where the orders stand under another account
+		_, err := b.knows(ctx)
+		return Settled{}, err
+	}
+	if err := b.Admit(ctx); err != nil {
+		return Settled{}, err
+	}
+	begun := b.Now()
+	listed, err := b.readings(ctx, sought, from, twice)
+	if err != nil {
+		return Settled{}, unsettled(unknown, err)
+	}
+	var s Settled
+	for o, err := range b.Journal.Orders(ctx, b.Account, filter) {
+		if err != nil {
+			return s, unsettled(unknown, err)
+		}
+		if o.State == journal.Sending || o.Sent.After(begun) || !sought[o.OrderID] { // then, now, or in between
+			s.Sending++
+			continue
+		}
+		s.Held++
+		r, err := b.settleOne(ctx, o, listed[o.OrderID])
+		if err != nil {
+			return s, unsettled(unknown, err)
+		}
+		if r.Note != "" {
+			s.Uncompared++
+			s.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
+		}
+		if o.State == journal.Unknown || r.Order.State != o.State || r.Order.State == journal.Conflict || r.Order.State == journal.Accepted && !r.Listed {
+			s.Results = append(s.Results, r)
+		}
+	}
+	return s, nil
+}
+
+// seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
+func (b *Book) seek(ctx context.Context, f journal.Filter) (sought map[string]bool, from string, unknown []journal.Order, err error) {
+	sought, from = map[string]bool{}, b.Since
+	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
+		if err != nil {
+			return nil, "", nil, err
+		}
+		if o.State == journal.Sending {
+			continue
+		}
+		sought[o.OrderID] = true
+		from = b.since(from, o)
+		if o.State == journal.Unknown {
+			unknown = append(unknown, o)
+		}
+	}
+	return sought, from, unknown, nil
+}
