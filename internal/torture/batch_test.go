@@ -211,6 +211,10 @@ func (b *batch) applied(attempts ...*attempt) {
 	}
 	before := b.stood
 	b.look()
+	b.settled = len(b.stood) > 0
+	for _, o := range b.stood {
+		b.settled = b.settled && o.State == "accepted"
+	}
 	for _, a := range attempts {
 		b.judge(a, before, len(attempts) > 1)
 	}
@@ -364,6 +368,9 @@ func (b *batch) judge(a *attempt, before map[string]row, several bool) {
 			}
 		}
 	}
+	if !slices.Contains([]int{-1, 0, 13, 14, 20, 30, 31, 32, 40, 41, 50, 60}, a.exit) || a.exit == 14 && !several && !slices.Contains(severances, a.shot.point) {
+		b.wrong("attempt %d ended with %d", a.n, a.exit)
+	}
 	if slices.Contains(nothingSent, a.exit) && paid > 0 {
 		b.wrong("attempt %d ended with %d, and %d of its rows were paid", a.n, a.exit, paid)
 	}
@@ -490,7 +497,7 @@ func (b *batch) results(attempts []*attempt) {
 	}
 	for n, line := range lines[1:] {
 		o := b.stood[b.file[n].orderID]
-		if line[0] != b.file[n].orderID || line[1] == "accepted" && line[2] != o.ID || said && (line[1] != o.State || line[2] != o.ID) {
+		if line[0] != b.file[n].orderID || line[1] == "accepted" && line[2] != o.ID || said && (strings.Replace(line[1], "sending", "unknown", 1) != o.State || line[2] != o.ID) {
 			b.wrong("line %d of the results file is %q, and the journal has %+v", n+2, line, o)
 		}
 	}
@@ -604,13 +611,17 @@ func (b *batch) doInterrupt(s applyShot) {
 		<-a.done
 	}
 	end()
-	if a.exit != 60 && a.exit != 20 {
+	if a.exit != 60 && a.exit != 20 && a.exit != 0 {
 		b.wrong("it was interrupted, and ended with %d", a.exit)
 	}
 }
 
 func (b *batch) doReconcile(s applyShot) {
-	a := b.till(&attempt{shot: shot{random: s.random}}, "withdraw", "reconcile")
+	args := []string{"withdraw", "reconcile"}
+	if s.keepGoing {
+		args = []string{"payout", "reconcile", b.runName}
+	}
+	a := b.till(&attempt{shot: shot{random: s.random}}, args...)
 	b.noted(a)
 	if a.exit != 0 && a.exit != -1 && a.exit != 20 && a.exit != 41 {
 		b.wrong("reconcile ended with %d", a.exit)

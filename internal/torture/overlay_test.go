@@ -170,7 +170,7 @@ func (b *Book) sendOnce(`,
 	{
 		"internal/payout/send.go", `
 	outcome, callErr := b.call(ctx, calls, r, ticket)
-	order, err := b.Journal.Finish(ctx, ticket, outcome)
+	order, err := b.finish(ctx, calls, ticket, outcome)
 `, `
 	var outcome journal.Outcome
 	var callErr error
@@ -184,7 +184,7 @@ func (b *Book) sendOnce(`,
 		silence()
 	}
 	killpoint("before-outcome")
-	order, err := b.Journal.Finish(ctx, ticket, outcome)
+	order, err := b.finish(ctx, calls, ticket, outcome)
 	killpoint("after-outcome")
 `,
 	},
@@ -213,22 +213,14 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/batch.go", `
-	listed, err := x.look(ctx, unknown, sought)
-	if err != nil {
-		return Tally{}, unsettled(unknown, err)
-	}
+			if records := listed[r.ExternalOrderID]; len(records) > 0 {
 `, `
-	listed, err := x.look(ctx, unknown, sought)
-	if err != nil {
-		return Tally{}, unsettled(unknown, err)
-	}
-	for _, o := range unknown {
-		if mutant("absent-not-sent") && len(listed[o.OrderID]) == 0 {
-			if _, err := x.book.Journal.Decide(ctx, x.book.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
-				return Tally{}, err
+			if mutant("absent-not-sent") && r.order.State == journal.Unknown && len(listed[r.ExternalOrderID]) == 0 {
+				if r.order, err = x.book.Journal.Decide(ctx, x.book.Account, journal.Decision{OrderID: r.ExternalOrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+					return Tally{}, err
+				}
 			}
-		}
-	}
+			if records := listed[r.ExternalOrderID]; len(records) > 0 {
 `,
 	},
 	{
@@ -264,16 +256,16 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/reconcile.go", `
-		if len(records) == 0 {
-			continue
+	if !r.Listed {
+		return r, nil
 `, `
-		if len(records) == 0 {
-			if mutant("absent-not-sent") && o.State == journal.Unknown {
-				if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
-					results[i].Order = decided
-				}
+	if !r.Listed {
+		if mutant("absent-not-sent") && o.State == journal.Unknown {
+			if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
+				r.Order = decided
 			}
-			continue
+		}
+		return r, nil
 `,
 	},
 	{
