@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/user"
@@ -18,15 +19,31 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// openJournal opens the journal that the settings name. It is closed when the program ends.
-func (s *session) openJournal() (*journal.Journal, error) {
+// openJournal opens the journal that the settings name, and makes it where there is none. It is closed when the program
+// ends.
+func (s *session) openJournal() (*journal.Journal, error) { return s.journalThat(false) }
+
+// existingJournal is openJournal for commands that only read it: they make none, and one that is not there is an error.
+func (s *session) existingJournal() (*journal.Journal, error) { return s.journalThat(true) }
+
+// journalToList is existingJournal for commands that show what there is. At the journal's own place there may be none yet,
+// which is said, and is nil. One that somebody has named is there, or its name is wrong.
+func (s *session) journalToList() (*journal.Journal, error) {
+	j, err := s.existingJournal()
+	if errors.Is(err, fs.ErrNotExist) && s.Origin("journal") == "default" {
+		return nil, s.note("there is no journal yet at %s: nothing was sent from here", s.Journal)
+	}
+	return j, err
+}
+
+func (s *session) journalThat(exists bool) (*journal.Journal, error) {
 	if s.journal != nil {
 		return s.journal, nil
 	}
 	if s.Journal == "" {
 		return nil, &config.Error{Msg: "the journal has no place: HOME is not set", Advice: "name a file in TILL_JOURNAL"}
 	}
-	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName()})
+	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +95,7 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	return &payout.Book{
 		Client: client, Journal: j, Account: account, Key: payout.Fingerprint(s.key), AnyKey: own,
 		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", Since: since, SinceTime: sinceTime,
-		SettleAfter: s.SettleAfter, Now: time.Now,
+		SettleAfter: s.SettleAfter, Now: time.Now, Format: s.money.Format,
 	}, nil
 }
 
@@ -135,16 +152,21 @@ func (s *session) lookupSince() (string, time.Time, error) {
 	return text, at, err
 }
 
-// journalAccount is the account whose rows the journal's own commands show. They need no service, but for a sandbox, which
-// has to be asked who it is. Its key, which goes to this machine only, can be used with any profile.
+// journalAccount is the account whose rows the journal's own commands show. They need no service and no key, but for a
+// sandbox, which has to be asked who it is. It may be one under any profile's name, so where the address is this machine's,
+// the key tells.
 func (s *session) journalAccount() (journal.Account, error) {
 	base, err := s.RequireBaseURL()
+	plain := journal.Account{Address: base, Name: s.Account}
 	if err != nil || !s.Sandbox && !config.IsLoopbackURL(base) {
-		return journal.Account{Address: base, Name: s.Account}, err
+		return plain, err
 	}
-	client, err := s.client()
+	client, err := s.connect()
+	if err != nil && !s.Sandbox { // without its key, nobody has sent anything to a sandbox
+		return plain, nil
+	}
 	if err != nil {
-		return journal.Account{}, err
+		return plain, err
 	}
 	a, _, err := s.account(client)
 	return a, err

@@ -9,13 +9,19 @@ import (
 	"example.com/till/internal/render"
 )
 
-// confirm shows what is about to happen and asks. Without a terminal to ask on, and without --yes, the answer is no.
+// confirm shows what is about to be sent and asks. Without a terminal to ask on, and without --yes, the answer is no.
 func (s *session) confirm(facts []string, question string) error {
+	return s.confirmed(facts, question, "send it", "sent", " without being asked, or --dry-run to look at it")
+}
+
+// confirmed is confirm for what is done in other words than to send it, and was done then. more is what there is to say about
+// --yes.
+func (s *session) confirmed(facts []string, question, do, done, more string) error {
 	if s.Yes {
 		return nil
 	}
 	if !s.canAsk() {
-		return refusal("confirmation", "nobody is there to confirm it", "add --yes to send it without being asked, or --dry-run to look at it")
+		return refusal("confirmation", "nobody is there to confirm it", "add --yes to "+do+more)
 	}
 	s.spinner.stop()
 	for _, fact := range facts {
@@ -31,7 +37,7 @@ func (s *session) confirm(facts []string, question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return refusal("confirmation", "it was not confirmed, nothing was sent", "answer y to send it")
+	return refusal("confirmation", "it was not confirmed, nothing was "+done, "answer y to "+do)
 }
 
 func (s *session) canAsk() bool {

@@ -304,6 +304,36 @@ func (s *shell) leave(t *testing.T) string {
 	return string(rest)
 }
 
+// TestPractice does what the help about payouts says about trying it on a sandbox.
+func TestPractice(t *testing.T) {
+	_, text, found := strings.Cut(payoutsTopic(), "Try it on a sandbox\n")
+	text, _, ended := strings.Cut(text, "\n\n")
+	if !found || !ended {
+		t.Fatal("it is not in the help")
+	}
+	server := sandbox.Start(t)
+	var commands strings.Builder
+	for line := range strings.Lines(text) {
+		command, is := strings.CutPrefix(line, "    ")
+		if is && !strings.HasSuffix(line, "\\\n") {
+			command = strings.TrimSuffix(command, "\n") + "; echo \"= $?\"\n"
+		}
+		if is {
+			commands.WriteString(strings.NewReplacer("ADDRESS", server.URL, "KEY=KEY", "KEY="+server.Key()).Replace(command))
+		}
+	}
+	f := finish(t, command(t, docsEnv(t), "sh", "-c", commands.String()))
+	var codes []string
+	for line := range strings.Lines(f.out) {
+		if code, is := strings.CutPrefix(line, "= "); is {
+			codes = append(codes, strings.TrimSpace(code))
+		}
+	}
+	if want := []string{"0", "0", "0", "20", "20", "0", "0", "0"}; !slices.Equal(codes, want) {
+		t.Errorf("%s\nends with %v, not %v\n%s%s", commands.String(), codes, want, f.out, f.err)
+	}
+}
+
 // TestReadmeExitCodes holds the README's table against the one list of exit codes.
 func TestReadmeExitCodes(t *testing.T) {
 	text, err := os.ReadFile(readme)

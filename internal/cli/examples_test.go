@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -76,9 +78,10 @@ func splitExample(text string) []string {
 // fixedPort is one that an example names and that another program may have.
 var fixedPort = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 
-func runExample(t *testing.T, text string) {
+// exampleCommand is the shell that runs an example, in a home of its own, which is below its directory.
+func exampleCommand(t *testing.T, text string, service *exampleService) *exec.Cmd {
+	t.Helper()
 	dir := t.TempDir()
-	service := &exampleService{}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	home := filepath.Join(dir, "home")
@@ -113,6 +116,12 @@ profiles:
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus"}
+	return cmd
+}
+
+func runExample(t *testing.T, text string) {
+	service := &exampleService{}
+	cmd := exampleCommand(t, text, service)
 	prepareExample(t, text, service, cmd)
 	var out, errOut lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -151,7 +160,7 @@ profiles:
 }
 
 // inJournal are the examples that are about an order that was sent before.
-var inJournal = regexp.MustCompile(`^till (journal (show|check|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
+var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
 
 // prepareExample makes that order, and loses the answer where the example is about finding out what became of it.
 func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
@@ -164,15 +173,16 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	}
 	want := 0
 	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
-		want, service.loses = 20, true
+		want = 20
+		service.loses.Store(true)
 	}
 	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address", exampleAddress, "--order-id", "4711", "--yes")
 	create.Dir, create.Env = cmd.Dir, cmd.Env
 	if text, _ := create.CombinedOutput(); create.ProcessState.ExitCode() != want {
 		t.Fatalf("the order could not be made: %s", text)
 	}
-	service.loses = false
-	service.hides = strings.Contains(text, "--not-sent")
+	service.loses.Store(false)
+	service.hides.Store(strings.Contains(text, "--not-sent"))
 }
 
 // prepareFiles makes the files that examples of payouts are about.
@@ -205,15 +215,69 @@ func writeExampleFile(t *testing.T, path, text string) {
 
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 
+// TestDryRun runs every example with --dry-run. Whether a command shows its call or refuses the flag: it sends nothing, and
+// what till keeps on this machine stays as it is, byte for byte.
+func TestDryRun(t *testing.T) {
+	for _, text := range examples(tree(t)) {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			service := &exampleService{}
+			cmd := exampleCommand(t, text, service)
+			prepareExample(t, text, service, cmd)
+			till, err := exec.LookPath("till")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dry := t.TempDir() // its till is the other one's, with the flag
+			writeExampleFile(t, filepath.Join(dry, "till"), "#!/bin/sh\nexec '"+till+"' --dry-run \"$@\"\n")
+			if err := os.Chmod(filepath.Join(dry, "till"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Env = append(cmd.Env, "PATH="+dry+":"+os.Getenv("PATH"))
+			before, asked := filesBelow(t, filepath.Join(cmd.Dir, "home")), service.requests.Load()
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitUsage {
+				t.Errorf("it ended with %d\n%s", code, out)
+			}
+			if diff := gocmp.Diff(before, filesBelow(t, filepath.Join(cmd.Dir, "home"))); diff != "" {
+				t.Errorf("it has changed something:\n%s\n%s", diff, out)
+			}
+			if n := service.requests.Load() - asked; n > 0 {
+				t.Errorf("it has made %d requests", n)
+			}
+		})
+	}
+}
+
+// filesBelow is what the files in a directory hold, by their names.
+func filesBelow(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 // exampleService has one of everything, under whatever id it is asked for. Its list of withdrawals is empty until one was
 // created.
 type exampleService struct {
-	created atomic.Bool
-	loses   bool // it takes what is created, and does not answer
-	hides   bool // its list stays empty
+	requests atomic.Int64
+	created  atomic.Bool
+	loses    atomic.Bool // it takes what is created, and does not answer
+	hides    atomic.Bool // its list stays empty
 }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
 	const (
 		id         = `7c9e6679-7425-40de-944b-e07fc1f90ae7`
 		invite     = `{"invite":"` + id + `","label":"North shop"}`
@@ -227,7 +291,7 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one := fmt.Sprintf(withdrawal, `"`+exampleAddress+`"`)
 	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`, `{"Crypto":{"currency":"Btc","address":"`+exampleAddress+`"}}`)
 	own := page
-	if s.hides || !s.created.Load() {
+	if s.hides.Load() || !s.created.Load() {
 		own = `{"page_content":[],"page_count":0,"total":0}`
 	}
 	answers := map[string]string{
@@ -261,7 +325,7 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/api/merchant_withdrawal/create" {
 		s.created.Store(true)
-		if s.loses {
+		if s.loses.Load() {
 			panic(http.ErrAbortHandler)
 		}
 	}

@@ -96,6 +96,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		msg = "there is no flag " + flag
 		if cmd.HasParent() {
 			msg = commandName(cmd) + " has no flag " + flag
+		} else if flag == "--version" || strings.EqualFold(flag, "-v") {
+			hint = "see: till version"
 		}
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())

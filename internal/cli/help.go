@@ -201,7 +201,9 @@ units, and the currency. A text of the service that a spreadsheet would run as
 a formula gets an apostrophe in front.
 
 table is for reading. It fits the terminal, and shows control characters as
-escapes. Scripts are better off with another format.
+escapes. Some columns of a list are left out where it would be too wide, and
+long texts are cut. --columns shows any of them, and json and csv have all.
+Scripts are better off with another format.
 
 Under json and jsonl an error is an object too:
   {"error":{"kind":"usage","exit_code":10,"message":"...","hint":"..."}}
@@ -257,21 +259,59 @@ journal: what is sent under which order id is on the disk before the first byte
 leaves, and what came of it is on the disk before you are told.
 
 The same order id again
-  accepted              sends nothing, prints the id that is there
-  unknown               sends nothing, 20: till withdraw reconcile ORDER
-  being sent            sends nothing, 13: another process is at it
-  conflict              sends nothing, 21: somebody has to look
-  rejected, never left  is sent once more
+  accepted  sends nothing, prints the id that is there
+  unknown   sends nothing, 20: till withdraw reconcile ORDER
+  sending   sends nothing, 13: another process is at it
+  conflict  sends nothing, 21: somebody has to look
+  rejected  is sent once more
+  planned   is sent: nothing is under way. After an attempt, that one never
+            left, or was refused for the key or the rate, or a person has said
+            that it was not sent
 With another amount, currency, address or memo it is refused, 12, unless every
 attempt was rejected or never left.
 
-When a journal is new, lost or restored, the service's own list is asked before
-anything is sent. --lookup never does without that.
+In a script
+  Run till withdraw create with an --order-id of your own. After 20, run till
+  withdraw reconcile ORDER. When that ends with 0, and after every 4x, run the
+  same create again. After anything else, stop and tell a person. A loop over
+  a file is in examples/payout.sh of till's repository.
 
 When the outcome is unknown
   till withdraw reconcile          reads the list, and settles what it finds
   till withdraw resolve ORDER ...  records what you know better than the list
   till journal show ORDER          tells what has happened
+
+When the service's list is asked before sending
+  Only in these cases, and never with --lookup never:
+  - this journal has sent the order id before,
+  - it has nothing accepted for the account yet, as when it is new or lost, or
+  - it has found a withdrawal on the list before that it did not know.
+  Otherwise, and where till makes the order id, the journal alone decides.
+
+When a backup of the journal was put back
+  It lacks the order ids that were used since, and sends them again without
+  asking, but in the cases above. So before anything is sent with it:
+    till journal check
+  shows what is only there: it was paid since, so take it out of what you still
+  mean to pay. Use no order id from since the backup again, listed or not.
+  Send nothing before the check is clean, or nothing is left that you cannot
+  explain: what is only there is shown each time. --from leaves it out once it
+  is older than that.
+
+Try it on a sandbox
+  Serve one with till sandbox serve. ADDRESS and KEY are what it prints.
+    export TILL_API_KEY=KEY TILL_PROFILE=practice
+    till profile set practice base_url=ADDRESS settle_after=1s
+    till sandbox fault add --do drop-before --times 1 \
+      --on "POST /api/merchant_withdrawal/create"
+    till withdraw create --currency Btc --amount-minor 5 \
+      --address bc1qexample --order-id 1 --yes
+    till withdraw reconcile 1
+    sleep 1
+    till withdraw resolve 1 --not-sent --reason "I saw it get lost"
+    till withdraw create --currency Btc --amount-minor 5 \
+      --address bc1qexample --order-id 1 --yes
+  The first create and the reconciliation end with 20, the rest with 0.
 
 What till cannot promise
   - A service, or a proxy before it, may act twice on one request.
@@ -279,8 +319,7 @@ What till cannot promise
     is not on the list proves nothing, so till never takes it for unsent.
   - Two machines with a journal each do not know of each other. Let them share
     one in PostgreSQL.
-  - A backup that is put back lacks what was sent since. The list helps, as far
-    as it is complete.
+  - A backup that is put back lacks what was sent since.
   - A database that loses commits in a failover loses the record with them.
   - A list that hides rows hides payments.
   - A person who says that a payment was not sent is believed.

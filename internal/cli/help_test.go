@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/journal"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,7 +16,7 @@ import (
 
 func topicTexts() map[string]string {
 	return map[string]string{
-		"exit-codes": exitCodesTopic(), "output": outputTopic(), "money": moneyTopic(), "environment": environmentTopic(),
+		"exit-codes": exitCodesTopic(), "output": outputTopic(), "money": moneyTopic(), "environment": environmentTopic(), "payouts": payoutsTopic(),
 	}
 }
 
@@ -35,6 +36,15 @@ func TestExitCodesTopic(t *testing.T) {
 	for _, e := range exitCodes() {
 		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ +%d +%s`, e.code, e.kind)).MatchString(text) {
 			t.Errorf("%d %s is not in it", e.code, e.kind)
+		}
+	}
+}
+
+// TestPayoutsTopic: it uses the journal's words.
+func TestPayoutsTopic(t *testing.T) {
+	for _, state := range journal.States() {
+		if !strings.Contains(payoutsTopic(), "\n  "+string(state)+" ") {
+			t.Errorf("it does not say what becomes of an order that is %s", state)
 		}
 	}
 }

@@ -113,11 +113,11 @@ func orderView(m money.Registry) render.View[journal.Order] {
 			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
 			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
+			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
 			{Name: "run", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Run) }},
 			{Name: "user", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.User) }},
 			{Name: "host", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Host) }},
 			{Name: "key", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Key) }},
-			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
 			{Name: "resolved", Wide: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
 			{Name: "note", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
 			{Name: "callback", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
@@ -131,7 +131,11 @@ func resolution(o journal.Order) string {
 	if o.Decided == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s by %s on %s: %s", o.Decided.As, o.Decided.User, o.Decided.Host, o.Decided.Reason)
+	text := fmt.Sprintf("%s by %s on %s", o.Decided.As, o.Decided.User, o.Decided.Host)
+	if o.Decided.Reason != "" {
+		text += ": " + o.Decided.Reason
+	}
+	return text
 }
 
 func (a *app) journalList() *cobra.Command {
@@ -248,9 +252,9 @@ func (s *session) journalOrders(filter journal.Filter) (iter.Seq2[journal.Order,
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.openJournal()
-	if err != nil {
-		return nil, err
+	j, err := s.journalToList()
+	if err != nil || j == nil {
+		return func(func(journal.Order, error) bool) {}, err
 	}
 	if _, err := j.Reap(s.ctx, account); err != nil {
 		return nil, err
@@ -363,7 +367,7 @@ of JSON, of every account, oldest first.`,
 			if err != nil {
 				return err
 			}
-			j, err := s.openJournal()
+			j, err := s.journalToList()
 			if err != nil {
 				return err
 			}
@@ -380,6 +384,9 @@ type exportedLine struct {
 
 func exported(s *session, j *journal.Journal) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
+		if j == nil {
+			return
+		}
 		accounts, err := j.Accounts(s.ctx)
 		if err != nil {
 			yield(nil, err)
@@ -433,6 +440,9 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 			if err != nil {
 				return err
 			}
+			if err := s.noDryRun("journal rename"); err != nil {
+				return err
+			}
 			base, err := s.RequireBaseURL()
 			if err != nil {
 				return err
@@ -453,12 +463,35 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 			if err := j.Rename(s.ctx, journal.Account{Address: base, Name: args[0]}, journal.Account{Address: to, Name: args[1]}); err != nil {
 				return err
 			}
-			return s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+			s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+			return s.noteLeftBehind(args[0], args[1], to)
 		},
 	}
 	cmd.Flags().StringVar(&baseURL, "to-base-url", "", "the service's new address")
 	return cmd
 }
+
+// noteLeftBehind says how the profile in use comes along with a history that was carried away from it. An address that it
+// has from a flag or the environment is not its own.
+func (s *session) noteLeftBehind(old, name, base string) error {
+	var set []string
+	if s.Profile == "" || s.Origin("base_url") == "profile "+s.Profile && base != s.BaseURL {
+		set = append(set, "base_url="+base)
+	}
+	if name != s.Account {
+		set = append(set, "account="+name)
+	}
+	if old != s.Account || len(set) == 0 {
+		return nil
+	}
+	who := "the profile " + s.Profile + " looks"
+	if s.Profile == "" {
+		who = "without a profile, till looks"
+	}
+	return s.note("%s at the account %s, which has no history any more: till profile set %s %s", who, s.Account, s.profileOr("NAME"), strings.Join(set, " "))
+}
+
+var errAnySandboxKey = usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
 
 func (a *app) journalAdoptKey() *cobra.Command {
 	return &cobra.Command{
@@ -476,24 +509,28 @@ The key itself is not written down, only its fingerprint.`,
 				return err
 			}
 			if s.Sandbox {
-				return usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
+				return errAnySandboxKey
 			}
 			if err := s.noDryRun("journal adopt-key"); err != nil {
 				return err
 			}
-			if _, err := s.connect(); err != nil {
-				return err
-			}
-			account, err := s.journalAccount()
+			client, err := s.connect()
 			if err != nil {
 				return err
+			}
+			account, sandbox, err := s.account(client)
+			if err != nil {
+				return err
+			}
+			if sandbox {
+				return errAnySandboxKey
 			}
 			j, err := s.openJournal()
 			if err != nil {
 				return err
 			}
 			fingerprint := payout.Fingerprint(s.key)
-			if err := s.confirm([]string{"account   " + account.String(), "key       " + fingerprint}, "Is this key that account's?"); err != nil {
+			if err := s.confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
 				return err
 			}
 			if err := j.NoteKey(s.ctx, account, fingerprint, journal.KeyAdopted); err != nil {

@@ -19,7 +19,8 @@ func (a *app) journalCheck() *cobra.Command {
 		Long: `Read the service's whole list of withdrawals, or that of a period, and show
 where it and the journal do not agree: what is only there, what is only here,
 and what is different. Nothing is changed. It ends with 21 when there is
-anything to show.`,
+anything to show. After a backup of the journal was put back, what is only
+there was paid since: see till help payouts.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: noArgs,
@@ -37,6 +38,9 @@ anything to show.`,
 			}
 			var own journal.Filter
 			if own.From, own.To, err = s.span(from, to); err != nil {
+				return err
+			}
+			if _, err := s.existingJournal(); err != nil {
 				return err
 			}
 			book, err := s.openBook()

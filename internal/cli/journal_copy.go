@@ -27,7 +27,7 @@ more: two journals do not protect each other.`,
 			if journal.IsPostgres(args[0]) && config.RedactJournal(args[0]) != args[0] {
 				return usageError("DEST has a password, and a command line is public", "put the password into ~/.pgpass")
 			}
-			j, err := s.openJournal()
+			j, err := s.existingJournal()
 			if err != nil {
 				return err
 			}

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 
-	"example.com/till/internal/config"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
@@ -108,16 +106,4 @@ func planFactsView(money.Registry) render.View[planFacts] {
 			{Name: "digest", Whole: true, Cell: func(f row) render.Cell { return render.Own(f.Digest) }},
 		},
 	}
-}
-
-// planAccount is the account that a plan is for. Only a sandbox is asked who it is, and a sandbox is never elsewhere than on
-// this machine.
-func (s *session) planAccount() (journal.Account, error) {
-	if !s.Sandbox && config.IsLoopbackURL(s.BaseURL) {
-		if client, err := s.client(); err == nil { // a key may be missing: then it is no sandbox's
-			a, _, err := s.account(client)
-			return a, err
-		}
-	}
-	return s.journalAccount()
 }

@@ -227,7 +227,9 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 	for _, total := range t.Left {
 		facts = append(facts, fmt.Sprintf("total     %s%s in %d rows", plan.Pays(total.Amount), s.minorUnits(total.Amount), total.Rows))
 	}
-	s.note("%s", strings.Join(facts, "\n"))
+	for _, fact := range facts {
+		s.note("%s", fact)
+	}
 	for _, total := range t.Left {
 		text := plan.Pays(total.Amount)
 		fmt.Fprintf(s.io.Err, "Type the total in %s to send it: ", total.Amount.Code)

@@ -136,7 +136,7 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 	if err := s.ownJournal(); err != nil {
 		return err
 	}
-	account, err := s.planAccount()
+	account, err := s.journalAccount()
 	if err != nil {
 		return err
 	}

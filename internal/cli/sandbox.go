@@ -150,6 +150,10 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err}
 	}
 	defer os.RemoveAll(dir)
+	book := filepath.Join(dir, "journal.db")
+	if err := os.WriteFile(book, nil, 0o600); err != nil { // what only reads it would not make it
+		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err}
+	}
 	listener, err := listenOn(flags.listen)
 	if err != nil {
 		return err
@@ -177,7 +181,7 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 			}
 		}
 	}()
-	at := sandboxAddress{"http://" + listener.Addr().String(), server.Key(), filepath.Join(dir, "journal.db")}
+	at := sandboxAddress{"http://" + listener.Addr().String(), server.Key(), book}
 	if err := env.publish(at.envFile()); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ sandbox away when the command has ended. Everything after -- is the command and
 its arguments; no shell reads them. Standard input, output and error are the
 command's own. A real key, an address or a profile that these variables held
 before is ignored, and TILL_JOURNAL names a journal that is taken away as well:
-what is sent to a sandbox belongs into no journal of real ones.
+what is sent to a sandbox stays out of the journal of real payments.
 
 The exit code is the command's: 128 and the signal's number when a signal ended
 it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,

@@ -55,6 +55,9 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 		if err := api.CheckOrderID(orderID); err != nil {
 			return nil, "", usageError("--order-id: "+err.Error(), "")
 		}
+		if s.DryRun {
+			return nil, "", usageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
+		}
 	}
 	client, err := s.client()
 	if err != nil || orderID == "" {
@@ -78,7 +81,10 @@ func firstOf(args []string) string {
 }
 
 func (s *session) orderInJournal(client *api.Client, orderID string) (journal.Order, error) {
-	j, err := s.openJournal()
+	j, err := s.journalToList()
+	if j == nil && err == nil {
+		err = &journal.GoneError{OrderID: orderID}
+	}
 	if err != nil {
 		return journal.Order{}, err
 	}

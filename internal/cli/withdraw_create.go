@@ -28,6 +28,11 @@ more.
 When it ends with exit code 20, nobody knows whether it was taken. Run what the
 message says, till withdraw reconcile ORDER: it reads the service's own list.
 
+Where this journal has sent the order id before, has nothing accepted for the
+account yet, or has found on the service's list what it did not know, that list
+is asked first. Otherwise the journal alone decides, so one that was restored
+from a backup pays again what was paid since: see till help payouts.
+
 Every withdrawal has an order id. Give your own with --order-id; otherwise one
 is made and printed on standard error before anything is sent. A script that
 may be run again wants its own.`,

@@ -75,7 +75,7 @@ func (s *session) openBook() (*payout.Book, error) {
 func checkOrderIDs(ids []string) error {
 	for _, id := range ids {
 		if err := api.CheckOrderID(id); err != nil {
-			return usageError(fmt.Sprintf("the order id %q: %v", id, err), "see those of the journal with: till journal list")
+			return usageError(err.Error(), "see those of the journal with: till journal list")
 		}
 	}
 	return nil
@@ -94,9 +94,14 @@ func reconciled(results []payout.Result, resolve string) error {
 		}
 	}
 	switch {
-	case len(unknown) > 0:
+	case len(unknown) == 1:
 		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
-			hint: "run this again later or, when you know that it was not sent: " + resolve + " " + strings.Join(few(unknown), " ") + " --not-sent --reason TEXT"}
+			hint: "run this again later or, when you know that it was not sent: " + resolve + " " + unknown[0] + " --not-sent --reason TEXT"}
+	case len(unknown) > 1:
+		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", isAre("order", unknown)),
+			hint: "run this again later or, of those that you know were not sent: " + resolve + " ORDER... --not-sent --reason TEXT"}
+	case len(conflict) > 1:
+		return &failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened to each with till journal show ORDER"}
 	case len(conflict) > 0:
 		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
 			hint: "see what happened with: till journal show " + conflict[0]}

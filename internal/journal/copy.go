@@ -53,7 +53,9 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 }
 
 func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
-	to, err := Open(ctx, place, j.options)
+	options := j.options
+	options.Existing = false
+	to, err := Open(ctx, place, options)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package journal
 
-import "fmt"
+import (
+	"fmt"
+	"io/fs"
+)
 
 // An Error says that the journal cannot be opened, read or written.
 type Error struct {
@@ -11,6 +14,11 @@ type Error struct {
 
 func (e *Error) Error() string { return "the journal " + e.Place + " " + e.Msg }
 func (e *Error) Unwrap() error { return e.Err }
+
+// notThere is for who only reads. A wrong name should not look like a journal in which nothing has happened.
+func notThere(place string) error {
+	return &Error{place, "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", fs.ErrNotExist}
+}
 
 // A StandsError says that an order is not sent, because of where it stands.
 type StandsError struct {

@@ -34,6 +34,7 @@ type Journal struct {
 type Options struct {
 	Now        func() time.Time
 	User, Host string // who it is, for the record
+	Existing   bool   // make nothing: a journal that is not there is an *Error with fs.ErrNotExist in its chain
 
 	wait  time.Duration // for others that write to a file; 0: as long as it says in sqlite.go
 	steps []string      // in the place of those of schema.go
@@ -78,7 +79,7 @@ func IsPostgres(place string) bool {
 }
 
 // Open opens a journal: a file, which is made where there is none, or the address of a PostgreSQL database, whose tables are
-// made where there are none. The error is an *Error.
+// made where there are none, unless the options say that it is there. The error is an *Error.
 func Open(ctx context.Context, place string, o Options) (*Journal, error) {
 	if o.wait == 0 {
 		o.wait = wait
@@ -86,9 +87,9 @@ func Open(ctx context.Context, place string, o Options) (*Journal, error) {
 	if o.steps == nil {
 		o.steps = schema()
 	}
-	j := &Journal{options: o, dialect: newSQLite(place, o.wait), sender: randomNumber()}
+	j := &Journal{options: o, dialect: newSQLite(place, o.wait, o.Existing), sender: randomNumber()}
 	if IsPostgres(place) {
-		j.dialect = newPostgres(place)
+		j.dialect = newPostgres(place, o.Existing)
 	}
 	var err error
 	if j.db, err = j.dialect.open(ctx); err != nil {

@@ -18,9 +18,12 @@ import (
 // postgresDialect keeps the journal in a database that several machines share. A sender's lock is an advisory lock of the
 // session that writes: when the connection breaks, or the database starts anew, the lock is gone with it, and the next write
 // takes it again.
-type postgresDialect struct{ address string }
+type postgresDialect struct {
+	address  string
+	existing bool // its tables are not made
+}
 
-func newPostgres(address string) dialect { return &postgresDialect{address} }
+func newPostgres(address string, existing bool) dialect { return &postgresDialect{address, existing} }
 
 // place is the address without what is secret in it, and without its parameters, some of which may be.
 func (d *postgresDialect) place() string {
@@ -70,6 +73,16 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
 		return nil, err
+	}
+	if found := 0; d.existing {
+		err := db.QueryRowContext(ctx, d.tables()).Scan(&found)
+		if err == nil && found == 0 {
+			err = notThere(d.place())
+		}
+		if err != nil {
+			db.Close()
+			return nil, err
+		}
 	}
 	return db, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,28 @@ func openPostgres(t *testing.T) (*pgtest.Server, *Journal) {
 }
 
 // What a database or a user has as a default does not make a commit weaker.
+// TestPostgresExistingOnly: a database without a journal in it stays without one.
+func TestPostgresExistingOnly(t *testing.T) {
+	s := pgtest.Shared(t)
+	address := s.Database(t)
+	o := Options{Now: time.Now, Existing: true}
+	for range 2 {
+		if _, err := Open(t.Context(), address, o); !errors.As(err, new(*Error)) || !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("a database without a journal: %v", err)
+		}
+	}
+	made, err := Open(t.Context(), address, Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.Close()
+	j, err := Open(t.Context(), address, o)
+	if err != nil {
+		t.Fatalf("one that is there: %v", err)
+	}
+	j.Close()
+}
+
 func TestPostgresSettings(t *testing.T) {
 	s := pgtest.Shared(t)
 	address := s.Database(t)

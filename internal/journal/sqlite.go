@@ -20,14 +20,15 @@ import (
 // sqliteDialect keeps the journal in a file of this machine. A commit is on the disk when it returns: the log is synced with
 // every one, in full where the system makes a difference, and so are the directories that were made for it.
 type sqliteDialect struct {
-	name  string // as it was given
-	wait  time.Duration
-	path  string // with links followed
-	locks *lockFile
+	name     string // as it was given
+	wait     time.Duration
+	existing bool   // it is not made
+	path     string // with links followed
+	locks    *lockFile
 }
 
-func newSQLite(name string, wait time.Duration) dialect {
-	return &sqliteDialect{name: name, wait: wait}
+func newSQLite(name string, wait time.Duration, existing bool) dialect {
+	return &sqliteDialect{name: name, wait: wait, existing: existing}
 }
 
 func (d *sqliteDialect) place() string { return d.name }
@@ -39,6 +40,11 @@ const wait = 10 * time.Second
 const checkedSize = 32 << 20
 
 func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
+	if d.existing {
+		if _, err := os.Lstat(d.name); errors.Is(err, fs.ErrNotExist) {
+			return nil, notThere(d.name)
+		}
+	}
 	path, err := prepareFile(d.name)
 	if err != nil {
 		return nil, err

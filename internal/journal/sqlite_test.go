@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +41,34 @@ func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	_, err := openFile(t, path, mods...)
 	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), sentence) || !strings.HasPrefix(err.Error(), "the journal "+path+" ") {
 		t.Errorf("got %v, want the journal %s ... %s", err, path, sentence)
+	}
+}
+
+// TestExistingOnly: who only reads makes nothing.
+func TestExistingOnly(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "below", "journal.db")
+	o := Options{Now: time.Now, Existing: true}
+	_, err := Open(t.Context(), place, o)
+	if refusal := (*Error)(nil); !errors.As(err, &refusal) || !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("a journal that is not there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its directory was made: %v", err)
+	}
+	made, err := Open(t.Context(), place, Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := made.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Open(t.Context(), place, o)
+	if err != nil {
+		t.Fatalf("one that is there: %v", err)
+	}
+	defer j.Close()
+	if err := j.Copy(t.Context(), filepath.Join(t.TempDir(), "copy.db")); err != nil {
+		t.Errorf("its copy is one that is not there yet: %v", err)
 	}
 }
 

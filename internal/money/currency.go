@@ -33,7 +33,7 @@ func (r Registry) parseCode(text string) (Entry, error) {
 		if !ok {
 			return Entry{}, &Error{
 				What:   fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
-				Advice: fmt.Sprintf("till currency set %s --decimals N, with --kind crypto or --kind fiat", code),
+				Advice: fmt.Sprintf("type: till currency set %s --decimals N, with --kind crypto or --kind fiat", code),
 			}
 		}
 		return known, nil

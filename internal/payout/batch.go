@@ -146,7 +146,7 @@ func (x *Batch) hold(ctx context.Context, part []entry) error {
 	for i := range part {
 		o, found := held[ids[i]]
 		if found && o.Content != ContentOf(part[i].CreateWithdrawal) {
-			return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, describe(o.Content)), "make a plan that gives this row another order id, or see what it was: till journal show "+o.OrderID)
+			return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, x.book.describe(o.Content)), "make a plan that gives this row another order id, or see what it was: till journal show "+o.OrderID)
 		}
 		if !found {
 			o = journal.Order{OrderID: ids[i], State: journal.Planned, Content: ContentOf(part[i].CreateWithdrawal)}

@@ -177,7 +177,7 @@ func (s *sender) notClaimed(err error) {
 	case errors.As(err, &stands) && stands.Same:
 	case errors.As(err, &stands):
 		o := stands.Order
-		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, describe(o.Content)), "see what happened: till journal show "+o.OrderID))
+		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened: till journal show "+o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
 	case errors.As(err, &duplicate):
 		s.stop(duplicateOf(duplicate))

@@ -28,6 +28,8 @@ type Book struct {
 	SinceTime   time.Time // the same as a time
 	SettleAfter time.Duration
 	Now         func() time.Time
+	// Format writes an amount for a person; nil is in minor units.
+	Format func(api.Amount) string
 	// Pause waits between two readings of the list; nil is a real pause.
 	Pause func(ctx context.Context, d time.Duration) error
 

@@ -59,6 +59,11 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 			all = append(all, d)
 		}
 	}
+	for i, d := range all {
+		if own := d.Order; own != nil && own.Withdrawal != d.Record.ID && listed[own.Withdrawal] {
+			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID, d.Record.ID, own.Withdrawal)
+		}
+	}
 	if seen < total {
 		return nil, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", total, seen), Hint: "run it again when fewer withdrawals are being made"}
 	}

@@ -193,7 +193,7 @@ func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
 	for _, o := range orders {
 		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
-				fmt.Sprintf("say it again in %s (settle_after in the profile)", wait.Round(time.Second)+time.Second))
+				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
 	}
 	results, err := b.settle(ctx, orders)
@@ -207,6 +207,18 @@ func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
 		}
 	}
 	return nil
+}
+
+// roundedUp is a time to wait as a person says it: in whole minutes, or in seconds where it is less than one.
+func roundedUp(d time.Duration) string {
+	if d <= time.Minute {
+		return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
+	}
+	minutes := (d + time.Minute - 1) / time.Minute
+	if minutes > 120 {
+		return fmt.Sprintf("%dh%dm", minutes/60, minutes%60)
+	}
+	return fmt.Sprintf("%dm", minutes)
 }
 
 // Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the

@@ -582,3 +582,14 @@ func TestHold(t *testing.T) {
 	_, err = d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
 	wantCall(t, err, api.Failed, 500)
 }
+
+func TestRoundedUp(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Nanosecond: "1s", 59 * time.Second: "59s", 59*time.Second + 1: "60s", time.Minute + 1: "2m", 15*time.Minute - time.Millisecond: "15m",
+		15 * time.Minute: "15m", 120 * time.Minute: "120m", 3*time.Hour - time.Second: "3h0m",
+	} {
+		if got := roundedUp(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (b *Book) stands(w Withdrawal, e *journal.StandsError) (Sent, error) {
 		return s, nil
 	}
 	if !e.Same {
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, describe(o.Content)),
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, b.describe(o.Content)),
 			"use another order id, or see what it was: till journal show "+o.OrderID)
 	}
 	return Sent{}, b.standing(o, e.Alive)
@@ -78,8 +78,11 @@ func (b *Book) standing(o journal.Order, alive bool) error {
 	return &Error{Kind: Unknown, Msg: fmt.Sprintf("nobody knows whether order %s was taken", o.OrderID), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
 }
 
-func describe(c journal.Content) string {
+func (b *Book) describe(c journal.Content) string {
 	text := fmt.Sprintf("%d minor units of %s", c.Minor, Amount(c).Code)
+	if b.Format != nil {
+		text = b.Format(Amount(c))
+	}
 	if c.Unit != c.Currency {
 		text += ", withdrawn in " + Currency(c.Currency).Code + ","
 	}

@@ -198,8 +198,8 @@ func (r request) refused(resp *resty.Response, body []byte, key string) error {
 		e.Outcome = Rejected
 	case err != nil:
 		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", hide(begins(body), key))
-	default:
-		e.Err = errors.New("with this status, nobody can say what it did")
+	case r.create:
+		e.Err = errors.New("whatever it says, such a status leaves open whether it was done")
 	}
 	return e
 }
