@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,9 +33,9 @@ func checkResultsPlace(path string) error {
 }
 
 // writeResults replaces the results file with where the run stands, in the order of the plan.
-func (s *session) writeResults(book *payout.Book, run journal.Run, path string) error {
+func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, path string) error {
 	err := replaceFile(path, func(w io.Writer) error {
-		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(s.sendCtx, book.Account, journal.Filter{Run: run.Name}))
+		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(ctx, book.Account, journal.Filter{Run: run.Name}))
 	})
 	if err == nil {
 		err = syncDirectory(filepath.Dir(path))
