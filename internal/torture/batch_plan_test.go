@@ -114,6 +114,9 @@ func sureOfBatches(seed uint64) (all []batchStep) {
 		f := rowFault{0.2, instruction{fault: "ok", commit: true, phase: phase}}
 		all = append(all, batchStep{doApply, []applyShot{{faults: []rowFault{f}, concurrency: pick(rng, []int{1, 16})}}})
 	}
+	for _, part := range []float64{0, 0.5} { // two signals, and one
+		all = append(all, batchStep{doInterrupt, []applyShot{{part: part, concurrency: 1}}}, batchStep{doBeside, []applyShot{{part: part, concurrency: 16}}})
+	}
 	var different []string
 	for n, name := range faults {
 		if slices.Index(faults, name) == n && name != "ok+c" {
