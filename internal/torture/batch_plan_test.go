@@ -28,6 +28,7 @@ type batchRow struct {
 type batchStep struct {
 	what  string
 	shots []applyShot // several: that run at the same moment
+	tidy  bool        // what is unknown afterwards is settled
 }
 
 const (
@@ -91,12 +92,15 @@ func drawBatch(seed uint64, n int) batchPlan {
 		p.steps = append(p.steps, sure[2*n:min(2*n+2, len(sure))]...)
 		p.kills += 2
 	}
-	inRun := batchStep{doApply, []applyShot{{shot: shot{point: "in-run"}, part: rng.Float64(), concurrency: 1}}}
+	inRun := batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: rng.Float64(), concurrency: 1}}}
 	switch { // a run is recorded once, so this one comes first
-	case n%8 == 1:
+	case n%5 == 0:
 		p.steps = slices.Insert(p.steps, 0, inRun)
 	case len(p.steps) == 0 && chance(20):
 		p.steps = append(p.steps, inRun)
+	}
+	if n%5 == 1 {
+		p.steps = slices.Insert(p.steps, 0, together(rng))
 	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
@@ -104,18 +108,35 @@ func drawBatch(seed uint64, n int) batchPlan {
 	return p
 }
 
+// together are three that reach for the same rows.
+func together(rng *rand.Rand) batchStep {
+	s := batchStep{what: doTwo}
+	for range 3 {
+		a := applyShot{concurrency: 4, keepGoing: true, part: 0.3 * rng.Float64()}
+		a.pause, a.noLookup = true, true
+		s.shots = append(s.shots, a)
+	}
+	s.shots[rng.IntN(3)].point = pick(rng, []string{"after-intent", "before-outcome"})
+	return s
+}
+
 // sureOfBatches is what the first batches of every run begin with, two each, so that nothing is left to chance.
 func sureOfBatches(seed uint64) (all []batchStep) {
 	rng := rand.New(rand.NewPCG(seed, 1<<41))
 	for _, point := range slices.Concat(batchPoints, severances) {
-		all = append(all, batchStep{doApply, []applyShot{{shot: shot{point: point, noLookup: true}, part: 0.1, concurrency: pick(rng, []int{1, 16})}}})
+		all = append(all, batchStep{what: doApply, shots: []applyShot{{shot: shot{point: point, noLookup: true}, part: 0.1, concurrency: pick(rng, []int{1, 16})}}})
 	}
 	for _, phase := range []string{"read", "commit", "answer"} {
 		f := rowFault{0.2, instruction{fault: "ok", commit: true, phase: phase}}
-		all = append(all, batchStep{doApply, []applyShot{{faults: []rowFault{f}, concurrency: pick(rng, []int{1, 16})}}})
+		all = append(all, batchStep{what: doApply, shots: []applyShot{{faults: []rowFault{f}, concurrency: pick(rng, []int{1, 16})}}})
 	}
+	severed := applyShot{shot: shot{point: "sever-before", noLookup: true}, concurrency: 1} // and whatever is sent then is killed
+	for i := range 60 {
+		severed.faults = append(severed.faults, rowFault{float64(i) / 60, instruction{fault: "ok", commit: true, phase: "commit"}})
+	}
+	all = append(all, batchStep{what: doApply, shots: []applyShot{severed}})
 	for _, part := range []float64{0, 0.5} { // two signals, and one
-		all = append(all, batchStep{doInterrupt, []applyShot{{part: part, concurrency: 1}}}, batchStep{doBeside, []applyShot{{part: part, concurrency: 16}}})
+		all = append(all, batchStep{what: doInterrupt, shots: []applyShot{{part: part, concurrency: 1}}}, batchStep{what: doBeside, shots: []applyShot{{part: part, concurrency: 16}}})
 	}
 	var different []string
 	for n, name := range faults {
@@ -128,7 +149,7 @@ func sureOfBatches(seed uint64) (all []batchStep) {
 		for i, name := range part {
 			s.faults = append(s.faults, faultOf(0.2*float64(i), name))
 		}
-		all = append(all, batchStep{doApply, []applyShot{s}})
+		all = append(all, batchStep{what: doApply, shots: []applyShot{s}})
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
@@ -145,9 +166,12 @@ func faultOf(part float64, name string) rowFault {
 
 func drawBatchStep(rng *rand.Rand) batchStep {
 	what := pick(rng, []string{doApply, doApply, doApply, doApply, doApply, doApply, doApply, doApply, doTwo, doTwo, doBeside, doInterrupt, doReconcile, doReconcile, doResolve, doResolve, doResolve, doRelease})
-	s := batchStep{what: what}
+	s := batchStep{what: what, tidy: rng.IntN(100) < 50}
 	for range 3 {
 		s.shots = append(s.shots, drawApply(rng))
+	}
+	if what == doTwo && rng.IntN(100) < 40 {
+		return together(rng)
 	}
 	return s
 }

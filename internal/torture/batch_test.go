@@ -60,6 +60,10 @@ func (b *batch) torture() {
 			break
 		}
 		b.do(s)
+		if s.tidy && slices.ContainsFunc(slices.Collect(maps.Values(b.stood)), func(o row) bool { return o.State == "unknown" || o.State == "sending" }) && !b.stopped() {
+			b.doReconcile(applyShot{keepGoing: b.number%3 == 0})
+			b.doResolve(applyShot{})
+		}
 	}
 	if b.failed() {
 		return
@@ -355,6 +359,9 @@ func (b *batch) judge(a *attempt, before map[string]row, several bool) {
 			b.wrong("attempt %d sent order %s twice", a.n, c.OrderID)
 		}
 		asked[c.OrderID] = c.Fault
+		if was := before[c.OrderID].State; was != "" && was != "planned" && (was != "rejected" || !a.apply.retryRejected) {
+			b.wrong("attempt %d sent order %s, which was %s", a.n, c.OrderID, was)
+		}
 	}
 	paid := 0
 	for _, p := range b.paid("") {

@@ -358,9 +358,16 @@ func (b *Book) sendOnce(`,
 		"\tn, err := t.exec(`UPDATE orders SET `+set+` WHERE id = ?1 AND state = ?2 AND attempt = ?3`, args...)\n", `
 	where := " WHERE id = ?1 AND state = ?2 AND attempt = ?3"
 	if mutant("blind-claim") {
-		where = " WHERE id = ?1 AND ?2 <> '' AND ?3 >= 0"
+		where = " WHERE id = ?1 AND ?2 <> '-' AND ?3 >= 0"
 	}
 	n, err := t.exec("UPDATE orders SET "+set+where, args...)
+`,
+	},
+	{
+		"internal/journal/transition.go", `
+	if !slices.Contains(steps(old.State), next.State) && old.State != next.State {
+`, `
+	if !slices.Contains(steps(old.State), next.State) && old.State != next.State && !(mutant("resend-unknown") && old.State == Unknown) {
 `,
 	},
 	{
@@ -424,7 +431,6 @@ const together = 7 // so that a small plan has parts
 			place += len(rows)
 `, `
 			place += len(rows)
-			killpoint("in-run")
 			if mutant("run-in-parts") {
 				if err := t.j.dialect.commit(t.ctx, t.j.conn); err != nil {
 					return err
@@ -434,6 +440,7 @@ const together = 7 // so that a small plan has parts
 				}
 				t.accounts = map[Account]int64{}
 			}
+			killpoint("in-run")
 `,
 	},
 	{
@@ -457,9 +464,9 @@ const together = 7 // so that a small plan has parts
 			return err
 		}
 	}
-	buffered := bufio.NewWriterSize(f, 100)
+	buffered := bufio.NewWriterSize(f, 1<<20)
 	err = write(buffered)
-	killpoint("in-results") // some of it is written
+	killpoint("in-results") // nothing of it is written
 	if err == nil {
 `,
 	},
