@@ -166,7 +166,18 @@ func (s *Server) Stop() {
 // Restart ends all sessions and starts the server anew.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", "fast", "-w", "restart"); err != nil {
+	s.restart(t, "fast")
+}
+
+// Crash lets the server die in the middle of what it is doing, and starts it anew from its log.
+func (s *Server) Crash(t testing.TB) {
+	t.Helper()
+	s.restart(t, "immediate")
+}
+
+func (s *Server) restart(t testing.TB, mode string) {
+	t.Helper()
+	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", mode, "-w", "restart"); err != nil {
 		t.Fatal(err)
 	}
 }
