@@ -61,6 +61,11 @@ func (l *ledger) batchControls(mux *http.ServeMux) {
 		defer l.mu.Unlock()
 		l.scripts[s.Attempt], l.at[s.Key], l.released[s.Attempt] = s.Rows, s.Attempt, make(chan struct{})
 	})
+	mux.HandleFunc("/steady", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.steady[r.FormValue("key")] = true
+	})
 	mux.HandleFunc("/creates", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -94,13 +94,16 @@ func drawBatch(seed uint64, n int) batchPlan {
 	}
 	inRun := batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: rng.Float64(), concurrency: 1}}}
 	switch { // a run is recorded once, so this one comes first
-	case n%5 == 0:
+	case n%10 < 2:
 		p.steps = slices.Insert(p.steps, 0, inRun)
-	case len(p.steps) == 0 && chance(20):
+	case len(p.steps) == 0 && chance(10):
 		p.steps = append(p.steps, inRun)
 	}
 	if n%5 == 1 {
 		p.steps = slices.Insert(p.steps, 0, together(rng))
+	}
+	for i := range p.steps { // so that each finds something to do
+		p.steps[i].tidy = true
 	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))

@@ -669,6 +669,9 @@ func (b *batch) doResolve(s applyShot) {
 		b.resolved[id] = true
 	}
 	a := b.till(&attempt{shot: shot{random: s.random}}, append(args, ids...)...)
+	for tries := 0; a.exit == 41 && tries < 10; tries++ {
+		a = b.till(&attempt{}, append(args, ids...)...)
+	}
 	b.noted(a)
 	if a.exit != 0 && a.exit != -1 && a.exit != 41 {
 		b.wrong("resolve ended with %d", a.exit)

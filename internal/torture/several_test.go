@@ -36,6 +36,7 @@ func TestSeveralMachines(t *testing.T) {
 		b.file = append(b.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + i), content: drawContent(rng, 9_000_000+i)})
 	}
 	b.plan()
+	b.ask("/steady", b.own())
 	began := time.Now()
 	for _, what := range disasters {
 		b.disaster(what, rng)
