@@ -1,6 +1,6 @@
 # make demo   the main job on the embedded sandbox
 # make test   every test
-# make torture  N kills of the program while it sends money, SEED=n draws another run
+# make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make lint fuzz completions vuln check: what CI runs besides
 

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
@@ -157,7 +159,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		return err
 	}
 	began, err := s.sendBatch(batch, flags, bar)
-	return s.finishRun(book, plan, began, err, results, out)
+	return s.finishRun(book, batch, plan, began, err, results, out)
 }
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
@@ -288,19 +290,25 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 	return nil
 }
 
+// lastWords is how long the journal may take at the end of a run that nothing else ends: not even a second signal keeps the
+// run from saying that something is unknown.
+const lastWords = 10 * time.Second
+
 // finishRun says where the run stands and writes its results, however it has ended.
-func (s *session) finishRun(book *payout.Book, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
+func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
-	ctx := s.sendCtx // the first signal has not ended the run's last words
+	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
+	defer done()
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
 	tally, err := payout.Stand(ctx, book.Journal, book.Account, run)
-	if err != nil && sending == nil {
-		sending = &failure{code: exitPartial, err: err, msg: fmt.Sprintf("the plan was sent, and where it stands cannot be read: %v", err), hint: "see it with: till payout status " + run.Name}
+	switch {
+	case err != nil && batch.Sent() > 0: // whatever was found out about them, nobody can say it now
+		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
+			hint: "do not send them again: apply the plan again when the journal can be read"}
+	case err != nil:
+		return cmp.Or(sending, err)
 	}
-	if err != nil {
-		return sending
-	}
-	written := s.writeResults(book, run, results)
+	written := s.writeResults(ctx, book, run, results)
 	if written == nil {
 		s.note("results in %s", results.path)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -11,9 +12,9 @@ import (
 )
 
 // writeResults replaces the results file with where the run stands, in the order of the plan.
-func (s *session) writeResults(book *payout.Book, run journal.Run, file outFile) error {
+func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
-		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(s.sendCtx, book.Account, journal.Filter{Run: run.Name}))
+		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(ctx, book.Account, journal.Filter{Run: run.Name}))
 	})
 	if lost, ok := errors.AsType[*failure](err); ok {
 		lost.hint = "the journal has them: till payout export " + run.Name

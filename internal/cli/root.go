@@ -19,8 +19,8 @@ type app struct {
 	sendCtx context.Context // of creates: the second one does
 	spinner spinner
 	bar     atomic.Pointer[progress] // on the screen; nil: none
-	keyFrom string          // where the key of the calls comes from, once it is known
-	box     *sandbox.Server // the embedded sandbox, where one was opened
+	keyFrom string                   // where the key of the calls comes from, once it is known
+	box     *sandbox.Server          // the embedded sandbox, where one was opened
 	journal *journal.Journal
 	running bool // whether a command has begun; an error before that is one of usage
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -17,7 +18,11 @@ type Batch struct {
 	plan    *Plan
 	options Options
 	run     journal.Run // its digest is empty until it has begun
+	sent    atomic.Int64
 }
+
+// Sent is for how many rows this process has taken the right to send them.
+func (x *Batch) Sent() int { return int(x.sent.Load()) }
 
 // Options are how a batch is sent.
 type Options struct {

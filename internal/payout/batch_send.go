@@ -149,6 +149,7 @@ func (s *sender) send(r entry) {
 		s.notClaimed(err)
 		return
 	}
+	s.sent.Add(1)
 	order, err := s.book.sendOnce(s.ctx, s.calls, r.CreateWithdrawal, ticket)
 	s.count(r, order, err)
 	if err == nil && !s.tried {

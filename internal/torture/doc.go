@@ -1,4 +1,4 @@
-// Package torture holds the crash tests of withdrawals: everything in it is test code.
+// Package torture holds the crash tests of withdrawals, one by one and in batches: everything in it is test code.
 //
 // The real program is run, as a process of its own, against a ledger, in another process, that pays whatever it is asked
 // to pay, as often as it is asked, and that fails in every way that a service on a network can. The program is killed with
@@ -16,14 +16,29 @@
 // to do with it. So each payment names the very process that made it. One journal is shared by processes that run side by
 // side.
 //
+// Batches are treated likewise: plans of 5 to 60 rows, some of them the same, are applied one call at a time or sixteen, by
+// one process or, with a journal in PostgreSQL, by three at once; half of the plans have such a journal. Everything is looked
+// at after every step, and there more must hold:
+//
+//   - the journal has all rows of a run or none, in the order of the plan, each with what the plan says;
+//   - no process asks twice for a row, none asks for one that was not to be sent, and nothing that is unknown becomes
+//     anything but accepted without a person's decision;
+//   - each row stands as the table of outcomes says for what the ledger did with it, and the exit code is that of the rows;
+//   - the results file is whole, and says what the journal says.
+//
+// A row's callback address is part of its plan, so the ledger is told beforehand what to do with which row of which attempt.
+// TestSeveralMachines has three processes at a longer plan while the database ends their sessions and starts anew.
+//
 // Points inside the program are reached with a second binary that is built from copies of its sources, with a few lines
 // patched in (overlay_test.go); the sources themselves know nothing of it. The same binary holds mutants: bugs as somebody
 // might make them. Each must be found out by these tests, or they prove nothing.
 //
-// A run is drawn from a seed: which orders there are, and what is done to each, in which order. When a process is hit at
-// random, and what runs beside it, is the machine's.
+// A run is drawn from a seed: which orders and plans there are, and what is done to each, in which order. When a process is
+// hit at random, what runs beside it, and which rows of a plan are under way together, is the machine's. The number of kills
+// is that of withdrawals and once more that of batches.
 //
 //	go test ./internal/torture -kills 2000 -seed 7 -v -timeout 0
-//	go test ./internal/torture -kills 200 -journal postgres://till@127.0.0.1:5432/till
+//	go test ./internal/torture -run Batch -kills 2000 -seed 7 -v -timeout 0
+//	go test ./internal/torture -run TestCrashes -kills 200 -journal postgres://till@127.0.0.1:5432/till
 //	make torture N=20000 SEED=1
 package torture

@@ -45,6 +45,7 @@ type run struct {
 	byWhat     map[string]int // kills
 	exits      map[int]int    // of creates; -1: killed
 	usual      time.Duration  // how long a run of the program takes
+	usualApply time.Duration  // and one that applies a plan
 	violations []string
 	caughtAt   int // kills by then
 }
@@ -60,8 +61,36 @@ type attempt struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 
-	exit           int // -1: killed
-	stdout, stderr bytes.Buffer
+	exit   int // -1: killed
+	stdout bytes.Buffer
+	stderr heard
+
+	apply *applyShot // of an attempt at a batch
+}
+
+// heard can be read while it is written.
+type heard struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (h *heard) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text = append(h.text, b...)
+	return len(b), nil
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(h.text)
+}
+
+func (a *attempt) interrupt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cmd.Process.Signal(os.Interrupt)
 }
 
 func (a *attempt) kill() {
@@ -161,13 +190,14 @@ func (r *run) stopped() bool {
 type world struct {
 	*run
 	name, dir, key string
+	journal        string // empty: a file of its own
 }
 
 // ordersPerWorld keeps the lists of a world short enough to be read often.
 const ordersPerWorld = 40
 
 func (r *run) world(n int) *world {
-	w := &world{run: r, name: fmt.Sprintf("world-%d-%d", r.seed, n), key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
+	w := &world{run: r, journal: r.journal, name: fmt.Sprintf("world-%d-%d", r.seed, n), key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
 	dir, err := os.MkdirTemp("", "till-torture-*")
 	if err != nil {
 		panic(err)
@@ -203,17 +233,24 @@ func (w *world) till(a *attempt, args ...string) *attempt {
 func (w *world) begin(a *attempt, args ...string) {
 	a.what, a.done = strings.Join(args, " "), make(chan struct{})
 	program := w.clean
-	if a.shot.point != "" || a.shot.pause || w.mutant != "" {
+	if a.shot.point != "" || a.shot.pause || w.mutant != "" || a.apply != nil && a.apply.several {
 		program = w.patched
 	}
 	if a.shot.refuse {
 		w.ask("/refuse", nil)
 	}
 	a.cmd = exec.Command(program, args...)
+	a.cmd.Dir = w.dir
 	a.cmd.Stdout, a.cmd.Stderr = &a.stdout, &a.stderr
 	a.cmd.Env = []string{
 		"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"), "XDG_STATE_HOME=" + filepath.Join(w.dir, "state"), "TILL_API_KEY=" + w.key, "TILL_RETRIES=1",
 		"TILL_TORTURE_POINT=" + a.shot.point, "TILL_TORTURE_MUTANT=" + w.mutant,
+	}
+	if a.apply != nil {
+		a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NTH=", a.apply.nth))
+		if a.apply.several {
+			a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NUMBER=", a.n))
+		}
 	}
 	if a.shot.pause {
 		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_PAUSE=1")
@@ -239,9 +276,21 @@ func (w *world) end(a *attempt) *attempt {
 	began := time.Now()
 	w.mu.Lock()
 	usual := w.usual
+	if a.apply != nil {
+		usual = w.usualApply
+	}
 	w.mu.Unlock()
 	if a.shot.random > 0 {
-		timer := time.AfterFunc(time.Duration(a.shot.random*float64(usual)), a.kill)
+		hit := a.kill
+		if a.apply != nil && a.apply.interrupts > 0 {
+			hit = func() {
+				for range a.apply.interrupts {
+					a.interrupt()
+					time.Sleep(time.Millisecond)
+				}
+			}
+		}
+		timer := time.AfterFunc(time.Duration(a.shot.random*float64(usual)), hit)
 		defer timer.Stop()
 	}
 	stuck := time.AfterFunc(2*time.Minute, func() {
@@ -272,6 +321,8 @@ func (w *world) end(a *attempt) *attempt {
 		default:
 			w.byWhat["random"]++
 		}
+	} else if a.apply != nil {
+		w.usualApply = (4*w.usualApply + time.Since(began)) / 5
 	} else if a.shot.fault.fault != "hang" {
 		w.usual = (9*w.usual + time.Since(began)) / 10
 	}
@@ -318,6 +369,7 @@ type row struct {
 	Amount   json.RawMessage `json:"amount"`
 	Address  string          `json:"address"`
 	Memo     string          `json:"memo"`
+	Reason   string          `json:"reason"`
 }
 
 func decodeRows(in io.Reader) (rows []row, err error) {

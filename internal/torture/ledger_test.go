@@ -26,13 +26,31 @@ type ledger struct {
 
 	mu       sync.Mutex
 	listener net.Listener
-	conns    map[int]net.Conn // by the order in which they came
+	conns    map[int]*connection // by the order in which they came
 	came     int
 	payments []payment
 	held     []payment // asked for, and not yet paid
 	acks     map[int]chan struct{}
 	rng      *rand.Rand // decides which readings fail
 	reached  map[string]int
+
+	scripts  map[int]map[string]instruction // of attempts at a batch: what is done with which order
+	at       map[string]int                 // the attempt that a key is at, where it does not say so itself
+	creates  map[string][]created           // by key: what attempts at batches have asked for
+	released map[int]chan struct{}          // of attempts that wait for an answer
+	steady   map[string]bool                // keys whose lists can always be read, because they are long
+}
+
+type connection struct {
+	net.Conn
+	key string // of the last request; empty: there was none yet
+}
+
+// created is one call of an attempt at a batch.
+type created struct {
+	Attempt int    `json:"attempt"`
+	OrderID string `json:"order_id"`
+	Fault   string `json:"fault"`
 }
 
 // A payment is a withdrawal that was made.
@@ -56,7 +74,10 @@ const listedAtOnce = 10
 // serveLedger is the process of the ledger. It prints its two addresses: that of the service and that of its controls. Then
 // it prints "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
 func serveLedger() {
-	l := &ledger{conns: map[int]net.Conn{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2))}
+	l := &ledger{
+		conns: map[int]*connection{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
+		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, steady: map[string]bool{},
+	}
 	// Ports below those that the system gives to clients: the port must still be free after it was closed for a while.
 	for port := 20000 + rand.IntN(12000); l.listener == nil; port++ {
 		l.address = fmt.Sprintf("127.0.0.1:%d", port)
@@ -94,6 +115,7 @@ func (l *ledger) kill(n int) {
 
 func (l *ledger) controls() http.Handler {
 	mux := http.NewServeMux()
+	l.batchControls(mux)
 	mux.HandleFunc("/payments", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -172,8 +194,8 @@ func (l *ledger) controls() http.Handler {
 
 // quiet returns when everything that was written to the ledger before it was asked has been read and dealt with: also what
 // a process wrote that was killed since, and what nobody has accepted yet.
-func (l *ledger) quiet(w http.ResponseWriter, _ *http.Request) {
-	until := 0
+func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
+	until, key := 0, r.FormValue("key")
 	for until == 0 {
 		l.mu.Lock()
 		open := l.listener != nil
@@ -188,8 +210,8 @@ func (l *ledger) quiet(w http.ResponseWriter, _ *http.Request) {
 	for range 20_000 {
 		l.mu.Lock()
 		before := 0
-		for n := range l.conns {
-			if n < until {
+		for n, c := range l.conns { // another merchant's may stay
+			if n < until && (key == "" || c.key == "" || c.key == key) {
 				before++
 			}
 		}
@@ -225,7 +247,7 @@ func (l *ledger) accept(ln net.Listener) {
 		l.mu.Lock()
 		l.came++
 		n := l.came
-		l.conns[n] = c
+		l.conns[n] = &connection{Conn: c}
 		l.mu.Unlock()
 		go func() {
 			l.serve(n, c)
@@ -243,6 +265,9 @@ func (l *ledger) serve(n int, c net.Conn) {
 		if err != nil {
 			return
 		}
+		l.mu.Lock()
+		l.conns[n].key = req.Header.Get("Authorization")
+		l.mu.Unlock()
 		body, err := io.ReadAll(req.Body)
 		if err != nil { // it broke off, so nothing is done
 			return
@@ -289,6 +314,7 @@ func response(status int, body string, headers ...string) []byte {
 // A fault is a name, with +c where the payment is made all the same:
 //
 //	ok slow                  a good answer
+//	wait                     a good answer, when the tests say so
 //	unread                   the connection is reset before anything of the request is answered
 //	drop                     it is closed without an answer
 //	late                     it is closed, and the payment is made long after, when the tests say so
@@ -339,7 +365,7 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 	if err := json.Unmarshal(body, &asked); err != nil {
 		return answer(c, 400, envelope)
 	}
-	i := readInstruction(asked.Callback)
+	i := l.instructed(req.Header, asked.OrderID, asked.Callback)
 	if req.URL.RawQuery == "again" { // a redirect was followed
 		i = instruction{n: i.n, fault: "ok", commit: true}
 	}
@@ -372,6 +398,14 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 	var out []byte
 	switch i.fault {
 	case "ok":
+		out = response(200, id)
+	case "wait":
+		l.mu.Lock()
+		released := l.released[i.n]
+		l.mu.Unlock()
+		if released != nil {
+			<-released
+		}
 		out = response(200, id)
 	case "slow":
 		time.Sleep(40 * time.Millisecond)
@@ -425,9 +459,12 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 }
 
 // bad makes a reading fail now and then. It reports whether it did.
-func (l *ledger) bad(c net.Conn) bool {
+func (l *ledger) bad(c net.Conn, req *http.Request) bool {
 	l.mu.Lock()
 	fate := l.rng.IntN(300)
+	if l.steady[req.Header.Get("Authorization")] {
+		fate = 300
+	}
 	l.mu.Unlock()
 	switch fate {
 	case 0:
@@ -458,7 +495,7 @@ func record(p payment, listed bool) map[string]any {
 
 // list answers with a page, counted from 1, the newest payment first: rows shift while others are made.
 func (l *ledger) list(c net.Conn, req *http.Request) bool {
-	if l.bad(c) {
+	if l.bad(c, req) {
 		return false
 	}
 	page, _ := strconv.Atoi(req.URL.Query().Get("page"))
@@ -484,7 +521,7 @@ func (l *ledger) list(c net.Conn, req *http.Request) bool {
 }
 
 func (l *ledger) get(c net.Conn, req *http.Request) bool {
-	if l.bad(c) {
+	if l.bad(c, req) {
 		return false
 	}
 	l.mu.Lock()

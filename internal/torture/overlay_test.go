@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,21 +35,57 @@ var mutants = []string{
 	"no-claim",        // a record that says sending keeps nobody from sending
 }
 
+// batchPoints are those of a batch besides: some of them are reached once for each row, and the program is killed there when
+// it comes by for the time that was drawn.
+var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-commit", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome",
+	"after-outcome", "between-rows", "in-run", "after-run", "in-results", "before-rename", "after-rename"}
+
+// batchMutants are bugs that only a batch can have. It has to be found out with those of a single withdrawal as well.
+var batchMutants = []string{
+	"blind-claim",    // a row is taken by what was read before, and not by what stands there when it is written
+	"resend-unknown", // what is unknown is sent again when the plan is applied again
+	"lost-ack",       // a commit of which nobody has heard the outcome is taken for one
+	"run-in-parts",   // the rows of a run are not recorded all at once
+	"half-results",   // the results file is written in its place
+	"forget-sending", // a row that a dead process was sending is nobody's
+}
+
 // helpers is a file that is added to each package that is patched.
 const helpers = `package %s
 
 import (
 	"os"
+	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
+// passed is how often this process has come by its point. A point is in one package only.
+var passed atomic.Int64
+
+// at reports whether this is the point, and the time at which it is to happen.
+func at(name string) bool {
+	if os.Getenv("TILL_TORTURE_POINT") != name {
+		return false
+	}
+	nth, _ := strconv.ParseInt(os.Getenv("TILL_TORTURE_NTH"), 10, 64)
+	return passed.Add(1) == max(nth, 1)
+}
+
 func killpoint(name string) {
-	if os.Getenv("TILL_TORTURE_POINT") == name {
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+	if at(name) {
+		die()
 	}
 }
+
+func die() {
+	syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// attemptNumber is that of the attempt, which the ledger is told where several processes are at the same plan.
+func attemptNumber() string { return os.Getenv("TILL_TORTURE_NUMBER") }
 
 func pause() {
 	if os.Getenv("TILL_TORTURE_PAUSE") != "" {
@@ -56,8 +93,8 @@ func pause() {
 	}
 }
 
-// unsynced says that a transaction is over, and not yet committed.
-var unsynced bool
+// unsynced says that a transaction is over, and not yet committed, and claiming that somebody in it wants to send.
+var unsynced, claiming bool
 
 // silence lets what is printed from now on go nowhere: what was printed too early is not printed again.
 func silence() {
@@ -76,46 +113,115 @@ var patches = []patch{
 	ticket, err := b.Journal.Claim(ctx, b.Account, claim)
 	if err != nil {
 		return b.notClaimed(w, err)
-	}
-	outcome, callErr, left := b.call(ctx, calls, w.Request, ticket)
-	order, err := b.Journal.Finish(ctx, ticket, outcome)
 `, `
-	var ticket journal.Ticket
-	var outcome journal.Outcome
-	var callErr, err error
-	var left bool
+	ticket, err := b.claim(ctx, calls, w.Request, claim)
+	if err != nil {
+		return b.notClaimed(w, err)
+`,
+	},
+	{
+		"internal/payout/batch_send.go", `
+	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, journal.Claim{
+`, `
+	ticket, err := s.book.claim(s.ctx, s.calls, r.CreateWithdrawal, journal.Claim{
+`,
+	},
+	{
+		"internal/payout/send.go", `
+func (b *Book) sendOnce(`, `
+// A precipitate is a call that a mutant has made before its time.
+type precipitate struct {
+	outcome journal.Outcome
+	err     error
+}
+
+var calledAlready sync.Map // by order id
+
+// claim is where the right to send comes from, as it should be and as mutants do it.
+func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journal.Claim) (ticket journal.Ticket, err error) {
 	killpoint("before-intent")
 	pause() // so that two that run at the same moment have both found nothing when they come to the record
 	switch {
 	case mutant("send-first"):
-		outcome, callErr, left = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
-		ticket, err = b.Journal.Claim(ctx, b.Account, claim)
+		outcome, callErr, _ := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
+		calledAlready.Store(r.ExternalOrderID, precipitate{outcome, callErr})
+		ticket, err = b.Journal.Claim(ctx, b.Account, c)
 	case mutant("lazy-commit"):
 		claimed := make(chan bool)
 		go func() {
 			time.Sleep(5 * time.Millisecond)
-			ticket, err = b.Journal.Claim(ctx, b.Account, claim)
+			ticket, err = b.Journal.Claim(ctx, b.Account, c)
 			claimed <- true
 		}()
-		outcome, callErr, left = b.call(ctx, calls, w.Request, journal.Ticket{Began: b.Now()})
+		outcome, callErr, _ := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
+		calledAlready.Store(r.ExternalOrderID, precipitate{outcome, callErr})
 		<-claimed
 	default:
-		ticket, err = b.Journal.Claim(ctx, b.Account, claim)
+		ticket, err = b.Journal.Claim(ctx, b.Account, c)
 	}
-	if err != nil {
-		return b.notClaimed(w, err)
+	if err == nil {
+		killpoint("after-intent")
 	}
-	killpoint("after-intent")
-	if !mutant("send-first") && !mutant("lazy-commit") {
-		outcome, callErr, left = b.call(ctx, calls, w.Request, ticket)
+	return ticket, err
+}
+
+func (b *Book) sendOnce(`,
+	},
+	{
+		"internal/payout/send.go", `
+	outcome, callErr, left := b.call(ctx, calls, r, ticket)
+	order, err := b.finish(ctx, calls, ticket, outcome)
+`, `
+	var outcome journal.Outcome
+	var callErr error
+	var left bool
+	if made, found := calledAlready.LoadAndDelete(r.ExternalOrderID); found {
+		outcome, callErr = made.(precipitate).outcome, made.(precipitate).err
+	} else {
+		outcome, callErr, left = b.call(ctx, calls, r, ticket)
 	}
 	if mutant("report-first") && outcome.State == journal.Accepted {
 		fmt.Println(outcome.Withdrawal)
 		silence()
 	}
 	killpoint("before-outcome")
-	order, err := b.Journal.Finish(ctx, ticket, outcome)
+	order, err := b.finish(ctx, calls, ticket, outcome)
 	killpoint("after-outcome")
+`,
+	},
+	{
+		"internal/payout/send.go", `
+	"fmt"
+`, `
+	"fmt"
+	"sync"
+`,
+	},
+	{
+		"internal/payout/batch_send.go", `
+	s.count(r, order, err)
+`, `
+	s.count(r, order, err)
+	killpoint("between-rows")
+`,
+	},
+	{
+		"internal/payout/batch.go", `
+	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
+`, `
+	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected || o.State == journal.Unknown && mutant("resend-unknown")
+`,
+	},
+	{
+		"internal/payout/batch.go", `
+			if records := listed[r.ExternalOrderID]; len(records) > 0 {
+`, `
+			if mutant("absent-not-sent") && r.order.State == journal.Unknown && len(listed[r.ExternalOrderID]) == 0 {
+				if r.order, err = x.book.Journal.Decide(ctx, x.book.Account, journal.Decision{OrderID: r.ExternalOrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+					return Tally{}, err
+				}
+			}
+			if records := listed[r.ExternalOrderID]; len(records) > 0 {
 `,
 	},
 	{
@@ -151,16 +257,16 @@ var patches = []patch{
 	},
 	{
 		"internal/payout/reconcile.go", `
-		if len(records) == 0 {
-			continue
+	if !r.Listed {
+		return r, nil
 `, `
-		if len(records) == 0 {
-			if mutant("absent-not-sent") && o.State == journal.Unknown {
-				if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
-					results[i].Order = decided
-				}
+	if !r.Listed {
+		if mutant("absent-not-sent") && o.State == journal.Unknown {
+			if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
+				r.Order = decided
 			}
-			continue
+		}
+		return r, nil
 `,
 	},
 	{
@@ -170,12 +276,27 @@ var patches = []patch{
 	}
 	committed = true
 `, `
+	claims := claiming
+	claiming = false
+	if claims {
+		killpoint("at-commit")
+	}
+	if claims && at("sever-before") { // the connection breaks, and the database has undone it
+		return driver.ErrBadConn
+	}
 	if mutant("no-sync") && j.sends {
 		unsynced = true
 	} else if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
 	committed = true
+	if claims && at("sever-after") { // it breaks as well, and the database has done it
+		j.disconnect()
+		return driver.ErrBadConn
+	}
+	if claims {
+		killpoint("after-commit")
+	}
 `,
 	},
 	{
@@ -222,34 +343,160 @@ var patches = []patch{
 	},
 	{
 		"internal/journal/transition.go", `
-		if old.State != "" && old.State != Planned && (old.State != Rejected || c.NotRejected) {
+		if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
 `, `
-		if old.State != "" && old.State != Planned && (old.State != Rejected || c.NotRejected) && !(mutant("no-claim") && old.State == Sending) {
+		if mutant("no-claim") && old.State == Sending || mutant("resend-unknown") && old.State == Unknown && c.Run != "" {
+			free = true
+		}
+		if mutant("blind-claim") && !free && c.Run != "" {
+			free, old.State = true, Planned
+		}
+		if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
+`,
+	},
+	{
+		"internal/journal/transition.go",
+		"\tn, err := t.exec(`UPDATE orders SET `+set+` WHERE id = ?1 AND state = ?2 AND attempt = ?3`, args...)\n", `
+	where := " WHERE id = ?1 AND state = ?2 AND attempt = ?3"
+	if mutant("blind-claim") {
+		where = " WHERE id = ?1 AND ?2 <> '-' AND ?3 >= 0"
+	}
+	n, err := t.exec("UPDATE orders SET "+set+where, args...)
 `,
 	},
 	{
 		"internal/journal/transition.go", `
-		now, err := t.order(account, c.OrderID)
-		ticket.account,`, `
-		killpoint("in-intent")
-		now, err := t.order(account, c.OrderID)
-		ticket.account,`,
+	if !slices.Contains(steps(old.State), next.State) && old.State != next.State {
+`, `
+	if !slices.Contains(steps(old.State), next.State) && old.State != next.State && !(mutant("resend-unknown") && old.State == Unknown) {
+`,
 	},
 	{
 		"internal/journal/transition.go", `
-		o, err = t.orderRow(ticket.order)
+	ticket := Ticket{OrderID: c.OrderID, content: c.Content}
+	err := j.write(ctx, func(t *tx) error {
+`, `
+	ticket := Ticket{OrderID: c.OrderID, content: c.Content}
+	defer func() {
+		if mutant("lost-ack") && err != nil && !refused(err) && ticket.attempt != 0 {
+			won, err = ticket, nil
+		}
+	}()
+	err = j.write(ctx, func(t *tx) error {
+`,
+	},
+	{
+		"internal/journal/transition.go", `
+func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error) {
+`, `
+func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (won Ticket, err error) {
+`,
+	},
+	{
+		"internal/journal/transition.go", `
+	if o.State != Sending {
+		return nil
+	}
+`, `
+	if o.State != Sending || mutant("forget-sending") {
+		return nil
+	}
+`,
+	},
+	{
+		"internal/journal/transition.go", `
+		now, err := t.move(old, next, Event{What: eventSending, Key: c.Key})
+`, `
+		killpoint("in-intent")
+		claiming = true
+		now, err := t.move(old, next, Event{What: eventSending, Key: c.Key})
+`,
+	},
+	{
+		"internal/journal/transition.go", `
+		old, err := t.orderRow(ticket.order)
 `, `
 		killpoint("in-outcome")
-		o, err = t.orderRow(ticket.order)
+		old, err := t.orderRow(ticket.order)
+`,
+	},
+	{
+		"internal/journal/run.go", `
+const together = 100
+`, `
+const together = 7 // so that a small plan has parts
+`,
+	},
+	{
+		"internal/journal/run.go", `
+			place += len(rows)
+`, `
+			place += len(rows)
+			if mutant("run-in-parts") {
+				if err := t.j.dialect.commit(t.ctx, t.j.conn); err != nil {
+					return err
+				}
+				if _, err := t.j.conn.ExecContext(t.ctx, t.j.dialect.begin()); err != nil {
+					return err
+				}
+				t.accounts = map[Account]int64{}
+			}
+			killpoint("in-run")
+`,
+	},
+	{
+		"internal/payout/batch.go", `
+	if err == nil {
+		x.run = run
+`, `
+	killpoint("after-run")
+	if err == nil {
+		x.run = run
+`,
+	},
+	{
+		"internal/cli/replace.go", `
+	buffered := bufio.NewWriter(f)
+	err = write(buffered)
+	if err == nil {
+`, `
+	if mutant("half-results") {
+		if f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+			return err
+		}
+	}
+	buffered := bufio.NewWriterSize(f, 1<<20)
+	err = write(buffered)
+	killpoint("in-results") // nothing of it is written
+	if err == nil {
+`,
+	},
+	{
+		"internal/cli/replace.go", `
+		err = os.Rename(f.Name(), path)
+`, `
+		killpoint("before-rename")
+		err = os.Rename(f.Name(), path)
+		killpoint("after-rename")
+`,
+	},
+	{
+		"pkg/api/client.go", `
+	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+`, `
+	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+	if n := attemptNumber(); n != "" {
+		plain["X-Torture"] = []string{n}
+	}
 `,
 	},
 	{
 		"pkg/api/gate.go", `
 	n, err := c.Conn.Write(b)
 `, `
-	if first && c.before != nil && len(b) > 40 && os.Getenv("TILL_TORTURE_POINT") == "mid-body" {
+	if first && c.before != nil && len(b) > 40 && at("mid-body") {
 		c.Conn.Write(b[:len(b)-40])
-		killpoint("mid-body")
+		die()
 	}
 	n, err := c.Conn.Write(b)
 `,
@@ -354,12 +601,12 @@ func TestPatchesFit(t *testing.T) {
 	for _, p := range patches {
 		all += p.new
 	}
-	for _, name := range points {
-		if !strings.Contains(all, fmt.Sprintf("killpoint(%q)", name)) {
+	for _, name := range slices.Concat(points, batchPoints, severances) {
+		if !strings.Contains(all, fmt.Sprintf("killpoint(%q)", name)) && !strings.Contains(all, fmt.Sprintf(" at(%q)", name)) {
 			t.Errorf("no patch has the point %s", name)
 		}
 	}
-	for _, name := range mutants {
+	for _, name := range slices.Concat(mutants, batchMutants) {
 		if !strings.Contains(all, fmt.Sprintf("mutant(%q)", name)) {
 			t.Errorf("no patch has the mutant %s", name)
 		}

@@ -221,4 +221,4 @@ func drawShot(rng *rand.Rand) (s shot) {
 	return s
 }
 
-func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

@@ -13,14 +13,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/till/internal/journal/pgtest"
 )
 
 var (
-	kills   = flag.Int("kills", 200, "how many kills TestCrashes makes")
-	seed    = flag.Uint64("seed", 1, "what TestCrashes draws its plan from")
-	place   = flag.String("journal", "", "address of a PostgreSQL database to keep the journal in, instead of a file for each merchant")
+	kills   = flag.Int("kills", 200, "how many kills TestCrashes makes, and TestBatchCrashes")
+	seed    = flag.Uint64("seed", 1, "what all of them draw their plans from")
+	place   = flag.String("journal", "", "address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
 	atOnce  = flag.Int("at-once", 4, "how many orders are under way at the same time")
-	oneOnly = flag.String("mutant", "", "the only mutant that TestMutants runs")
+	oneOnly = flag.String("mutant", "", "the only mutant that TestMutants and TestBatchMutants run")
 )
 
 var built programs
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	built.dir = dir
-	code := m.Run()
+	code := pgtest.Run(m)
 	os.RemoveAll(dir)
 	os.Exit(code)
 }
@@ -98,26 +100,31 @@ func TestMutants(t *testing.T) {
 			r.mutant, r.clean, r.patched = name, clean, patched
 			r.start()
 			r.all()
-			if len(r.violations) == 0 {
-				t.Fatalf("not found out with %d kills", r.kills)
-			}
-			for _, other := range []string{"panic:", "exit 14", "ended with 14"} {
-				if strings.Contains(r.violations[0], other) {
-					t.Fatalf("it was found out by something else, which proves nothing: %s", r.violations[0])
-				}
-			}
-			first, _, _ := strings.Cut(r.violations[0], "\n")
-			t.Logf("found out after %d kills: %s", r.caughtAt, first)
-			if testing.Verbose() && *oneOnly != "" {
-				t.Log(r.violations[0])
-			}
+			r.foundOut()
 		})
+	}
+}
+
+// foundOut wants a mutant to have been found out.
+func (r *run) foundOut() {
+	if len(r.violations) == 0 {
+		r.t.Fatalf("not found out with %d kills", r.kills)
+	}
+	for _, other := range []string{"panic:", "exit 14", "ended with 14"} {
+		if strings.Contains(r.violations[0], other) {
+			r.t.Fatalf("it was found out by something else, which proves nothing: %s", r.violations[0])
+		}
+	}
+	first, _, _ := strings.Cut(r.violations[0], "\n")
+	r.t.Logf("found out after %d kills: %s", r.caughtAt, first)
+	if testing.Verbose() && *oneOnly != "" {
+		r.t.Log(r.violations[0])
 	}
 }
 
 func newRun(t *testing.T, seed uint64, enough int) *run {
 	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: *atOnce,
-		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond}
+		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
 
 // all makes one world after the other until there were enough kills.
@@ -164,4 +171,85 @@ func counts[K int | string](m map[K]int) string {
 		fmt.Fprintf(&b, " %v: %d,", k, m[k])
 	}
 	return strings.Trim(b.String(), " ,")
+}
+
+// TestBatchCrashes does to plans what TestCrashes does to withdrawals.
+func TestBatchCrashes(t *testing.T) {
+	r := newRun(t, *seed, *kills)
+	r.clean, r.patched = built.get(t)
+	r.start()
+	began := time.Now()
+	r.allBatches(pgtest.SharedIfInstalled(t))
+	for _, v := range r.violations {
+		t.Error(v)
+	}
+	t.Logf("seed %d: %d kills, %d runs, %d plans, %d payments in %s", r.seed, r.kills, r.runs, r.orders, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("exit codes of applies (-1: killed): %s", counts(r.exits))
+	t.Logf("kills: %s", counts(r.byWhat))
+	if *kills >= 200 && len(r.violations) == 0 { // a point that is never reached proves nothing
+		for _, name := range batchPoints {
+			if r.byWhat["point: "+name] == 0 {
+				t.Errorf("nothing was killed at the point %s", name)
+			}
+		}
+		for _, name := range []string{"ledger: read", "ledger: commit", "ledger: answer", "random"} {
+			if r.byWhat[name] == 0 {
+				t.Errorf("nothing was killed by %s", name)
+			}
+		}
+	}
+}
+
+// ofSeveral are mutants that only harm where several processes are at one plan.
+var ofSeveral = []string{"no-claim", "blind-claim"}
+
+// allBatches takes one plan after the other until there were enough kills.
+func (r *run) allBatches(server *pgtest.Server) {
+	r.journal = "" // each has its own
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range r.workers {
+		workers.Go(func() {
+			for n := range numbers {
+				where := server
+				if n%2 == 0 && !slices.Contains(ofSeveral, r.mutant) {
+					where = nil
+				}
+				b := r.batch(n, where)
+				b.torture()
+				if r.failed() && r.mutant == "" {
+					r.t.Logf("batch %d: its configuration and its journal are kept in %s %s", n, b.dir, b.journal)
+				} else {
+					os.RemoveAll(b.dir)
+				}
+			}
+		})
+	}
+	for n := 0; !r.stopped(); n++ {
+		r.orders++
+		numbers <- n
+	}
+	close(numbers)
+	workers.Wait()
+}
+
+// TestBatchMutants gives the program bugs, and looks whether the crash tests of batches find them within 60 kills.
+func TestBatchMutants(t *testing.T) {
+	clean, patched := built.get(t)
+	for _, name := range slices.Concat(mutants, batchMutants) {
+		if *oneOnly != "" && *oneOnly != name {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			server := pgtest.SharedIfInstalled(t)
+			if server == nil && slices.Contains(ofSeveral, name) {
+				t.Skip("it needs a journal that several processes share, and PostgreSQL is not installed")
+			}
+			r := newRun(t, *seed, 60)
+			r.mutant, r.clean, r.patched = name, clean, patched
+			r.start()
+			r.allBatches(server)
+			r.foundOut()
+		})
+	}
 }

@@ -56,7 +56,7 @@ func Run(m *testing.M) int {
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	shared.Do(func() { shared.server, shared.err = Start() })
-	if errors.Is(shared.err, errMissing) && os.Getenv("TILL_NEEDS_POSTGRES") == "" && os.Getenv("CI") == "" {
+	if errors.Is(shared.err, errMissing) && !needed() {
 		t.Skip("PostgreSQL is not installed here (initdb and pg_ctl are needed)")
 	}
 	if shared.err != nil {
@@ -64,6 +64,17 @@ func Shared(t testing.TB) *Server {
 	}
 	return shared.server
 }
+
+// SharedIfInstalled is Shared, but that it returns nil where a test would be skipped.
+func SharedIfInstalled(t testing.TB) *Server {
+	t.Helper()
+	if _, err := findBin(); err != nil && !needed() {
+		return nil
+	}
+	return Shared(t)
+}
+
+func needed() bool { return os.Getenv("TILL_NEEDS_POSTGRES") != "" || os.Getenv("CI") != "" }
 
 var errMissing = errors.New("PostgreSQL is not installed: initdb and pg_ctl are neither in the path nor in /usr/lib/postgresql")
 
@@ -166,7 +177,18 @@ func (s *Server) Stop() {
 // Restart ends all sessions and starts the server anew.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", "fast", "-w", "restart"); err != nil {
+	s.restart(t, "fast")
+}
+
+// Crash lets the server die in the middle of what it is doing, and starts it anew from its log.
+func (s *Server) Crash(t testing.TB) {
+	t.Helper()
+	s.restart(t, "immediate")
+}
+
+func (s *Server) restart(t testing.TB, mode string) {
+	t.Helper()
+	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", mode, "-w", "restart"); err != nil {
 		t.Fatal(err)
 	}
 }

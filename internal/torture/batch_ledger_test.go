@@ -1,0 +1,128 @@
+//go:build unix
+
+package torture
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A row of a plan says where its response is to be sent when the plan is made, so it cannot carry what the ledger is to do
+// with it. The ledger is told beforehand, for each attempt and each order; what it is told nothing about it pays.
+
+// A script is what the ledger does with the rows of one attempt.
+type script struct {
+	Attempt int
+	Key     string
+	Rows    map[string]instruction
+}
+
+func (i instruction) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+func (i *instruction) UnmarshalText(text []byte) error {
+	*i = readInstruction(string(text))
+	return nil
+}
+
+const fromTests = "http://127.0.0.1:1/?"
+
+// instructed is what the ledger is to do with a create.
+func (l *ledger) instructed(header http.Header, orderID, callback string) instruction {
+	if strings.HasPrefix(callback, fromTests) {
+		return readInstruction(callback)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := header.Get("Authorization")
+	n, err := strconv.Atoi(header.Get("X-Torture"))
+	if err != nil {
+		n = l.at[key]
+	}
+	i, found := l.scripts[n][orderID]
+	if !found {
+		i = instruction{fault: "ok", commit: true}
+	}
+	i.n = n
+	l.creates[key] = append(l.creates[key], created{n, orderID, i.name()})
+	return i
+}
+
+func (l *ledger) batchControls(mux *http.ServeMux) {
+	mux.HandleFunc("/script", func(w http.ResponseWriter, r *http.Request) {
+		var s script
+		if err := json.Unmarshal([]byte(r.FormValue("script")), &s); err != nil {
+			http.Error(w, err.Error(), 400)
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.scripts[s.Attempt], l.at[s.Key], l.released[s.Attempt] = s.Rows, s.Attempt, make(chan struct{})
+	})
+	mux.HandleFunc("/steady", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.steady[r.FormValue("key")] = true
+	})
+	mux.HandleFunc("/creates", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		json.NewEncoder(w).Encode(l.creates[r.FormValue("key")])
+	})
+	// over ends an attempt: whatever still waits gets its answer.
+	mux.HandleFunc("/over", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		n, _ := strconv.Atoi(r.FormValue("n"))
+		if l.released[n] != nil {
+			close(l.released[n])
+			delete(l.released, n)
+		}
+	})
+	mux.HandleFunc("/settle", func(w http.ResponseWriter, r *http.Request) {
+		orders := strings.Split(r.FormValue("orders"), ",")
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for n, p := range l.payments {
+			if p.Key == r.FormValue("key") && slices.Contains(orders, p.OrderID) {
+				l.payments[n].settled = true
+			}
+		}
+	})
+	mux.HandleFunc("/late", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		orders := []string{}
+		for _, p := range l.held {
+			if p.Key == r.FormValue("key") {
+				orders = append(orders, p.OrderID)
+			}
+		}
+		json.NewEncoder(w).Encode(orders)
+	})
+	mux.HandleFunc("/pay-late", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = slices.DeleteFunc(l.held, func(p payment) bool {
+			if p.Key != r.FormValue("key") {
+				return false
+			}
+			l.payments = append(l.payments, p)
+			return true
+		})
+	})
+	// forget keeps the lists of a long run short.
+	mux.HandleFunc("/forget", func(w http.ResponseWriter, r *http.Request) {
+		key := r.FormValue("key")
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.payments = slices.DeleteFunc(l.payments, func(p payment) bool { return p.Key == key })
+		for _, c := range l.creates[key] {
+			delete(l.scripts, c.Attempt)
+		}
+		delete(l.creates, key)
+		delete(l.at, key)
+	})
+}

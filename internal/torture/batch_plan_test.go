@@ -1,0 +1,221 @@
+//go:build unix
+
+package torture
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// A batchPlan is a file of rows and what is done to it, drawn from the seed of the run and the batch's number alone.
+type batchPlan struct {
+	file  []batchRow
+	jsonl bool
+	kills int  // how many are enough
+	retry bool // what was rejected is sent once more in the end
+	steps []batchStep
+}
+
+type batchRow struct {
+	orderID string
+	content
+	callback, note string
+}
+
+// A batchStep is something that is done to a batch.
+type batchStep struct {
+	what  string
+	shots []applyShot // several: that run at the same moment
+	tidy  bool        // what is unknown afterwards is settled
+}
+
+const (
+	doApply     = "apply"
+	doBeside    = "another apply and a create beside it"
+	doInterrupt = "apply, with SIGINT"
+)
+
+// An applyShot is one run of payout apply and what is done to it. Parts of the rest say which of the rows that are left is
+// meant, and how often a point is passed before the program is killed there.
+type applyShot struct {
+	shot
+	part          float64 // of the rows that are left: where it is killed
+	nth           int     // which that is; set when the shot is fired
+	concurrency   int
+	keepGoing     bool
+	retryRejected bool
+	duplicates    bool // --allow-duplicate
+	rate          string
+	faults        []rowFault
+	interrupts    int
+	several       bool // others apply the plan at the same moment
+}
+
+// rowFault is what the ledger does with one of the rows that are left.
+type rowFault struct {
+	part float64
+	instruction
+}
+
+func (s applyShot) String() string {
+	text := s.shot.String()
+	if s.nth > 1 {
+		text += fmt.Sprintf(" nth=%d", s.nth)
+	}
+	if s.interrupts > 0 {
+		text += fmt.Sprintf(" SIGINT*%d", s.interrupts)
+	}
+	return text
+}
+
+// drawBatch makes the plan of a batch.
+func drawBatch(seed uint64, n int) batchPlan {
+	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
+	chance := func(percent int) bool { return rng.IntN(100) < percent }
+	p := batchPlan{kills: 6 + rng.IntN(8), jsonl: chance(30), retry: chance(70)}
+	for i := range 5 + rng.IntN(56) {
+		row := batchRow{orderID: fmt.Sprint(7_000_000_000 + 100*n + i), content: drawContent(rng, 100*n+i)}
+		if i > 0 && chance(10) {
+			row.content = p.file[rng.IntN(i)].content
+		}
+		if chance(50) {
+			row.callback = fmt.Sprintf("https://shop.example/paid/%d", i)
+		}
+		if chance(30) {
+			row.note = fmt.Sprintf("line %d, kept", i)
+		}
+		p.file = append(p.file, row)
+	}
+	if sure := sureOfBatches(seed); 2*n < len(sure) {
+		p.steps = append(p.steps, sure[2*n:min(2*n+2, len(sure))]...)
+		p.kills += 2
+	}
+	inRun := batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: rng.Float64(), concurrency: 1}}}
+	switch { // a run is recorded once, so this one comes first
+	case n%10 < 2:
+		p.steps = slices.Insert(p.steps, 0, inRun)
+	case len(p.steps) == 0 && chance(10):
+		p.steps = append(p.steps, inRun)
+	}
+	if n%5 == 1 {
+		p.steps = slices.Insert(p.steps, 0, together(rng))
+	}
+	for i := range p.steps { // so that each finds something to do
+		p.steps[i].tidy = true
+	}
+	for range 60 {
+		p.steps = append(p.steps, drawBatchStep(rng))
+	}
+	return p
+}
+
+// together are three that reach for the same rows.
+func together(rng *rand.Rand) batchStep {
+	s := batchStep{what: doTwo}
+	for range 3 {
+		a := applyShot{concurrency: 4, keepGoing: true, part: 0.3 * rng.Float64()}
+		a.pause, a.noLookup = true, true
+		s.shots = append(s.shots, a)
+	}
+	s.shots[rng.IntN(3)].point = pick(rng, []string{"after-intent", "before-outcome"})
+	return s
+}
+
+// sureOfBatches is what the first batches of every run begin with, two each, so that nothing is left to chance.
+func sureOfBatches(seed uint64) (all []batchStep) {
+	rng := rand.New(rand.NewPCG(seed, 1<<41))
+	for _, point := range slices.Concat(batchPoints, severances) {
+		all = append(all, batchStep{what: doApply, shots: []applyShot{{shot: shot{point: point, noLookup: true}, part: 0.1, concurrency: pick(rng, []int{1, 16})}}})
+	}
+	for _, phase := range []string{"read", "commit", "answer"} {
+		f := rowFault{0.2, instruction{fault: "ok", commit: true, phase: phase}}
+		all = append(all, batchStep{what: doApply, shots: []applyShot{{faults: []rowFault{f}, concurrency: pick(rng, []int{1, 16})}}})
+	}
+	severed := applyShot{shot: shot{point: "sever-before", noLookup: true}, concurrency: 1} // and whatever is sent then is killed
+	for i := range 60 {
+		severed.faults = append(severed.faults, rowFault{float64(i) / 60, instruction{fault: "ok", commit: true, phase: "commit"}})
+	}
+	all = append(all, batchStep{what: doApply, shots: []applyShot{severed}})
+	for _, part := range []float64{0, 0.5} { // two signals, and one
+		all = append(all, batchStep{what: doInterrupt, shots: []applyShot{{part: part, concurrency: 1}}}, batchStep{what: doBeside, shots: []applyShot{{part: part, concurrency: 16}}})
+	}
+	var different []string
+	for n, name := range faults {
+		if slices.Index(faults, name) == n && name != "ok+c" {
+			different = append(different, name)
+		}
+	}
+	for part := range slices.Chunk(different, 4) { // no more, because at five unknown ones in a row it stops
+		s := applyShot{keepGoing: true, concurrency: 1}
+		for i, name := range part {
+			s.faults = append(s.faults, faultOf(0.2*float64(i), name))
+		}
+		all = append(all, batchStep{what: doApply, shots: []applyShot{s}})
+	}
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// severances are points at which the connection to the journal breaks, instead of the program being killed.
+var severances = []string{"sever-before", "sever-after"}
+
+func faultOf(part float64, name string) rowFault {
+	f := rowFault{part: part}
+	f.fault, f.commit = strings.CutSuffix(name, "+c")
+	return f
+}
+
+func drawBatchStep(rng *rand.Rand) batchStep {
+	what := pick(rng, []string{doApply, doApply, doApply, doApply, doApply, doApply, doApply, doApply, doTwo, doTwo, doBeside, doInterrupt, doReconcile, doReconcile, doResolve, doResolve, doResolve, doRelease})
+	s := batchStep{what: what, tidy: rng.IntN(100) < 50}
+	for range 3 {
+		s.shots = append(s.shots, drawApply(rng))
+	}
+	if what == doTwo && rng.IntN(100) < 40 {
+		return together(rng)
+	}
+	return s
+}
+
+func drawApply(rng *rand.Rand) (s applyShot) {
+	chance := func(percent int) bool { return rng.IntN(100) < percent }
+	s.concurrency = pick(rng, []int{1, 16})
+	s.keepGoing, s.retryRejected, s.duplicates, s.noLookup = chance(50), chance(40), chance(20), chance(40)
+	if chance(15) {
+		s.rate = pick(rng, []string{"200/s", "1000/s"})
+	}
+	s.part = rng.Float64() * rng.Float64() * rng.Float64() // early, so that much is left for the next
+	random := max(rng.Float64(), 0.01)
+	several := func(n int) {
+		for range n {
+			s.faults = append(s.faults, faultOf(rng.Float64(), pick(rng, faults)))
+		}
+	}
+	switch fate := rng.IntN(100); {
+	case fate < 50:
+		s.point = pick(rng, batchPoints)
+		several(rng.IntN(2))
+	case fate < 54:
+		s.point = pick(rng, severances)
+	case fate < 70:
+		f := rowFault{s.part, instruction{fault: "ok", commit: true, phase: pick(rng, []string{"read", "commit", "answer"})}}
+		if chance(30) {
+			f.instruction = instruction{fault: pick(rng, []string{"500e", "422e", "html"}), phase: f.phase}
+		}
+		s.faults = append(s.faults, f)
+	case fate < 80:
+		s.random = random
+		several(rng.IntN(2))
+	case fate < 84:
+		s.random, s.interrupts = random, 1+rng.IntN(2)
+	case fate < 86:
+		s.refuse = true
+	case fate < 96:
+		several(1 + rng.IntN(3))
+	default:
+		several(5 + rng.IntN(10))
+	}
+	return s
+}

@@ -1,0 +1,706 @@
+//go:build unix
+
+package torture
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/journal/pgtest"
+	"github.com/jackc/pgx/v5"
+)
+
+// A batch is a plan on its way through everything that is done to it.
+type batch struct {
+	*world
+	batchPlan
+	number  int
+	server  *pgtest.Server // nil: the journal is a file
+	runName string         // as the journal calls it
+	beside  map[string]bool
+	tried   map[int]*attempt
+	told    map[int]map[string]instruction
+	story   []string
+	killed  int
+	settled bool // nothing is left to be done
+
+	// What the journal said at the last look, and which orders were ever unknown.
+	stood    map[string]row
+	doubt    map[string]bool
+	resolved map[string]bool // by a person, since then
+}
+
+func (r *run) batch(n int, server *pgtest.Server) *batch {
+	b := &batch{
+		world: r.world(1_000_000 + n), batchPlan: drawBatch(r.seed, n), number: n, server: server,
+		beside: map[string]bool{}, tried: map[int]*attempt{}, told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{}, resolved: map[string]bool{},
+	}
+	if server != nil {
+		b.journal = server.Database(r.t)
+	}
+	return b
+}
+
+// torture does everything to a batch, until it is settled.
+func (b *batch) torture() {
+	b.plan()
+	for _, s := range b.steps {
+		if b.killed >= b.kills || b.settled || b.stopped() {
+			break
+		}
+		b.do(s)
+		if s.tidy && slices.ContainsFunc(slices.Collect(maps.Values(b.stood)), func(o row) bool { return o.State == "unknown" || o.State == "sending" }) && !b.stopped() {
+			b.doReconcile(applyShot{keepGoing: b.number%3 == 0})
+			b.doResolve(applyShot{})
+		}
+	}
+	if b.failed() {
+		return
+	}
+	b.settle()
+	if b.failed() {
+		return
+	}
+	b.finish()
+	b.ask("/forget", b.own())
+}
+
+// own names the merchant to the ledger.
+func (b *batch) own() url.Values { return url.Values{"key": {"Bearer " + b.key}} }
+
+func (b *batch) wrong(format string, args ...any) {
+	where := "a file"
+	if b.server != nil {
+		where = "PostgreSQL"
+	}
+	b.violate("batch %d (%d rows, journal in %s): %s\n  %s", b.number, len(b.file), where, fmt.Sprintf(format, args...), strings.Join(b.story, "\n  "))
+}
+
+// plan writes the file and has a plan made of it.
+func (b *batch) plan() {
+	var text bytes.Buffer
+	name := "staff.csv"
+	if b.jsonl {
+		name = "staff.jsonl"
+		for _, r := range b.file {
+			json.NewEncoder(&text).Encode(map[string]string{"order_id": r.orderID, "currency": r.code, "amount": r.amount, "address": r.address, "memo": r.memo, "callback": r.callback, "note": r.note})
+		}
+	} else {
+		w := csv.NewWriter(&text)
+		w.Write([]string{"order_id", "currency", "amount", "address", "memo", "callback", "note"})
+		for _, r := range b.file {
+			w.Write([]string{r.orderID, r.code, r.amount, r.address, r.memo, r.callback, r.note})
+		}
+		w.Flush()
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, name), text.Bytes(), 0o600); err != nil {
+		panic(err)
+	}
+	a := b.till(&attempt{}, "payout", "plan", name, "--out", "staff.plan", "-o", "json")
+	var made struct{ Run string }
+	if err := json.Unmarshal(a.stdout.Bytes(), &made); a.exit != 0 || err != nil {
+		b.wrong("till %s: exit %d, %v: %s", a.what, a.exit, err, a.stderr.String())
+	}
+	b.runName = made.Run
+}
+
+func (b *batch) do(s batchStep) {
+	switch s.what {
+	case doApply:
+		b.applied(b.end(b.apply(s.shots[0])))
+	case doTwo:
+		b.several(s.shots)
+	case doBeside:
+		b.doBeside(s.shots[0])
+	case doInterrupt:
+		b.doInterrupt(s.shots[0])
+	case doReconcile:
+		b.doReconcile(s.shots[0])
+	case doResolve:
+		b.doResolve(s.shots[0])
+	case doRelease:
+		b.ask("/pay-late", b.own())
+		b.story = append(b.story, "what was late is paid now")
+	}
+}
+
+// left are the orders that are still to be sent.
+func (b *batch) left() (ids []string) {
+	for _, r := range b.file {
+		if o, found := b.stood[r.orderID]; !found || o.State == "planned" {
+			ids = append(ids, r.orderID)
+		}
+	}
+	return ids
+}
+
+// apply begins to apply the plan; end waits for it.
+func (b *batch) apply(s applyShot) *attempt {
+	b.mu.Lock()
+	b.numbered++
+	a := &attempt{n: b.numbered, shot: s.shot, apply: &s}
+	b.mu.Unlock()
+	left := b.left()
+	times := len(left)
+	switch s.point {
+	case "in-run":
+		times = (len(b.file) + 6) / 7
+	case "after-run", "in-results", "before-rename", "after-rename":
+		times = 1
+	}
+	s.nth = 1 + int(s.part*float64(times))
+	told, timeout := map[string]instruction{}, "60s"
+	for _, f := range s.faults {
+		if len(left) == 0 {
+			break
+		}
+		told[left[int(f.part*float64(len(left)))]] = f.instruction
+	}
+	for _, i := range told {
+		if i.fault == "hang" {
+			timeout = "300ms"
+		}
+		if i.phase != "" {
+			a.shot.fault.phase = i.phase // for the count of kills
+		}
+	}
+	b.tried[a.n], b.told[a.n] = a, told
+	text, err := json.Marshal(script{a.n, "Bearer " + b.key, told})
+	if err != nil {
+		panic(err)
+	}
+	b.ask("/script", url.Values{"script": {string(text)}})
+	args := []string{"payout", "apply", "staff.plan", "--yes", "--concurrency", fmt.Sprint(s.concurrency), "--timeout", timeout}
+	flag := func(yes bool, name ...string) {
+		if yes {
+			args = append(args, name...)
+		}
+	}
+	flag(s.keepGoing, "--keep-going")
+	flag(s.retryRejected, "--retry-rejected")
+	flag(s.duplicates, "--allow-duplicate")
+	flag(s.noLookup, "--lookup", "never")
+	flag(s.rate != "", "--rate", s.rate)
+	b.begin(a, args...)
+	return a
+}
+
+// applied looks at how attempts ended that ran at the same moment, and at everything that has come of them.
+func (b *batch) applied(attempts ...*attempt) {
+	for _, a := range attempts {
+		told := ""
+		for _, id := range slices.Sorted(maps.Keys(b.told[a.n])) {
+			i := b.told[a.n][id]
+			told += fmt.Sprintf(" %s:%s", id, i.name())
+			if i.phase != "" {
+				told += " killed at " + i.phase
+			}
+		}
+		b.story = append(b.story, fmt.Sprintf("%d: %s [%s%s ] exit %d, err %q", a.n, a.what, a.apply, told, a.exit, strings.TrimSpace(a.stderr.String())))
+		if a.exit == -1 {
+			b.killed++
+		}
+		b.ask("/over", url.Values{"n": {fmt.Sprint(a.n)}})
+	}
+	before := b.stood
+	b.look()
+	b.settled = len(b.stood) > 0
+	for _, o := range b.stood {
+		b.settled = b.settled && o.State == "accepted"
+	}
+	for _, a := range attempts {
+		b.judge(a, before, len(attempts) > 1)
+	}
+	b.results(attempts)
+}
+
+// look holds the journal against the ledger while nothing is under way.
+func (b *batch) look() {
+	b.alone()
+	b.ask("/quiet", b.own())
+	a := b.till(&attempt{}, "journal", "list", "--run", b.runName, "-o", "jsonl")
+	list, err := decodeRows(&a.stdout)
+	if a.exit != 0 || err != nil {
+		b.wrong("till %s: exit %d, %v: %s", a.what, a.exit, err, a.stderr.String())
+		return
+	}
+	if len(list) != 0 && len(list) != len(b.file) {
+		b.wrong("the run has %d rows in the journal, and the plan %d", len(list), len(b.file))
+		return
+	}
+	now := map[string]row{}
+	for n, o := range list {
+		r := b.file[n]
+		now[o.OrderID] = o
+		if o.OrderID != r.orderID || string(o.Currency) != r.currency || string(o.Amount) != r.json || o.Address != r.address || o.Memo != r.memo {
+			b.wrong("row %d of the plan is order %s of %+v, and of the run in the journal %+v", n, r.orderID, r.content, o)
+		}
+	}
+	if len(list) == 0 && len(b.stood) > 0 {
+		b.wrong("the run was in the journal, and is gone")
+	}
+	paid := map[string]payment{}
+	for _, p := range b.paid("") {
+		if q, twice := paid[p.OrderID]; twice {
+			b.wrong("order %s was paid twice: %s and %s", p.OrderID, q.ID, p.ID)
+		}
+		paid[p.OrderID] = p
+		if b.beside[p.OrderID] {
+			continue
+		}
+		o, found := now[p.OrderID]
+		switch {
+		case !found:
+			b.wrong("order %s was paid as %s, and the run has no such order", p.OrderID, p.ID)
+			continue
+		case o.State == "accepted":
+			if why := differ(o, p); why != "" {
+				b.wrong("order %s: %s", p.OrderID, why)
+			}
+		case o.State != "unknown" && o.State != "sending":
+			b.wrong("order %s was paid as %s, and the journal says that it is %s", p.OrderID, p.ID, o.State)
+		}
+		r := b.file[slices.IndexFunc(b.file, func(r batchRow) bool { return r.orderID == p.OrderID })]
+		if string(p.Currency) != r.currency || string(p.Amount) != r.json || p.Address != r.address || p.Memo != r.memo || p.Callback != r.callback {
+			b.wrong("order %s was paid as %s %s %s %q, callback %q, where the plan says %+v", p.OrderID, p.Currency, p.Amount, p.Address, p.Memo, p.Callback, r)
+		}
+	}
+	var accepted []string
+	for id, o := range now {
+		was := b.stood[id]
+		if o.State == "accepted" {
+			if p, found := paid[id]; !found || p.ID != o.ID {
+				b.wrong("order %s is accepted as %s in the journal, and the ledger does not have it", id, o.ID)
+			}
+			accepted = append(accepted, id)
+		}
+		if was.State == "accepted" && o.State != "accepted" {
+			b.wrong("order %s was accepted, and is %s", id, o.State)
+		}
+		if (was.State == "unknown" || was.State == "sending") && (o.State == "planned" || o.State == "rejected") && !b.resolved[id] {
+			b.wrong("order %s was %s, and is %s without anybody's decision", id, was.State, o.State)
+		}
+		if o.State == "conflict" {
+			b.wrong("order %s is in conflict: %s", id, o.Reason)
+		}
+		if o.State == "unknown" || o.State == "sending" {
+			b.doubt[id] = true
+		}
+	}
+	if len(accepted) > 0 {
+		values := b.own()
+		values.Set("orders", strings.Join(accepted, ","))
+		b.ask("/settle", values)
+	}
+	b.stood, b.resolved = now, map[string]bool{}
+}
+
+// alone waits until the database has noticed that the processes which were at it are gone.
+func (b *batch) alone() {
+	if b.server == nil {
+		return
+	}
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, b.journal+"&application_name=torture")
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close(ctx)
+	for range 2000 {
+		others := 0
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&others); err != nil {
+			panic(err)
+		}
+		if others == 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	b.wrong("sessions of dead processes stay in the database")
+}
+
+var anID = regexp.MustCompile(`[0-9a-f]{8}-0000-4000-8000-[0-9a-f]{12}`)
+
+// nothingSent are the exit codes that say so.
+var nothingSent = []int{1, 10, 11, 12, 13, 14, 30, 40, 41}
+
+// judge holds the exit code of an attempt, and where each of its rows stands, against what it was told and did.
+func (b *batch) judge(a *attempt, before map[string]row, several bool) {
+	for _, id := range anID.FindAllString(a.stdout.String(), -1) {
+		found := false
+		for _, o := range b.stood {
+			found = found || o.State == "accepted" && o.ID == id
+		}
+		if !found {
+			b.wrong("attempt %d printed %s, and the journal does not have it as accepted", a.n, id)
+		}
+	}
+	var all []created
+	if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
+		panic(err)
+	}
+	asked := map[string]string{} // what was done with the orders that it sent
+	for _, c := range all {
+		if c.Attempt != a.n {
+			continue
+		}
+		if _, twice := asked[c.OrderID]; twice {
+			b.wrong("attempt %d sent order %s twice", a.n, c.OrderID)
+		}
+		asked[c.OrderID] = c.Fault
+		if was := before[c.OrderID].State; was != "" && was != "planned" && (was != "rejected" || !a.apply.retryRejected) {
+			b.wrong("attempt %d sent order %s, which was %s", a.n, c.OrderID, was)
+		}
+	}
+	paid := 0
+	for _, p := range b.paid("") {
+		if p.Attempt != a.n || b.beside[p.OrderID] {
+			continue
+		}
+		paid++
+		for id, o := range before {
+			if was := before[p.OrderID]; o.State == "unknown" && was.State != "unknown" && id != p.OrderID && sameContent(o, b.stood[p.OrderID]) && b.stood[id].State == "unknown" && !a.apply.duplicates {
+				b.wrong("attempt %d paid order %s, which is the same as order %s, which was unknown", a.n, p.OrderID, id)
+			}
+		}
+	}
+	if !slices.Contains([]int{-1, 0, 13, 14, 20, 30, 31, 32, 40, 41, 50, 60}, a.exit) || a.exit == 14 && !several && !slices.Contains(severances, a.shot.point) {
+		b.wrong("attempt %d ended with %d", a.n, a.exit)
+	}
+	if slices.Contains(nothingSent, a.exit) && paid > 0 {
+		b.wrong("attempt %d ended with %d, and %d of its rows were paid", a.n, a.exit, paid)
+	}
+	if a.exit == -1 {
+		return
+	}
+	states := map[string]int{}
+	for _, o := range b.stood {
+		states[o.State]++
+	}
+	if several {
+		if a.exit == 0 && states["accepted"] != len(b.file) {
+			b.wrong("attempt %d ended well, and the journal has %s", a.n, counts(states))
+		}
+		return
+	}
+	b.judgeRows(a, before, asked)
+	b.judgeExit(a, states, asked)
+}
+
+func sameContent(a, b row) bool {
+	return string(a.Currency) == string(b.Currency) && string(a.Amount) == string(b.Amount) && a.Address == b.Address && a.Memo == b.Memo
+}
+
+// lost reports whether an attempt could not hear or record how its calls ended.
+func (a *attempt) lost() bool {
+	return a.apply.interrupts > 1 || slices.Contains(severances, a.shot.point) || strings.Contains(a.what, "--timeout 300ms")
+}
+
+// judgeRows is about an attempt that has ended by itself, and alone.
+func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]string) {
+	for id, o := range b.stood {
+		was := before[id].State
+		fault, sent := asked[id]
+		want := []string{"unknown"}
+		switch fault {
+		case "":
+			want = []string{was, "accepted"} // found on the list
+			if was == "" {
+				want[0] = "planned"
+			}
+			if was == "sending" || was == "planned" && slices.Contains(severances, a.shot.point) || was == "rejected" && slices.Contains(severances, a.shot.point) || was == "" && slices.Contains(severances, a.shot.point) {
+				want = append(want, "unknown", "sending")
+			}
+		case "ok+c", "slow+c", "wait+c":
+			want[0] = "accepted"
+		case "400e", "422e":
+			want[0] = "rejected"
+			if b.doubt[id] {
+				want[0] = "unknown"
+			}
+		case "401e", "403e", "429e":
+			want[0] = "planned"
+		}
+		if sent && a.lost() {
+			want = append(want, "unknown", "sending")
+		}
+		if a.shot.refuse && was == "planned" {
+			want = append(want, "planned")
+		}
+		if !slices.Contains(want, o.State) {
+			b.wrong("attempt %d: order %s was %q, the ledger did %q with it, and it is %s (%s), not %s", a.n, id, was, fault, o.State, o.Reason, strings.Join(want, " or "))
+		}
+	}
+}
+
+func (b *batch) judgeExit(a *attempt, states map[string]int, asked map[string]string) {
+	accepted, unknown := states["accepted"], states["unknown"]+states["sending"]
+	did := func(faults ...string) bool {
+		for _, f := range asked {
+			if slices.Contains(faults, f) {
+				return true
+			}
+		}
+		return false
+	}
+	severed := slices.Contains(severances, a.shot.point)
+	good := false
+	switch a.exit {
+	case 0:
+		good = accepted == len(b.file)
+	case 13:
+		good = b.server != nil && unknown > 0
+	case 14:
+		good = severed
+	case 20:
+		good = unknown > 0
+	case 30:
+		good = states["rejected"] == len(b.file)
+	case 31:
+		good = did("401e", "403e")
+	case 32:
+		good = did("429e")
+	case 40, 41:
+		good = accepted+states["rejected"] < len(b.file) || a.exit == 41
+	case 50:
+		good = (accepted > 0 || states["rejected"] > 0) && accepted < len(b.file)
+	case 60:
+		good = a.apply.interrupts > 0
+	}
+	if unknown > 0 && a.exit != 20 && !(a.exit == 60 && len(asked) == 0) {
+		good = false
+	}
+	if !good {
+		b.wrong("attempt %d ended with %d, and the journal has %s", a.n, a.exit, counts(states))
+	}
+}
+
+// results looks at the results file, which is whole or not there.
+func (b *batch) results(attempts []*attempt) {
+	text, err := os.ReadFile(filepath.Join(b.dir, "staff.plan.results.csv"))
+	said := len(attempts) == 1 && attempts[0].exit != -1 && strings.Contains(attempts[0].stderr.String(), "results in ")
+	if os.IsNotExist(err) && !said {
+		return
+	}
+	if err != nil {
+		b.wrong("the results file: %v", err)
+		return
+	}
+	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(lines) != len(b.file)+1 || strings.Join(lines[0], ",") != "order_id,state,id,reason" || text[len(text)-1] != '\n' {
+		b.wrong("the results file is not whole: %v\n%s", err, text)
+		return
+	}
+	for n, line := range lines[1:] {
+		o := b.stood[b.file[n].orderID]
+		if line[0] != b.file[n].orderID || line[1] == "accepted" && line[2] != o.ID || said && (strings.Replace(line[1], "sending", "unknown", 1) != o.State || line[2] != o.ID) {
+			b.wrong("line %d of the results file is %q, and the journal has %+v", n+2, line, o)
+		}
+	}
+}
+
+// several applies the plan several times at the same moment. With a journal in a file all but one are told so.
+func (b *batch) several(shots []applyShot) {
+	if b.server == nil {
+		shots = shots[:2]
+	}
+	var attempts []*attempt
+	for _, s := range shots {
+		s.several, s.interrupts, s.refuse = true, 0, false
+		attempts = append(attempts, b.apply(s))
+	}
+	b.endAll(attempts)
+	b.applied(attempts...)
+}
+
+func (b *batch) endAll(attempts []*attempt) {
+	ended := make(chan bool)
+	for _, a := range attempts {
+		go func() {
+			b.end(a)
+			ended <- true
+		}()
+	}
+	for range attempts {
+		<-ended
+	}
+}
+
+// waiting applies the plan with one row that waits for its answer, and returns when it does, and what ends the attempt; nil
+// where nothing is left to be sent, or where the attempt has ended before.
+func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
+	left := b.left()
+	if len(left) == 0 {
+		return nil, nil
+	}
+	s.shot, s.rate, s.interrupts, s.several, s.faults = shot{noLookup: s.noLookup}, "", 0, false, []rowFault{faultOf(0, "wait+c")}
+	a = b.apply(s)
+	ended := make(chan struct{})
+	go func() {
+		b.end(a)
+		close(ended)
+	}()
+	end = func() {
+		b.ask("/over", url.Values{"n": {fmt.Sprint(a.n)}})
+		<-ended
+		b.applied(a)
+	}
+	for {
+		select {
+		case <-ended: // something unknown stood in its way
+			end()
+			return nil, nil
+		case <-time.After(2 * time.Millisecond):
+		}
+		var all []created
+		if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
+			panic(err)
+		}
+		for _, c := range all {
+			if c.Attempt == a.n && c.Fault == "wait+c" {
+				return a, end
+			}
+		}
+	}
+}
+
+// doBeside runs another apply, which a journal in a file refuses, and a create of its own, while the plan is applied.
+func (b *batch) doBeside(s applyShot) {
+	a, end := b.waiting(s)
+	if a == nil {
+		return
+	}
+	if b.server == nil {
+		other := b.till(&attempt{}, "payout", "apply", "staff.plan", "--yes")
+		b.noted(other)
+		if other.exit != 13 {
+			b.wrong("a second apply ended with %d", other.exit)
+		}
+	}
+	id := fmt.Sprint(8_000_000_000 + 100*b.number + len(b.beside))
+	b.beside[id] = true
+	single := b.end(b.create(id, content{code: "Btc", amount: "0.1", address: "bc1qbeside"}, shot{fault: instruction{fault: "ok", commit: true}}))
+	b.noted(single)
+	if printed := strings.TrimSpace(single.stdout.String()); single.exit != 0 && single.exit != 41 || single.exit == 0 && printed == "" {
+		b.wrong("a create beside it ended with %d and printed %q", single.exit, printed)
+	}
+	if s.part < 0.1 {
+		a.kill()
+	}
+	end()
+}
+
+// doInterrupt sends SIGINT, or two of them, while a row waits for its answer.
+func (b *batch) doInterrupt(s applyShot) {
+	a, end := b.waiting(s)
+	if a == nil {
+		return
+	}
+	a.apply.interrupts = 1
+	a.interrupt()
+	for n := 0; n < 5000 && !strings.Contains(a.stderr.String(), "stopping"); n++ {
+		time.Sleep(time.Millisecond)
+	}
+	if s.part < 0.1 { // and it does not get it
+		a.apply.interrupts = 2
+		a.interrupt()
+		<-a.done
+	}
+	end()
+	if a.exit != 60 && a.exit != 20 && a.exit != 0 {
+		b.wrong("it was interrupted, and ended with %d", a.exit)
+	}
+}
+
+func (b *batch) doReconcile(s applyShot) {
+	args := []string{"withdraw", "reconcile"}
+	if s.keepGoing {
+		args = []string{"payout", "reconcile", b.runName}
+	}
+	a := b.till(&attempt{shot: shot{random: s.random}}, args...)
+	b.noted(a)
+	none := a.exit == 10 && s.keepGoing && len(b.stood) == 0 // such a run
+	if a.exit != 0 && a.exit != -1 && a.exit != 20 && a.exit != 41 && !none {
+		b.wrong("reconcile ended with %d", a.exit)
+	}
+	b.look()
+}
+
+func (b *batch) noted(a *attempt) {
+	if a.exit == -1 {
+		b.killed++
+	}
+	b.story = append(b.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
+}
+
+// doResolve is a person who has asked the provider, and is told the truth.
+func (b *batch) doResolve(s applyShot) {
+	b.ask("/quiet", b.own())
+	late, paid := []string{}, map[string]string{}
+	if err := json.Unmarshal(b.ask("/late", b.own()), &late); err != nil {
+		panic(err)
+	}
+	for _, p := range b.paid("") {
+		paid[p.OrderID] = p.ID
+	}
+	args := []string{"withdraw", "resolve", "--not-sent", "--reason", "the provider says so", "--yes"}
+	var ids []string
+	for id, o := range b.stood {
+		if (o.State == "unknown" || o.State == "sending") && paid[id] == "" && !slices.Contains(late, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) == 0 {
+		return
+	}
+	for _, id := range ids {
+		b.resolved[id] = true
+	}
+	a := b.till(&attempt{shot: shot{random: s.random}}, append(args, ids...)...)
+	for tries := 0; a.exit == 41 && tries < 10; tries++ {
+		a = b.till(&attempt{}, append(args, ids...)...)
+	}
+	b.noted(a)
+	if a.exit != 0 && a.exit != -1 && a.exit != 41 {
+		b.wrong("resolve ended with %d", a.exit)
+	}
+	b.look()
+}
+
+// settle brings the batch to its end without any more faults.
+func (b *batch) settle() {
+	for range 30 {
+		if b.failed() {
+			return
+		}
+		b.ask("/pay-late", b.own())
+		b.look()
+		b.doReconcile(applyShot{})
+		b.doResolve(applyShot{})
+		a := b.end(b.apply(applyShot{concurrency: 16, retryRejected: b.retry}))
+		b.applied(a)
+		states := map[string]int{}
+		for _, o := range b.stood {
+			states[o.State]++
+		}
+		switch {
+		case a.exit == 0:
+			return
+		case (a.exit == 30 || a.exit == 50) && !b.retry && states["accepted"]+states["rejected"] == len(b.file):
+			return
+		}
+	}
+	b.wrong("it cannot be settled")
+}

@@ -1,0 +1,123 @@
+//go:build unix
+
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal/pgtest"
+	"github.com/jackc/pgx/v5"
+)
+
+// disasters are what happens to a run that three processes are at. Each comes when so many more rows were paid.
+var disasters = []string{"one is killed", "sessions end", "fast restart", "one is interrupted", "immediate restart", "all sessions end", "two are killed", "immediate restart"}
+
+// TestSeveralMachines has three processes at one plan, as three machines that share a journal in PostgreSQL are, while some of
+// them die, their sessions end, and the database starts anew. Afterwards one more apply finishes the run.
+func TestSeveralMachines(t *testing.T) {
+	r := newRun(t, *seed, 1<<30)
+	r.journal = ""
+	r.clean, r.patched = built.get(t)
+	server, err := pgtest.Start() // of its own, because it starts anew
+	if err != nil {
+		pgtest.Shared(t) // skips where there is none
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	r.start()
+	b := r.batch(900, server)
+	rng := rand.New(rand.NewPCG(*seed, 1<<42))
+	b.file = nil
+	for i := range 600 {
+		b.file = append(b.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + i), content: drawContent(rng, 9_000_000+i)})
+	}
+	b.plan()
+	b.ask("/steady", b.own())
+	began := time.Now()
+	for _, what := range disasters {
+		b.disaster(what, rng)
+		if b.failed() {
+			break
+		}
+	}
+	if !b.failed() {
+		b.settle()
+	}
+	if !b.failed() {
+		b.finish()
+	}
+	for _, v := range r.violations {
+		t.Error(v)
+	}
+	t.Logf("seed %d: %d rows, %d kills, %d runs, %d payments in %s", r.seed, len(b.file), r.kills, r.runs, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("exit codes of applies (-1: killed): %s", counts(r.exits))
+}
+
+func (b *batch) disaster(what string, rng *rand.Rand) {
+	var attempts []*attempt
+	before := len(b.paid(""))
+	for range 3 {
+		s := applyShot{several: true, concurrency: 4, rate: "10/s"}
+		s.noLookup = rng.IntN(2) == 0
+		attempts = append(attempts, b.apply(s))
+	}
+	ended := make(chan struct{})
+	go func() {
+		b.endAll(attempts)
+		close(ended)
+	}()
+	for len(b.paid("")) < before+25 {
+		select {
+		case <-ended:
+			b.applied(attempts...)
+			b.wrong("they have ended before %q", what)
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	switch what {
+	case "one is killed":
+		attempts[0].kill()
+	case "two are killed":
+		attempts[0].kill()
+		attempts[2].kill()
+	case "one is interrupted":
+		attempts[1].interrupt()
+	case "sessions end":
+		b.endSessions("LIMIT 3")
+	case "all sessions end":
+		b.endSessions("")
+	case "fast restart":
+		b.server.Restart(b.t)
+	case "immediate restart":
+		b.server.Crash(b.t)
+	}
+	b.story = append(b.story, what)
+	select { // they go on, or stop because of it
+	case <-ended:
+	case <-time.After(time.Duration(rng.IntN(1000)) * time.Millisecond):
+		for _, a := range attempts {
+			a.interrupt()
+		}
+		<-ended
+	}
+	b.applied(attempts...)
+	b.doReconcile(applyShot{})
+	b.doResolve(applyShot{})
+}
+
+func (b *batch) endSessions(limit string) {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, b.journal+"&application_name=torture")
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() "+limit+") AS chosen"); err != nil {
+		panic(err)
+	}
+}
