@@ -455,28 +455,28 @@ const together = 7 // so that a small plan has parts
 `,
 	},
 	{
-		"internal/cli/replace.go", `
-	buffered := bufio.NewWriter(f)
-	err = write(buffered)
+		"internal/cli/outfile.go", `
+	buffered := bufio.NewWriter(file)
+	err = fill(buffered)
 	if err == nil {
 `, `
 	if mutant("half-results") {
-		if f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if file, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 			return err
 		}
 	}
-	buffered := bufio.NewWriterSize(f, 1<<20)
-	err = write(buffered)
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	err = fill(buffered)
 	killpoint("in-results") // nothing of it is written
 	if err == nil {
 `,
 	},
 	{
-		"internal/cli/replace.go", `
-		err = os.Rename(f.Name(), path)
+		"internal/cli/outfile.go", `
+		err = os.Rename(file.Name(), place)
 `, `
 		killpoint("before-rename")
-		err = os.Rename(f.Name(), path)
+		err = os.Rename(file.Name(), place)
 		killpoint("after-rename")
 `,
 	},
