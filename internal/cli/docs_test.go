@@ -408,7 +408,7 @@ func TestReadmeNames(t *testing.T) {
 
 // TestExamplesAreTested fails when an example comes along that no test below runs.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh", "seed.yaml", "shop"}
+	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "nightly.sh", "payout.sh", "payouts", "payroll.sh", "rebate-check.sh", "seed.yaml", "shop"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
 		t.Fatal(err)
