@@ -160,6 +160,9 @@ func explain(err error) errorReport {
 		r.code, r.hint = exitBusy, "wait for it, and run this again"
 	case errors.As(err, &run):
 		r.code, r.rule, r.hint = exitRefused, payout.RuleOrderID, "make the plan anew"
+		if run.Batch {
+			r.rule = payout.RuleBatchChanged
+		}
 	case errors.As(err, &account):
 		r.code, r.hint = exitUsage, "see what it has with: till journal export"
 	case errors.As(err, &output):

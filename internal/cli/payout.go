@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
@@ -62,19 +60,12 @@ func (s *session) factsOf(p *payout.Plan) planFacts {
 	}
 	for _, t := range p.Totals {
 		f.Totals = append(f.Totals, planTotalLine{t.Amount, p.Pays(t.Amount), t.Rows})
-		f.totals = append(f.totals, render.Step{Status: p.Pays(t.Amount), At: plural(t.Rows, "row")})
+		f.totals = append(f.totals, render.Step{Status: p.Pays(t.Amount), At: countOf(t.Rows, "row")})
 	}
 	for _, text := range p.Warnings {
 		f.warned = append(f.warned, render.Step{Status: text})
 	}
 	return f
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func planFactsView(money.Registry) render.View[planFacts] {

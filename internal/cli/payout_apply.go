@@ -13,6 +13,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
 
@@ -130,7 +131,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		return nil
 	}
 	results := outFile{"results", flags.results, 0o600}
-	if err := results.check(); err != nil {
+	if err := cmp.Or(results.check(), checkResults(flags.results)); err != nil {
 		return err
 	}
 	book, err := s.book(client)
@@ -144,11 +145,12 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err != nil {
 		return err
 	}
+	resumed := batch.Begun()
 	tally, err := batch.Tally(s.ctx)
 	if err != nil {
 		return err
 	}
-	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, false)
+	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, resumed, false)
 	if err != nil {
 		return err
 	}
@@ -158,18 +160,18 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err := batch.Begin(s.ctx, paid); err != nil {
 		return err
 	}
-	began, err := s.sendBatch(batch, flags, bar)
+	began, err := s.sendBatch(batch, resumed, flags, bar)
 	return s.finishRun(book, batch, plan, began, err, results, out)
 }
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
 // approved as well.
-func (s *session) sendBatch(batch *payout.Batch, flags applyFlags, bar *sendingBar) (began bool, err error) {
+func (s *session) sendBatch(batch *payout.Batch, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
 	tally, err := batch.LookUp(s.ctx)
 	if err != nil {
 		return false, err
 	}
-	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, true)
+	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, resumed, true)
 	if err != nil {
 		return false, err
 	}
@@ -185,14 +187,14 @@ func (s *session) sendBatch(batch *payout.Batch, flags applyFlags, bar *sendingB
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
 // of. Once the service was asked, a number that was given beforehand has to be the right one.
-func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (int, error) {
+func (s *session) approvePaid(t payout.Tally, approved, given int, resumed, asked bool) (int, error) {
 	switch {
+	case t.Before <= approved || resumed && t.LeftRows() == 0: // it was asked before, or there is nothing to ask it for
+		return max(given, approved), nil
 	case given >= 0 && (t.Before > given || asked && t.Before != given) && t.Before != approved:
 		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at them with till payout status or till journal show ORDER, and give the right number")
 	case given >= 0:
 		return max(given, approved), nil
-	case t.Before <= approved:
-		return approved, nil
 	case !s.canAsk():
 		return 0, refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
@@ -205,15 +207,22 @@ func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (
 	return t.Before, nil
 }
 
+func was(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
 func paidBefore(t payout.Tally) string {
 	if t.Before == 0 {
-		return fmt.Sprintf("none of its %d orders was accepted before", t.Rows)
+		return fmt.Sprintf("none of its %s was accepted before", countOf(t.Rows, "order"))
 	}
 	when := "at " + moment(t.First)
 	if !t.First.Equal(t.Last) {
 		when = "from " + moment(t.First) + " to " + moment(t.Last)
 	}
-	return fmt.Sprintf("%d of its %d orders were accepted before (%s)", t.Before, t.Rows, when)
+	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, countOf(t.Rows, "order"), was(t.Before), when)
 }
 
 // approveTotal wants what is still to be sent typed, one currency after the other.
@@ -233,7 +242,7 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 		fmt.Sprintf("rows      %d of %d are to be sent", t.LeftRows(), plan.Rows),
 	}
 	for _, total := range t.Left {
-		facts = append(facts, fmt.Sprintf("total     %s%s in %d rows", plan.Pays(total.Amount), s.minorUnits(total.Amount), total.Rows))
+		facts = append(facts, fmt.Sprintf("total     %s%s in %s", plan.Pays(total.Amount), s.minorUnits(total.Amount), countOf(total.Rows, "row")))
 	}
 	for _, fact := range facts {
 		s.note("%s", fact)
@@ -280,6 +289,9 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 		if err != nil {
 			return err
 		}
+		if s.money.LacksMemo(row.Currency, row.Memo) {
+			return usageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make the plan anew")
+		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
 			return err
 		}
@@ -300,6 +312,9 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
 	defer done()
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
+	if _, err := book.Journal.Reap(ctx, book.Account); err != nil && sending == nil {
+		sending = err
+	}
 	tally, err := payout.Stand(ctx, book.Journal, book.Account, run)
 	switch {
 	case err != nil && batch.Sent() > 0: // whatever was found out about them, nobody can say it now
@@ -314,6 +329,10 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	}
 	printed := out.one(applied{run, tally, results.path, plan})
 	verdict := runFailure(tally, run.Name, began, sending)
+	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
+		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[journal.Accepted], tally.Rows), lost),
+			hint: "see where each order stands with: till payout export " + run.Name}
+	}
 	if verdict == nil {
 		return cmp.Or(written, printed)
 	}
@@ -325,33 +344,41 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	return verdict
 }
 
+// isOf begins a sentence about some of a run's orders.
+func isOf(n, all int) string {
+	if n == 1 {
+		return fmt.Sprintf("1 of %s is", countOf(all, "order"))
+	}
+	return fmt.Sprintf("%d of %s are", n, countOf(all, "order"))
+}
+
 // runFailure is how a run has ended: what is unknown matters most, and where nothing was sent now, or accepted at all, what
 // kept it from being.
 func runFailure(t payout.Tally, run string, began bool, err error) error {
 	accepted, rejected := t.States[journal.Accepted], t.States[journal.Rejected]
-	unknown, why := t.States[journal.Unknown]+t.States[journal.Sending], ""
+	unknown, why := t.States[journal.Unknown], ""
 	code := exitDone
 	if err != nil {
 		code, why = explain(err).code, ": "+err.Error()
 	}
 	switch {
 	case unknown > 0 && code != exitUnknown:
-		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%d of %d orders are unknown%s", unknown, t.Rows, why), hint: "do not send them again: till payout reconcile " + run}
+		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: "do not send again what is unknown: till payout reconcile " + run}
 	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%d of %d orders are in conflict%s", t.States[journal.Conflict], t.Rows, why), hint: "see what happened with: till journal show " + t.Conflict}
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: "see what happened with: till journal show " + t.Conflict}
 	case accepted == t.Rows && (err == nil || code == exitInterrupted):
 		return nil
 	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited, code == exitInterrupted:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
-		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%d of %d orders are accepted, %d rejected, %d not sent%s", accepted, t.Rows, rejected, t.States[journal.Planned], why),
+		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[journal.Planned], why),
 			hint: "see which with: till payout status " + run}
 	case err != nil:
 		return err
 	case rejected == t.Rows:
 		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: "see why with: till payout status " + run}
 	}
-	return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders are rejected, and %d were not sent", rejected, t.Rows, t.States[journal.Planned]), hint: "see which with: till payout status " + run}
+	return &failure{code: exitPartial, msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[journal.Planned]), hint: "see which with: till payout status " + run}
 }
 
 // applied is a run after an apply, as it is printed.

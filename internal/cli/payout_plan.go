@@ -100,6 +100,8 @@ func (f *planFlags) check(file string) error {
 		return usageError(fmt.Sprintf("--format: there is no format %q", f.format), "use csv or jsonl")
 	case f.format == "" && file == "-":
 		return usageError("payout plan: standard input has no name that tells its format", "add --format csv or --format jsonl")
+	case f.out == "-":
+		return usageError("--out: a plan is a file", "name one, such as staff.plan; payout show prints what is in it")
 	case f.expires <= 0:
 		return usageError("--expires: it must be longer than nothing", "write a duration such as 72h")
 	case f.batchChanged && f.batch == "":
@@ -159,7 +161,7 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 	s.tellStanding(made)
 	facts := s.factsOf(made.Plan)
 	if n := len(facts.Warnings); n > 0 {
-		facts.warned = []render.Step{{Status: plural(n, "warning"), At: "told on standard error"}}
+		facts.warned = []render.Step{{Status: countOf(n, "warning"), At: "told on standard error"}}
 	}
 	facts.Journal = &planStandingLine{made.Accepted, moment(made.First), moment(made.Last), made.Unknown, made.Conflict}
 	return out.one(facts)
@@ -176,13 +178,13 @@ func (s *session) tellStanding(made payout.Made) {
 			when = "between " + made.First.UTC().Format(time.DateOnly) + " and " + last
 		}
 		s.note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
-			made.Accepted, plural(made.Rows, "order id"), when, made.Accepted)
+			made.Accepted, countOf(made.Rows, "order id"), when, made.Accepted)
 	}
 	if made.Unknown > 0 {
-		s.note("unknown: %d of %s. till payout apply finds out about them first", made.Unknown, plural(made.Rows, "order id"))
+		s.note("unknown: %d of %s. till payout apply finds out about them first", made.Unknown, countOf(made.Rows, "order id"))
 	}
 	if made.Conflict > 0 {
-		s.note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, plural(made.Rows, "order id"))
+		s.note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, countOf(made.Rows, "order id"))
 	}
 }
 

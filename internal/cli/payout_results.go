@@ -3,13 +3,35 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strings"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 )
+
+// checkResults refuses a results file in the place of anything but an earlier one.
+func checkResults(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
+	}
+	defer f.Close()
+	head := strings.Join(resultsView().Names(), ",")
+	begins := make([]byte, len(head))
+	if n, err := io.ReadFull(f, begins); err == io.EOF || n == len(head) && string(begins) == head {
+		return nil
+	}
+	return usageError(fmt.Sprintf("--results: %s is there, and is no results file", path), "name another file, or remove this one")
+}
 
 // writeResults replaces the results file with where the run stands, in the order of the plan.
 func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {

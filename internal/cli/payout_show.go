@@ -144,7 +144,7 @@ func decimalsText(n int) string {
 	if n == money.Unknown {
 		return "no decimals known"
 	}
-	return plural(n, "decimal")
+	return countOf(n, "decimal")
 }
 
 func plannedRows(p *payout.Plan) iter.Seq2[planned, error] {

@@ -76,8 +76,9 @@ func (e *AccountError) Error() string { return e.Account.String() + " " + e.Msg 
 
 // A RunError says that a run cannot begin or go on.
 type RunError struct {
-	Run string
-	Msg string
+	Run   string
+	Msg   string
+	Batch bool // it is about the batch that the run is of
 }
 
 func (e *RunError) Error() string { return "run " + e.Run + " " + e.Msg }

@@ -170,15 +170,22 @@ func (d *postgresDialect) numbered(t *tx) error {
 	return nil
 }
 
+// hold waits a moment for the session before this one, which the server may still be ending.
 func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64) error {
-	got := false
-	if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", sender).Scan(&got); err != nil {
-		return err
+	for tries := 1; ; tries++ {
+		got := false
+		if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", sender).Scan(&got); err != nil || got {
+			return err
+		}
+		if tries == 100 {
+			return &Error{Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	if !got { // the session before this one is not quite gone
-		return &Error{Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
-	}
-	return nil
 }
 
 func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (held bool, err error) {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,6 +17,7 @@ type Run struct {
 	Digest string    `json:"digest"`
 	Plan   string    `json:"plan"`  // the name of its file
 	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
+	Since  string    `json:"-"`     // the newest run of the batch when the plan was made; empty: none had begun
 	Before int       `json:"-"`     // how many of its orders may be paid already, by a person's word
 	Began  time.Time `json:"-"`
 	User   string    `json:"user"`
@@ -36,8 +38,8 @@ type Row struct {
 const together = 100
 
 // BeginRun records a run and all its rows, or none of them, and returns the run; of one that has begun before it records
-// only that more of its orders may be paid already. An order that the journal has keeps its state; if it has other content,
-// or if another plan has the run's name, that is a *RunError.
+// only that more of its orders may be paid already. An order that the journal has keeps its state; if it has other content, if
+// another run of the batch has begun since the plan was made, or if another plan has the run's name, that is a *RunError.
 func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2[Row, error]) (run Run, err error) {
 	var unread error // of the rows, which is no fault of the journal's
 	err = j.write(ctx, func(t *tx) error {
@@ -49,11 +51,14 @@ func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2
 		case err != nil:
 			return err
 		case run.Digest != "" && run.Digest != r.Digest:
-			return &RunError{r.Name, "is another plan's: make this plan anew"}
+			return &RunError{Run: r.Name, Msg: "is another plan's: make this plan anew"}
 		case run.Digest != "":
 			run.Before = max(run.Before, r.Before)
 			_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
 			return err
+		}
+		if newest, err := t.newestOf(account, r.Batch); err != nil || newest != r.Since {
+			return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, of which run %s has begun since its plan was made", r.Batch, newest), true})
 		}
 		run = r
 		run.Began, run.User, run.Host = unstamp(t.now), t.j.options.User, t.j.options.Host
@@ -84,6 +89,18 @@ func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2
 		return Run{}, err
 	}
 	return run, nil
+}
+
+// newestOf is the run of a batch that began last; empty where there is none.
+func (t *tx) newestOf(account int64, batch string) (run string, err error) {
+	if batch == "" {
+		return "", nil
+	}
+	err = t.row(`SELECT name FROM runs WHERE account = ?1 AND batch = ?2 ORDER BY id DESC LIMIT 1`, account, batch).Scan(&run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return run, err
 }
 
 func chunks(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
@@ -128,7 +145,7 @@ func (t *tx) addRows(account int64, run Run, rows []Row, place int) error {
 		INSERT INTO run_rows (run_id, place, order_row) SELECT ?2, row.place, orders.id FROM row JOIN orders ON orders.account = ?1 AND orders.order_id = row.order_id
 		WHERE orders.currency = row.currency AND orders.unit = row.unit AND orders.minor = row.minor AND orders.address = row.address AND orders.memo = row.memo`, args...)
 	if err == nil && n != int64(len(rows)) {
-		return &RunError{run.Name, "has an order that the journal has with other content"}
+		return &RunError{Run: run.Name, Msg: "has an order that the journal has with other content"}
 	}
 	return err
 }

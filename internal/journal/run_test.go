@@ -102,6 +102,22 @@ func stateIn(rows []string, id string) State {
 	return ""
 }
 
+// Of two plans of one batch that know nothing of each other, one begins.
+func TestBeginRunOfABatch(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe", Batch: "may"}, row("1"))
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe", Batch: "may"})
+		mustBegin(t, j, Run{Name: "tea", Digest: "tea", Batch: "june"}, row("2"))
+		for _, since := range []string{"", "tea", "other"} {
+			if _, err := j.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef", Batch: "may", Since: since}, rows(row("3"))); !errors.As(err, new(*RunError)) {
+				t.Errorf("since %q: %v", since, err)
+			}
+		}
+		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
+	})
+}
+
 // A run with a row that cannot be had leaves nothing behind, however many rows came before it.
 func TestBeginRunWhole(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {

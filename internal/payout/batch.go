@@ -255,7 +255,7 @@ func (x *Batch) Begin(ctx context.Context, before int) error {
 		return err
 	}
 	p := x.plan
-	run, err := x.book.Journal.BeginRun(ctx, x.book.Account, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Before: before}, func(yield func(journal.Row, error) bool) {
+	run, err := x.book.Journal.BeginRun(ctx, x.book.Account, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
 		for r, err := range p.All() {
 			if !yield(r.Row(), err) {
 				return

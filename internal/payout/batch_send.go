@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
 
 // manyUnknown is how many unknown outcomes one after the other stop a run that keeps going.
@@ -26,9 +28,10 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 		return &Error{Kind: Unknown, Msg: fmt.Sprintf("%d orders of the run are unknown, such as %s, and nothing more was sent", t.States[journal.Unknown], t.Unknown),
 			Hint: "settle them first: till payout reconcile " + x.plan.Name() + ", or send the rest with --keep-going"}
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	s := &sender{Batch: x, ctx: ctx, calls: calls, stop: stop, tally: t, tried: x.book.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), known: t.States[journal.Unknown]}
+	given := ctx
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &sender{Batch: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.book.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), known: t.States[journal.Unknown]}
 	if r := x.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
@@ -44,14 +47,14 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	s.feed(queue)
 	close(queue)
 	workers.Wait()
-	return context.Cause(ctx)
+	return cmp.Or(s.why, given.Err())
 }
 
 // sender is a Send under way.
 type sender struct {
 	*Batch
 	ctx, calls context.Context
-	stop       context.CancelCauseFunc // the first cause stays
+	end        context.CancelFunc
 	limit      *rate.Limiter
 	known      int // unknown orders that there were before
 
@@ -59,6 +62,33 @@ type sender struct {
 	tally Tally
 	tried bool // a entry was accepted and read back
 	inRow int  // how many outcomes were unknown, one after the other
+
+	stopping sync.Mutex
+	why      error
+}
+
+// stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many
+// calls, is what a person has to know first.
+func (s *sender) stop(err error) {
+	s.stopping.Lock()
+	defer s.stopping.Unlock()
+	if s.why == nil || weight(err) > weight(s.why) {
+		s.why = err
+	}
+	s.end()
+}
+
+func weight(err error) int {
+	var call *api.Error
+	switch {
+	case !errors.As(err, &call) || call.Outcome != api.Rejected:
+		return 0
+	case call.Status == 429:
+		return 1
+	case keyOrRate(call.Status):
+		return 2
+	}
+	return 0
 }
 
 // feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,

@@ -266,9 +266,11 @@ func TestMakeHoldsABatchAgainstItsRun(t *testing.T) { onBoth(t, makeHoldsABatchA
 func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	p.Batch = "may"
 	const head = "currency,amount,address"
+	newest := map[string]string{}
 	begin := func(name, batch string) {
 		t.Helper()
-		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch}
+		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch, Since: newest[batch]}
+		newest[batch] = name
 		if _, err := p.Journal.BeginRun(context.Background(), p.Account, r, func(yield func(journal.Row, error) bool) {
 			for r, err := range open(t, p.Path).All() {
 				if !yield(r.Row(), err) {
