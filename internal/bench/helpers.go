@@ -23,10 +23,12 @@ var helpers = map[string]func(args []string) error{
 		}
 		return serveFixed(total)
 	},
-	"-bare":      serveBare,
-	"-bare-file": serveBareFile,
-	"-copy":      func(args []string) error { return eachPage(args[0], copyPage) },
-	"-split":     func(args []string) error { return eachPage(args[0], splitPage) },
+	"-bare":        serveBare,
+	"-bare-file":   serveBareFile,
+	"-serve-stats": serveStats,
+	"-fetch-stats": fetchStats,
+	"-copy":        func(args []string) error { return eachPage(args[0], copyPage) },
+	"-split":       func(args []string) error { return eachPage(args[0], splitPage) },
 }
 
 const pageSize = 1000

@@ -49,6 +49,7 @@ var benchmarks = []struct {
 	{"get", get},
 	{"payout-plan", payoutPlan},
 	{"stream", stream},
+	{"report", resellerReport},
 	{"sdk", sdk},
 	{"decode", decode},
 	{"sandbox", sandboxInMemory},

@@ -71,7 +71,7 @@ make. These are the operations of the interface:
 				}
 			}
 			var answer []byte
-			err = s.send(func() (err error) {
+			err = s.send(nil, func() (err error) {
 				answer, err = client.Do(ctx, method, args[1], body)
 				return err
 			})

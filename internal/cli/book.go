@@ -143,13 +143,24 @@ func (s *session) lookupSince() (string, time.Time, error) {
 	if isDateTime(s.LookupSince) {
 		for _, layout := range []string{s.TimeLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
 			if at, err := time.ParseInLocation(layout, s.LookupSince, s.TimeZone); err == nil {
-				return text, at, nil
+				return text, at, s.checkSince(at)
 			}
 		}
 		return text, s.io.Now(), nil // nothing that was accepted before must be on the list then
 	}
 	at, err := times.parse("--lookup-since", s.LookupSince, false)
+	if err == nil {
+		err = s.checkSince(at)
+	}
 	return text, at, err
+}
+
+// checkSince refuses a reading that would leave out everything there is.
+func (s *session) checkSince(at time.Time) error {
+	if at.After(s.io.Now()) {
+		return usageError(fmt.Sprintf("--lookup-since: %s is in the future, and a list from then on has nothing on it", s.LookupSince), "name a time before the oldest order that it is about")
+	}
+	return nil
 }
 
 // journalAccount is the account whose rows the journal's own commands show. They need no service and no key, but for a

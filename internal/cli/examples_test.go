@@ -168,6 +168,9 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	if strings.HasPrefix(text, "till payout") {
 		prepareFiles(t, text, cmd)
 	}
+	if aboutRun.MatchString(text) {
+		prepareRun(t, text, service, cmd)
+	}
 	if !inJournal.MatchString(text) {
 		return
 	}
@@ -194,13 +197,55 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	}
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
-	if !strings.HasPrefix(text, "till payout plan") {
-		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan")
-		plan.Dir, plan.Env = cmd.Dir, cmd.Env
-		if text, err := plan.CombinedOutput(); err != nil {
-			t.Fatalf("the plan could not be made: %s", text)
-		}
+	if strings.HasPrefix(text, "till payout apply") { // the service has one id for all
+		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), "order_id,currency,amount,address\n4711,Btc,0.015,"+exampleAddress+"\n")
 	}
+	if !strings.HasPrefix(text, "till payout plan") {
+		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan", "-q")
+		plan.Dir, plan.Env = cmd.Dir, cmd.Env
+		digest, err := plan.Output()
+		if err != nil {
+			t.Fatalf("the plan could not be made: %v", err)
+		}
+		writeExampleFile(t, filepath.Join(cmd.Dir, "approved.txt"), string(digest))
+	}
+}
+
+// aboutRun are the examples that are about a plan that was applied before.
+var aboutRun = regexp.MustCompile(`^till payout (status|list|export|wait|reconcile|resolve)`)
+
+// exampleRun is what they call its run. The digest of a plan depends on the moment in which it is made.
+const exampleRun = "1f60bd0c"
+
+// prepareRun applies such a plan, puts the name of its run into the example, and loses the answers where the example is about
+// finding out what became of them.
+func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
+	t.Helper()
+	rows := "4711,Btc,0.015," + exampleAddress + "\n"
+	if strings.Contains(text, "4712") {
+		rows += "4712,Btc,0.015,bc1qother\n"
+	}
+	writeExampleFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
+	want := 0
+	if strings.Contains(text, "reconcile") || strings.Contains(text, "resolve") {
+		service.loses.Store(true)
+		want = 20
+	}
+	till := func(want int, args ...string) string {
+		t.Helper()
+		made := exec.Command("till", args...)
+		made.Dir, made.Env = cmd.Dir, cmd.Env
+		out, err := made.Output()
+		if made.ProcessState.ExitCode() != want {
+			t.Fatalf("till %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	till(0, "payout", "plan", "run.csv", "--out", "run.plan")
+	till(want, "payout", "apply", "run.plan", "--yes", "--keep-going")
+	cmd.Args[2] = strings.ReplaceAll(cmd.Args[2], exampleRun, till(0, "payout", "list", "-q"))
+	service.loses.Store(false)
+	service.hides.Store(strings.Contains(text, "--not-sent"))
 }
 
 func writeExampleFile(t *testing.T, path, text string) {
@@ -307,7 +352,7 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"GET /api/resellers/ids":               `["` + id + `"]`,
 		"GET /api/reseller/info":               reseller,
 		"GET /api/reseller/invite":             invite,
-		"GET /api/reseller/stats":              `{"id":"` + id + `","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
+		"GET /api/reseller/stats":              `{"id":"` + id + `","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{"` + id + `":{"id":"` + id + `","paid_amount":{"USD":25000},"rebate":{"USD":250},"created":"2026-05-03T10:00:00"}},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
 		"POST /api/reseller/withdraw/list":     page,
 		"GET /api/reseller/withdraw":           one,
 		"GET /api/reseller/balance":            `{"Fiat":{"USD":25000}}`,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -62,7 +63,7 @@ func exitCodes() []exitCode {
 		{exitFailedStatus, "failed_status", "A wait saw a status that --fail-on names."},
 		{exitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again."},
 		{exitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again."},
-		{exitNotYet, "not_yet", "A wait ran out of time, or --exit-status says not finished."},
+		{exitNotYet, "not_yet", "A wait ran out of time, --exit-status says not finished, or a report is below --fail-below."},
 		{exitPartial, "partial", "Some of it was done, some not, and nothing is unknown."},
 		{exitOutput, "output", "Done, but the result could not be written; the error line carries the ids."},
 		{exitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown."},
@@ -90,14 +91,25 @@ type failure struct {
 func (f *failure) Error() string { return f.msg }
 func (f *failure) Unwrap() error { return f.err }
 
+// beside is found, which is about money, where what was to be printed could not be: both are told, and found has the exit code.
+func beside(found, printed error) error {
+	f, ok := errors.AsType[*failure](found)
+	if !ok || printed == nil {
+		return cmp.Or(found, printed)
+	}
+	both := *f
+	both.msg += "; besides, " + printed.Error()
+	return &both
+}
+
 func usageError(msg, hint string) error { return &failure{code: exitUsage, msg: msg, hint: hint} }
 
 func refusal(rule, msg, hint string) error {
 	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint}
 }
 
-// report is an error as it is shown: its exit code, and what the error line says.
-type report struct {
+// errorReport is an error as it is shown: its exit code, and what the error line says.
+type errorReport struct {
 	code    int
 	rule    string
 	message string
@@ -107,8 +119,8 @@ type report struct {
 }
 
 // explain maps every error to its exit code. There is no other place that knows.
-func explain(err error) report {
-	r := report{code: exitInternal, message: err.Error()}
+func explain(err error) errorReport {
+	r := errorReport{code: exitInternal, message: err.Error()}
 	var (
 		own       *failure
 		call      *api.Error

@@ -208,7 +208,8 @@ Scripts are better off with another format.
 Under json and jsonl an error is an object too:
   {"error":{"kind":"usage","exit_code":10,"message":"...","hint":"..."}}
 An error of the service has its status, code, reason and description besides,
-and a guard's has the rule.
+and a guard's has the rule. What is wrong with the rows of a file is a list in
+"details", each with its line, field and message; as text it is a line each.
 
 Colour is used on terminals. --color always and --color never decide it, and
 without them the variables NO_COLOR and CLICOLOR_FORCE.
@@ -268,7 +269,8 @@ The same order id again
             left, or was refused for the key or the rate, or a person has said
             that it was not sent
 With another amount, currency, address or memo it is refused, 12, unless every
-attempt was rejected or never left.
+attempt was rejected or never left: of one that was in doubt, a person's word
+that it was not sent lets the same be sent again, and nothing else.
 
 In a script
   Run till withdraw create with an --order-id of your own. After 20, run till

@@ -89,7 +89,7 @@ random one is sent. It is sent at most once.`,
 				return err
 			}
 			var invite api.Invite
-			err = s.send(func() (err error) {
+			err = s.send(nil, func() (err error) {
 				invite, err = client.Invites.Create(s.sendCtx, uuid)
 				return err
 			})

@@ -52,7 +52,7 @@ merchant panel can tell whether it was made.`,
 				return err
 			}
 			var id string
-			err = s.send(func() (err error) {
+			err = s.send(nil, func() (err error) {
 				id, err = client.Invoices.Create(s.sendCtx, req)
 				return err
 			})
@@ -135,6 +135,9 @@ func (a *app) invoiceGet() *cobra.Command {
 				return err
 			}
 			invoice, err := client.Invoices.Get(s.ctx, args[0])
+			if err == nil {
+				err = aboutThis("invoice", args[0], invoice.ID)
+			}
 			if err != nil {
 				return err
 			}
@@ -165,7 +168,11 @@ show their values: see what the service calls them with till invoice get.`,
 			}
 			flags.show = "till invoice get " + args[0]
 			invoice, err := wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
-				return client.Invoices.Get(ctx, args[0])
+				invoice, err := client.Invoices.Get(ctx, args[0])
+				if err == nil {
+					err = aboutThis("invoice", args[0], invoice.ID)
+				}
+				return invoice, err
 			}, func(i api.Invoice) []condition {
 				return []condition{{"status", i.Status, flags.status}, {"state", i.State, flags.state}}
 			})

@@ -166,6 +166,7 @@ one is in conflict.`,
 				return err
 			}
 			var unknown, conflict []string
+			wanted := true // where the rows cannot be printed, they are still looked at
 			err = out.list(func(yield func(journal.Order, error) bool) {
 				for o, err := range orders {
 					switch o.State {
@@ -174,21 +175,18 @@ one is in conflict.`,
 					case journal.Conflict:
 						conflict = append(conflict, o.OrderID)
 					}
-					if !yield(o, err) {
+					if wanted = wanted && yield(o, err); !wanted && (!status || err != nil) {
 						return
 					}
 				}
 			})
-			if err != nil || !status {
-				return err
-			}
 			switch {
-			case len(unknown) > 0:
-				return &failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: "find out with: till withdraw reconcile"}
-			case len(conflict) > 0:
-				return &failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened with: till journal show " + conflict[0]}
+			case status && len(unknown) > 0:
+				return beside(&failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: "find out with: till withdraw reconcile"}, err)
+			case status && len(conflict) > 0:
+				return beside(&failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened with: till journal show " + conflict[0]}, err)
 			}
-			return nil
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -455,6 +453,9 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 				if to, err = config.NormalizeBaseURL(baseURL); err != nil {
 					return usageError("--to-base-url: "+err.Error(), "")
 				}
+			}
+			if args[0] == args[1] && to == base {
+				return usageError(fmt.Sprintf("%s at %s has that name already", args[0], base), "name another, or with --to-base-url another address")
 			}
 			j, err := s.openJournal()
 			if err != nil {

@@ -51,13 +51,14 @@ there was paid since: see till help payouts.`,
 			if err != nil {
 				return err
 			}
-			if err := out.slice(found); err != nil {
-				return err
-			}
+			printed := out.slice(found)
 			if len(found) == 0 {
+				if printed != nil {
+					return printed
+				}
 				return s.note("the journal and the service's list agree")
 			}
-			return &failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: "see an order's story with: till journal show ORDER"}
+			return beside(&failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: "see an order's story with: till journal show ORDER"}, printed)
 		},
 	}
 	f := cmd.Flags()

@@ -57,11 +57,8 @@ type planStandingLine struct {
 
 func (s *session) factsOf(p *payout.Plan) planFacts {
 	f := planFacts{
-		Plan: p.Path, Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: moment(p.Made), Expires: moment(p.Expires), Expired: p.Expired(s.io.Now()),
+		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: moment(p.Made), Expires: moment(p.Expires), Expired: p.Expired(s.io.Now()),
 		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
-	}
-	if p.Digest != "" {
-		f.Run = p.Name()
 	}
 	for _, t := range p.Totals {
 		f.Totals = append(f.Totals, planTotalLine{t.Amount, p.Pays(t.Amount), t.Rows})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -52,8 +53,8 @@ The results file, PLAN.results.csv unless --results names another, has a line
 for each row: order_id, state, id, reason. It is replaced as a whole, at the
 end. Several machines that share a journal in PostgreSQL can apply one plan at
 the same time, and each row is sent by one of them.`,
-		Example: `  till payout apply staff.plan --concurrency 8
-  till payout apply staff.plan --digest "$(cat approved)" --rate 5/s`,
+		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
+  till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: args("PLAN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, appliedView)
@@ -128,7 +129,8 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		}
 		return nil
 	}
-	if err := checkResultsPlace(flags.results); err != nil {
+	results := outFile{"results", flags.results, 0o600}
+	if err := results.check(); err != nil {
 		return err
 	}
 	book, err := s.book(client)
@@ -136,6 +138,8 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		return err
 	}
 	flags.Note = func(text string) { s.note("%s", text) }
+	bar := &sendingBar{session: s}
+	flags.Progress = bar.show
 	batch, err := book.Open(s.ctx, plan, flags.Options)
 	if err != nil {
 		return err
@@ -154,13 +158,13 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err := batch.Begin(s.ctx, paid); err != nil {
 		return err
 	}
-	began, err := s.sendBatch(batch, flags)
-	return s.finishRun(book, batch, plan, began, err, flags, out)
+	began, err := s.sendBatch(batch, flags, bar)
+	return s.finishRun(book, batch, plan, began, err, results, out)
 }
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
 // approved as well.
-func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) (began bool, err error) {
+func (s *session) sendBatch(batch *payout.Batch, flags applyFlags, bar *sendingBar) (began bool, err error) {
 	tally, err := batch.LookUp(s.ctx)
 	if err != nil {
 		return false, err
@@ -174,7 +178,9 @@ func (s *session) sendBatch(batch *payout.Batch, flags applyFlags) (began bool, 
 			return false, err
 		}
 	}
-	return true, s.send(func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
+	bar.begin(tally)
+	defer bar.finish()
+	return true, s.send(batch.UnderWay, func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
 }
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
@@ -289,7 +295,7 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 const lastWords = 10 * time.Second
 
 // finishRun says where the run stands and writes its results, however it has ended.
-func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout.Plan, began bool, sending error, flags applyFlags, out output[applied]) error {
+func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
 	defer done()
@@ -302,11 +308,11 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
-	written := s.writeResults(ctx, book, run, flags.results)
+	written := s.writeResults(ctx, book, run, results)
 	if written == nil {
-		s.note("results in %s", flags.results)
+		s.note("results in %s", results.path)
 	}
-	printed := out.one(applied{run, tally, flags.results, plan})
+	printed := out.one(applied{run, tally, results.path, plan})
 	verdict := runFailure(tally, run.Name, began, sending)
 	if verdict == nil {
 		return cmp.Or(written, printed)
@@ -354,4 +360,29 @@ type applied struct {
 	tally   payout.Tally
 	results string
 	plan    *payout.Plan
+}
+
+// sendingBar shows how far a run is.
+type sendingBar struct {
+	*session
+	*progress
+	other atomic.Value // what did not end well, as text
+}
+
+func (b *sendingBar) begin(t payout.Tally) {
+	b.progress = b.session.progress("sending", t.LeftRows(), b.Debug)
+	b.more = func() string { return b.other.Load().(string) }
+	b.other.Store("")
+}
+
+// show is told of each outcome, one after the other.
+func (b *sendingBar) show(t payout.Tally) {
+	text := ""
+	for _, state := range []journal.State{journal.Rejected, journal.Unknown, journal.Conflict} {
+		if n := t.States[state]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, state)
+		}
+	}
+	b.other.Store(text)
+	b.add(1)
 }

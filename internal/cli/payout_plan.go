@@ -65,7 +65,7 @@ rest of a run or last month's numbers, and till payout apply asks which.
 With -o json it is {"plan","run","digest","account","base_url","made",
 "expires","expired","batch","since","rows","totals":[{"amount","pays","rows"}],
 "journal":{"accepted","first","last","unknown","conflict"},"warnings":[...]};
--q prints the digest. --dry-run checks all of it and writes no plan.`,
+-q prints the digest. There is no --dry-run of it: a plan sends nothing.`,
 		Example: `  till payout plan staff.csv --out staff.plan
   till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
   till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,
@@ -123,6 +123,9 @@ func (f *planFlags) check(file string) error {
 const planGC = 50
 
 func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out output[planFacts]) error {
+	if err := s.noDryRun("payout plan"); err != nil {
+		return err
+	}
 	if err := flags.check(file); err != nil {
 		return err
 	}
@@ -131,8 +134,6 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 		return err
 	}
 	defer in.Close()
-	check := s.DryRun
-	s.DryRun = false // no request is to be shown: a sandbox is asked who it is
 	if err := s.ownJournal(); err != nil {
 		return err
 	}
@@ -144,10 +145,13 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 	if err != nil {
 		return err
 	}
+	if file == "-" && terminal(s.io.In) != nil {
+		s.note("type the rows, and Ctrl-D on a line of its own when they are all there")
+	}
 	debug.SetGCPercent(planGC)
 	made, err := payout.Make(s.ctx, payout.Making{
 		Path: flags.out, Input: in, Name: name, Format: flags.format, Account: account, Journal: j, Money: s.money, Limits: s.Limits, Now: s.io.Now(), Expires: flags.expires,
-		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings, Check: check,
+		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings,
 	})
 	if err != nil {
 		return err
@@ -158,9 +162,6 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 		facts.warned = []render.Step{{Status: plural(n, "warning"), At: "told on standard error"}}
 	}
 	facts.Journal = &planStandingLine{made.Accepted, moment(made.First), moment(made.Last), made.Unknown, made.Conflict}
-	if check {
-		s.note("no plan is written: this is a dry run")
-	}
 	return out.one(facts)
 }
 

@@ -3,10 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
@@ -14,36 +11,15 @@ import (
 	"example.com/till/internal/render"
 )
 
-// checkResultsPlace finds out beforehand whether a results file can be written there.
-func checkResultsPlace(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err == nil || errors.Is(err, os.ErrNotExist) {
-		var f *os.File
-		if f, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"); err == nil {
-			err = errors.Join(f.Close(), os.Remove(f.Name()))
-		}
-	}
-	if err != nil {
-		return &failure{code: exitUsage, err: err, msg: fmt.Sprintf("the results file %s could not be written: %v", path, err), hint: "nothing was sent; name another file with --results"}
-	}
-	return nil
-}
-
 // writeResults replaces the results file with where the run stands, in the order of the plan.
-func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, path string) error {
-	err := replaceFile(path, func(w io.Writer) error {
+func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {
+	err := file.write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(ctx, book.Account, journal.Filter{Run: run.Name}))
 	})
-	if err == nil {
-		err = syncDirectory(filepath.Dir(path))
+	if lost, ok := errors.AsType[*failure](err); ok {
+		lost.hint = "the journal has them: till payout export " + run.Name
 	}
-	if err != nil {
-		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("the results file %s could not be written: %v", path, err), hint: "the journal has them: till payout export " + run.Name}
-	}
-	return nil
+	return err
 }
 
 func resultsView() render.View[journal.Order] {

@@ -34,7 +34,7 @@ already_paid are those of the accepted orders that were not sent by this run.`,
 			if err != nil {
 				return err
 			}
-			runs, err := book.Journal.Runs(s.ctx, book.Account)
+			runs, err := s.runs(book)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ already_paid are those of the accepted orders that were not sent by this run.`,
 	}, runView)
 }
 
-// openRuns is the account's record, for commands that do not ask the service.
+// openRuns is the account's record, for commands that do not ask the service. It has no journal where there is none yet.
 func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.openJournal()
-	if err != nil {
-		return nil, err
+	j, err := s.journalToList()
+	if err != nil || j == nil {
+		return &payout.Book{Account: account}, err
 	}
 	_, err = j.Reap(s.ctx, account)
 	return &payout.Book{Journal: j, Account: account}, err
@@ -76,9 +76,16 @@ func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Book, error) {
 	return book, err
 }
 
+func (s *session) runs(book *payout.Book) ([]journal.Run, error) {
+	if book.Journal == nil {
+		return nil, nil
+	}
+	return book.Journal.Runs(s.ctx, book.Account)
+}
+
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
 func (s *session) findRun(book *payout.Book, name string) (journal.Run, error) {
-	runs, err := book.Journal.Runs(s.ctx, book.Account)
+	runs, err := s.runs(book)
 	if err != nil {
 		return journal.Run{}, err
 	}

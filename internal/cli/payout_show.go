@@ -109,9 +109,9 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 		s.note("the plan has expired: a run of it can no longer begin, only go on")
 	}
 	for _, t := range p.Totals {
-		now := s.money.Decimals(t.Amount.Code)
-		if then := p.Decimals(t.Amount); now != money.Unknown && now != then {
-			s.note("warning: the plan was made with %s of %s, and this profile has %s", decimalsText(then), t.Amount.Code, decimalsText(now))
+		now, known := s.money.Lookup(t.Amount.Code)
+		if then := p.Decimals(t.Amount); known && now.Kind == t.Amount.Kind && now.Decimals != money.Unknown && now.Decimals != then {
+			s.note("warning: the plan was made with %s of %s, and the profile in use has %s", decimalsText(then), t.Amount.Code, decimalsText(now.Decimals))
 		}
 	}
 	o := s.out

@@ -105,6 +105,9 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 func (s *session) printRows(out output[runRow], book *payout.Book, run journal.Run, statuses map[string]string) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[journal.State]int{}}
 	err = out.list(func(yield func(runRow, error) bool) {
+		if book.Journal == nil {
+			return
+		}
 		for o, err := range book.Journal.Orders(s.ctx, book.Account, rowsOf(run)) {
 			status, listed := statuses[o.Withdrawal]
 			if err == nil {
@@ -198,7 +201,14 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 			return
 		}
 		for _, u := range f.units {
-			if !yield(u.all.text(m) + " in all, " + u.accepted.text(m) + " of it accepted") {
+			accepted := u.accepted.text(m) + " of it"
+			switch {
+			case u.accepted.Minor == 0:
+				accepted = "none of it"
+			case u.accepted == u.all && !u.all.over:
+				accepted = "all of it"
+			}
+			if !yield(u.all.text(m) + ", " + accepted + " accepted") {
 				return
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -91,15 +90,10 @@ func (r *readyFile) publish(text []byte) (err error) {
 			err = &failure{code: exitUsage, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", r.flag, r.path, err), hint: "name a file in a directory that you may write to"}
 		}
 	}()
-	err = replaceFile(r.path, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-	if err != nil {
-		return err
+	if err = (outFile{r.flag, r.path, 0o600}).replace(content(text)); err == nil {
+		r.text = text
 	}
-	r.text = text
-	return nil
+	return err
 }
 
 // retract removes the file, unless another server has put its own there since.

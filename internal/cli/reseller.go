@@ -14,7 +14,7 @@ import (
 
 func (a *app) reseller() *cobra.Command {
 	return group("reseller", "Look after resellers: rebates, balances, statistics",
-		a.resellerList(), a.resellerIDs(), a.resellerInfo(), a.resellerInvite(), a.resellerStats(),
+		a.resellerList(), a.resellerIDs(), a.resellerInfo(), a.resellerInvite(), a.resellerStats(), a.resellerReport(),
 		a.resellerBalance(), a.resellerRebate(), a.resellerWithdraw(), a.resellerInvoice())
 }
 
@@ -27,6 +27,11 @@ func (s *session) findReseller(client *api.Client, text string) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	return labelled(all, text)
+}
+
+// labelled returns the id of the one reseller that has the label.
+func labelled(all []api.Reseller, text string) (string, error) {
 	var ids []string
 	for _, r := range all {
 		if r.InviteInfo.Label == text {
@@ -148,7 +153,7 @@ func (a *app) resellerInvite() *cobra.Command {
 // completeResellers offers ids and labels. It asks the service; where that fails, there is nothing to offer.
 func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
-	if len(given) > 0 {
+	if len(given) > 0 && !takesMany(cmd) {
 		return nil, none
 	}
 	s, err := a.start(cmd)
@@ -174,6 +179,9 @@ func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([
 	}
 	return offers, none
 }
+
+// takesMany reports whether a command takes any number of resellers.
+func takesMany(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[ID...]") }
 
 // safeLines writes text of which only the line breaks are trusted.
 type safeLines struct{ w io.Writer }

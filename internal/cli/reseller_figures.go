@@ -63,23 +63,34 @@ func (f figures[T, R]) run(s *session, args []string) error {
 	return f.all(s, client, out)
 }
 
+// together calls do with every number below count, so many at a time, and returns when all calls have. Once the context ends,
+// none is begun, and its error is returned.
+func together(ctx context.Context, count, width int, do func(i int)) error {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, width)
+	for i := range count {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			do(i)
+			<-slots
+		})
+	}
+	group.Wait()
+	return ctx.Err()
+}
+
 func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error {
 	resellers, err := client.Resellers.List(s.ctx)
 	if err != nil {
 		return err
 	}
 	values, errs := make([]T, len(resellers)), make([]error, len(resellers))
-	var group sync.WaitGroup
-	slots := make(chan struct{}, sideBySide)
-	for i, r := range resellers {
-		slots <- struct{}{}
-		group.Go(func() {
-			values[i], errs[i] = f.read(s.ctx, client, r.ID)
-			<-slots
-		})
-	}
-	group.Wait()
-	if err := s.ctx.Err(); err != nil {
+	if err := together(s.ctx, len(resellers), sideBySide, func(i int) {
+		values[i], errs[i] = f.read(s.ctx, client, resellers[i].ID)
+	}); err != nil {
 		return err
 	}
 	var rows []R

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/journal"
@@ -17,8 +18,9 @@ type app struct {
 	ctx     context.Context // of everything but creates: the first signal ends it
 	sendCtx context.Context // of creates: the second one does
 	spinner spinner
-	keyFrom string          // where the key of the calls comes from, once it is known
-	box     *sandbox.Server // the embedded sandbox, where one was opened
+	bar     atomic.Pointer[progress] // on the screen; nil: none
+	keyFrom string                   // where the key of the calls comes from, once it is known
+	box     *sandbox.Server          // the embedded sandbox, where one was opened
 	journal *journal.Journal
 	running bool // whether a command has begun; an error before that is one of usage
 }

@@ -7,15 +7,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 	"unicode/utf16"
 
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
@@ -74,8 +77,46 @@ func Run(ctx context.Context, args []string, io IO) int {
 		err = a.misused(root, args[1:], err)
 	}
 	r := explain(refusedKey(err, a.keyFrom))
+	r.hint = exact(r.hint, root.PersistentFlags())
 	a.printError(r, root.PersistentFlags().Lookup("color").Value.String(), jsonErrors(args[1:], io.env("TILL_OUTPUT")))
 	return r.code
+}
+
+// ownCommands are the commands whose effect depends on whose account and which journal it is.
+var ownCommands = regexp.MustCompile(`\btill (?:withdraw|journal|payout|auth) (?:[^;,]|,[^ ])*`)
+
+// exact adds to a command that a hint names the flags which said whose account and which journal it is: without them it would
+// be about another. What came from the environment will be there again.
+func exact(hint string, flags *pflag.FlagSet) string {
+	return ownCommands.ReplaceAllStringFunc(hint, func(command string) string {
+		given := ""
+		if strings.HasSuffix(command, " --help") {
+			return command
+		}
+		for _, name := range []string{"profile", "sandbox", "base-url", "config", "journal"} {
+			f := flags.Lookup(name)
+			switch {
+			case f == nil || !f.Changed || strings.Contains(command, " --"+name+" "):
+			case f.Value.Type() == "bool":
+				if f.Value.String() == "true" {
+					given += " --" + name
+				}
+			default:
+				given += " --" + name + " " + quoted(f.Value.String())
+			}
+		}
+		return "till" + given + strings.TrimPrefix(command, "till")
+	})
+}
+
+// quoted is a text as one word of a shell.
+func quoted(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // errDone ends a command early, with nothing wrong.
@@ -154,7 +195,7 @@ func visible(text []byte) string {
 	return b.String()
 }
 
-func (a *app) printError(r report, color string, inJSON bool) {
+func (a *app) printError(r errorReport, color string, inJSON bool) {
 	if inJSON {
 		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint, Details: r.details}
 		if r.call != nil {

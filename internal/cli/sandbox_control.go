@@ -95,7 +95,7 @@ func tell[T any](s *session, path string, order any) (a answered[T], err error) 
 	if err != nil {
 		return a, err
 	}
-	err = s.send(func() error {
+	err = s.send(nil, func() error {
 		a, err = exchange[T](s.sendCtx, client, http.MethodPost, path, asJSON(order))
 		return err
 	})

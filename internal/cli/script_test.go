@@ -293,6 +293,7 @@ func everyRead(ts *testscript.TestScript, _ bool, args []string) {
 		{"invite", "list"}, {"invite", "get", id},
 		{"reseller", "list"}, {"reseller", "ids"}, {"reseller", "info", id}, {"reseller", "info", "North shop"}, {"reseller", "invite", id},
 		{"reseller", "stats", id}, {"reseller", "stats"},
+		{"reseller", "report", id}, {"reseller", "report"}, {"reseller", "report", "North shop"},
 		{"reseller", "balance", id}, {"reseller", "balance", id, "--currency", "Btc"}, {"reseller", "balance"},
 		{"reseller", "rebate", id}, {"reseller", "rebate", id, "--currency", "Usd"}, {"reseller", "rebate"},
 		{"reseller", "withdraw", "list", id}, {"reseller", "withdraw", "get", id, id},

@@ -163,7 +163,9 @@ func certificates(path string) (*x509.CertPool, error) {
 
 // send makes a create. A signal that came before it keeps it from being sent at all. From here on a closed standard
 // output is an error like any other: dying of it would take the new id along.
-func (s *session) send(create func() error) error {
+//
+// underWay tells whether there is anything to wait for when a signal comes; nil: always.
+func (s *session) send(underWay func() bool, create func() error) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -174,7 +176,10 @@ func (s *session) send(create func() error) error {
 		select {
 		case <-done:
 		case <-s.ctx.Done():
-			s.note("stopping, after waiting for the answer to what was sent, if anything was; another signal gives up on it, and then nobody knows its outcome")
+			if underWay != nil && !underWay() {
+				return
+			}
+			s.note("waiting for the answer to what is under way; another signal gives up, and then nobody knows its outcome")
 		}
 	}()
 	return create()
@@ -224,7 +229,11 @@ func (s *session) tableOnTerminal() bool {
 // note writes a line for a person to standard error.
 func (a *app) note(format string, args ...any) error {
 	a.spinner.stop()
-	_, err := io.WriteString(a.io.Err, render.Safe(fmt.Sprintf(format, args...))+"\n")
+	line := render.Safe(fmt.Sprintf(format, args...)) + "\n"
+	if a.bar.Load().say(line) {
+		return nil
+	}
+	_, err := io.WriteString(a.io.Err, line)
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"example.com/till/internal/report"
 )
 
 // ageLimit keeps the arithmetic of ages within what time.Duration holds.
@@ -81,6 +83,58 @@ func (p period) instant(flag, text string, end bool) (time.Time, error) {
 		}
 	}
 	return time.Time{}, usageError(fmt.Sprintf("%s: %q is not a time", flag, text), "write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
+}
+
+// written is the period on the clock of whoever wrote the times that it is held against, without a time zone. The end of
+// what has no end is not set.
+func (p period) written(from, to string) (span report.Span, err error) {
+	zone := p.zone
+	now := p.now.In(zone)
+	p.zone = time.UTC // which is none here: a day has 24 hours
+	p.now = time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
+	if from != "" {
+		if span.From, err = p.wallClock("--from", from, false); err != nil {
+			return span, err
+		}
+	}
+	if to != "" {
+		if span.To, err = p.wallClock("--to", to, true); err != nil {
+			return span, err
+		}
+	}
+	if from != "" && to != "" && !span.From.Before(span.To) {
+		return span, usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	}
+	return span, nil
+}
+
+// today is where a period without an end ends: now if it began some time ago, and else with the day.
+func (p period) today(from string) string {
+	if _, age := parseAge(from); age {
+		return "0s"
+	}
+	return p.now.In(p.zone).Format(time.DateOnly)
+}
+
+// wallClock returns the first moment that a text names, or the first one after it.
+func (p period) wallClock(flag, text string, end bool) (time.Time, error) {
+	if isDateTime(text) {
+		at, rest, ok := report.ParseWritten(text)
+		if !ok || rest != "" {
+			return at, usageError(fmt.Sprintf("%s: %q cannot be held against times without a time zone", flag, text), "write it like 2026-05-03T10:00:00")
+		}
+		if end && at.Nanosecond() == 0 {
+			at = at.Add(time.Second)
+		} else if end {
+			at = at.Add(time.Nanosecond)
+		}
+		return at, nil
+	}
+	at, err := p.parse(flag, text, end)
+	if err == nil && end {
+		at = at.Add(time.Second)
+	}
+	return at, err
 }
 
 // isDateTime recognises a date with a time behind it, in any of the usual spellings, or a count of seconds.

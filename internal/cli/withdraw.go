@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
@@ -33,6 +34,9 @@ journal says which one is meant.`,
 				return err
 			}
 			w, err := client.Withdrawals.Get(s.ctx, id)
+			if err == nil {
+				err = aboutThis("withdrawal", id, w.ID)
+			}
 			if err != nil {
 				return err
 			}
@@ -41,6 +45,14 @@ journal says which one is meant.`,
 	}
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
 	return shows(cmd, withdrawalView)
+}
+
+// aboutThis refuses an answer that is about something else than was asked for. The service may write an id in another case.
+func aboutThis(what, asked, got string) error {
+	if strings.EqualFold(asked, got) {
+		return nil
+	}
+	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: "nothing was changed, run it again"}
 }
 
 // oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.
@@ -100,7 +112,7 @@ func (s *session) orderInJournal(client *api.Client, orderID string) (journal.Or
 
 // notAccepted says why there is no withdrawal to look at.
 func notAccepted(o journal.Order) error {
-	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, o.State), hint: "see its story with: till journal show " + o.OrderID}
+	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), hint: "see its story with: till journal show " + o.OrderID}
 	switch o.State {
 	case journal.Unknown:
 		f.code, f.hint = exitUnknown, "find out whether it was taken: till withdraw reconcile "+o.OrderID
@@ -110,4 +122,12 @@ func notAccepted(o journal.Order) error {
 		f.code = exitConflict
 	}
 	return f
+}
+
+// inWords is a state as a sentence has it.
+func inWords(s journal.State) string {
+	if s == journal.Conflict {
+		return "in conflict"
+	}
+	return string(s)
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
@@ -120,17 +122,27 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 		return err
 	}
 	sent, found, err := book.Standing(s.ctx, w)
-	if err != nil {
+	if found || err != nil {
+		return s.printSent(sent, err, out)
+	}
+	if err := s.announce(w); err != nil {
 		return err
 	}
-	if !found {
-		if err := s.announce(w); err != nil {
-			return err
+	told := false
+	var printed error
+	w.Accepted = func(o journal.Order) { told, printed = true, s.printID(o, out) }
+	err = s.send(func() bool { return book.UnderWay() > 0 }, func() (err error) {
+		sent, err = book.Send(s.ctx, s.sendCtx, w)
+		return err
+	})
+	if told {
+		if sent.Note != "" {
+			s.note("%s", sent.Note)
 		}
-		err = s.send(func() (err error) {
-			sent, err = book.Send(s.ctx, s.sendCtx, w)
-			return err
-		})
+		return cmp.Or(err, printed)
+	}
+	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*payout.Error)) {
+		err = &failure{code: exitInterrupted, err: err, msg: "interrupted, and nothing was sent"}
 	}
 	return s.printSent(sent, err, out)
 }
@@ -155,10 +167,11 @@ func (s *session) printSent(sent payout.Sent, err error, out output[created]) er
 	if o.Withdrawal == "" || err != nil && o.State != journal.Accepted {
 		return err
 	}
+	return cmp.Or(err, s.printID(o, out))
+}
+
+func (s *session) printID(o journal.Order, out output[created]) error {
 	printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, "id "+o.Withdrawal+", order id "+o.OrderID)
-	if err != nil {
-		return err
-	}
 	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
 		lost.hint = "the same command with --order-id " + o.OrderID + " prints it again and does not pay again"
 	}

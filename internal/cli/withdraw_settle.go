@@ -49,15 +49,13 @@ with till withdraw resolve.`,
 			if len(results) == 0 {
 				s.note("nothing is unknown")
 			}
-			if err := out.slice(results); err != nil {
-				return err
-			}
+			printed := out.slice(results)
 			for _, r := range results {
 				if r.Note != "" {
 					s.note("order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
-			return reconciled(results, "till withdraw resolve")
+			return beside(reconciled(results, "till withdraw resolve"), printed)
 		},
 	}
 	return shows(cmd, reconciledView)
@@ -84,13 +82,17 @@ func checkOrderIDs(ids []string) error {
 // reconciled is how reconciling ends: what is unknown matters most. resolve is the command for what a person knows.
 func reconciled(results []payout.Result, resolve string) error {
 	var unknown, conflict []string
-	why := ""
+	why, hint := "", ""
 	for _, r := range results {
 		switch r.Order.State {
 		case journal.Unknown:
 			unknown = append(unknown, r.Order.OrderID)
 		case journal.Conflict:
-			conflict, why = append(conflict, r.Order.OrderID), r.Order.Reason
+			conflict = append(conflict, r.Order.OrderID)
+			if why, hint = r.Order.Reason, "see what happened with: till journal show "+r.Order.OrderID; r.Agrees {
+				why = "it was put there because " + why + "; the list agrees with the order now, and a person settles it"
+				hint = "till withdraw resolve " + r.Order.OrderID + " --paid-as " + r.Order.Withdrawal
+			}
 		}
 	}
 	switch {
@@ -103,8 +105,7 @@ func reconciled(results []payout.Result, resolve string) error {
 	case len(conflict) > 1:
 		return &failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened to each with till journal show ORDER"}
 	case len(conflict) > 0:
-		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why),
-			hint: "see what happened with: till journal show " + conflict[0]}
+		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: hint}
 	}
 	return nil
 }

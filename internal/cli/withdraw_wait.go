@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -34,8 +33,8 @@ of ID, the journal says which withdrawal is meant.`,
 			flags.show = "till withdraw get " + id
 			w, err := wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
 				w, err := client.Withdrawals.Get(ctx, id)
-				if err == nil && w.ID != id { // somebody else's status says nothing about this one
-					err = &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), hint: "nothing was changed, run it again"}
+				if err == nil { // somebody else's status says nothing about this one
+					err = aboutThis("withdrawal", id, w.ID)
 				}
 				return w, err
 			}, func(w api.Withdrawal) []condition {

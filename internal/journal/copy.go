@@ -11,10 +11,14 @@ import (
 	"strings"
 )
 
-// Copy writes a consistent copy of the journal to another place: a file that does not exist yet, or a PostgreSQL database
-// without a journal in it. The copy is of one moment, also while others send. If it fails, there is no file.
+// Copy writes a consistent copy of the journal to another place: a file that does not exist yet, or an empty PostgreSQL
+// database. The copy is of one moment, also while others send. If it fails, there is no file.
 func (j *Journal) Copy(ctx context.Context, place string) error {
 	if IsPostgres(place) {
+		to := &postgresDialect{address: place, wait: j.options.wait}
+		if err := to.checkEmpty(ctx); err != nil {
+			return (&Journal{dialect: to}).failed(err)
+		}
 		return j.copyTo(ctx, place)
 	}
 	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {

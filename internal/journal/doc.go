@@ -31,7 +31,8 @@
 //
 // There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
 // person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown
-// again after it.
+// again after it. And an order of which an attempt was ever in doubt is sent with the same content only, though a person has
+// said that it was not sent: other content goes out where every attempt was rejected or never left.
 //
 // # Who is alive
 //

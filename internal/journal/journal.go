@@ -36,7 +36,7 @@ type Options struct {
 	User, Host string // who it is, for the record
 	Existing   bool   // make nothing: a journal that is not there is an *Error with fs.ErrNotExist in its chain
 
-	wait  time.Duration // for others that write to a file; 0: as long as it says in sqlite.go
+	wait  time.Duration // for others that write; 0: as long as it says in sqlite.go
 	steps []string      // in the place of those of schema.go
 }
 
@@ -89,7 +89,7 @@ func Open(ctx context.Context, place string, o Options) (*Journal, error) {
 	}
 	j := &Journal{options: o, dialect: newSQLite(place, o.wait, o.Existing), sender: randomNumber()}
 	if IsPostgres(place) {
-		j.dialect = newPostgres(place, o.Existing)
+		j.dialect = newPostgres(place, o.wait, o.Existing)
 	}
 	var err error
 	if j.db, err = j.dialect.open(ctx); err != nil {

@@ -20,10 +20,13 @@ import (
 // takes it again.
 type postgresDialect struct {
 	address  string
+	wait     time.Duration
 	existing bool // its tables are not made
 }
 
-func newPostgres(address string, existing bool) dialect { return &postgresDialect{address, existing} }
+func newPostgres(address string, wait time.Duration, existing bool) dialect {
+	return &postgresDialect{address, wait, existing}
+}
 
 // place is the address without what is secret in it, and without its parameters, some of which may be.
 func (d *postgresDialect) place() string {
@@ -63,6 +66,7 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	for name, value := range map[string]string{
 		"synchronous_commit": "on", // a commit is on the disk when it returns
 		"application_name":   "till",
+		"lock_timeout":       fmt.Sprint(d.wait.Milliseconds()),
 		// The database notices within a minute that a machine is gone, and frees its locks.
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3",
 	} {
@@ -128,6 +132,28 @@ func (d *postgresDialect) tables() string {
 	return "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('till_journal')"
 }
 
+// checkEmpty refuses a database with tables in it that are not a journal's. What an extension has made does not count.
+func (d *postgresDialect) checkEmpty(ctx context.Context) error {
+	db, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var name string
+	err = db.QueryRowContext(ctx, `SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
+		AND c.relname NOT IN ('till_journal', 'accounts', 'keys', 'orders', 'events', 'runs', 'run_rows', 'appliers')
+		AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_depend e WHERE e.classid = 'pg_catalog.pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e')
+		ORDER BY 1 LIMIT 1`).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &Error{Place: d.place(), Msg: "has a table of something else (" + name + "): name an empty database"}
+}
+
 func (d *postgresDialect) exclude(t *tx) error {
 	_, err := t.exec("SELECT pg_advisory_xact_lock(?1)", schemaLock)
 	return err
@@ -184,6 +210,8 @@ func (d *postgresDialect) explain(err error) string {
 		return fmt.Sprintf("is closed to this user (%s); let its owner grant the rights", server.Message)
 	case errors.As(err, &server) && server.Code == "42P07":
 		return fmt.Sprintf("is a database of something else (%s); make one of its own for the journal", server.Message)
+	case errors.As(err, &server) && server.Code == "55P03":
+		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
 	case errors.As(err, &server):
 		return fmt.Sprintf("cannot be used: %s (%s)", server.Message, server.Code)
 	case errors.As(err, &connect), errors.As(err, &network):

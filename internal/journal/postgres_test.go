@@ -261,3 +261,66 @@ func TestInterruptedWhileOpening(t *testing.T) {
 		t.Errorf("an interrupted Open returned %v", err)
 	}
 }
+
+// Nobody waits for ever for a program that holds a row.
+func TestPostgresLocked(t *testing.T) {
+	s := pgtest.Shared(t)
+	j, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	bring(t, j, "1", Unknown)
+	db, err := sql.Open("pgx", address(j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	held, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Exec("LOCK TABLE accounts"); err != nil {
+		t.Fatal(err)
+	}
+	ticket, err := j.Claim(t.Context(), shop, claim("2"))
+	if !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+		t.Errorf("got %+v, %v", ticket, err)
+	}
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, j, claim("2"))
+}
+
+// A copy is written to a database that has nothing else in it.
+func TestPostgresCopy(t *testing.T) {
+	s, j := openPostgres(t)
+	bring(t, j, "1", Accepted)
+	other, schema, view := s.Database(t), s.Database(t), s.Database(t)
+	s.Exec(t, other, "CREATE TABLE customers (x int)")
+	s.Exec(t, schema, "CREATE SCHEMA shop")
+	s.Exec(t, schema, "CREATE TABLE shop.customers (x int)")
+	s.Exec(t, view, "CREATE VIEW customers AS SELECT 1")
+	for name, place := range map[string]string{"public.customers": other, "shop.customers": schema, "customers)": view} {
+		if err := j.Copy(t.Context(), place); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "name an empty database") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := j.Copy(t.Context(), s.Address("till", "", "nowhere")); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("nowhere: %v", err)
+	}
+	empty := s.Database(t)
+	if err := j.Copy(t.Context(), empty); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Copy(t.Context(), empty); err == nil || !strings.Contains(err.Error(), "has a history of its own") {
+		t.Errorf("once more: %v", err)
+	}
+	to, err := Open(t.Context(), empty, Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	wantState(t, to, "1", Accepted)
+}

@@ -81,6 +81,9 @@ func TestHistories(t *testing.T) {
 						if !a.excused && a.told != Rejected && a.told != Planned {
 							r.Fatalf("order %s is sent again, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
 						}
+						if a.told != Rejected && a.told != Planned && a.content != c.Content {
+							r.Fatalf("order %s is sent with other content, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
+						}
 						if a.told == Accepted {
 							r.Fatalf("order %s is sent again, though attempt %d was accepted", id, i)
 						}

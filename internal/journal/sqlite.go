@@ -22,8 +22,9 @@ import (
 type sqliteDialect struct {
 	name     string // as it was given
 	wait     time.Duration
-	existing bool   // it is not made
-	path     string // with links followed
+	existing bool        // it is not made
+	path     string      // with links followed
+	file     fs.FileInfo // what it was when it was opened
 	locks    *lockFile
 }
 
@@ -45,15 +46,16 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 			return nil, notThere(d.name)
 		}
 	}
-	path, err := prepareFile(d.name)
+	path, file, err := prepareFile(d.name)
 	if err != nil {
 		return nil, err
 	}
-	d.path = path
+	d.path, d.file = path, file
 	if d.locks, err = openLockFile(path + ".lock"); err != nil {
 		return nil, err
 	}
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
+		"mode":    {"rw"}, // a file that was moved away must not be made anew
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", d.wait.Milliseconds()), "synchronous(full)", "fullfsync(on)", "checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", address.String())
@@ -61,6 +63,10 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	if err := d.check(ctx, db); err != nil {
+		db.Close()
+		return nil, err
+	}
+	if err := d.still(); err != nil {
 		db.Close()
 		return nil, err
 	}
@@ -125,8 +131,23 @@ func (d *sqliteDialect) begin() string { return "BEGIN IMMEDIATE" }
 func (d *sqliteDialect) broken(error) bool { return false }
 
 func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, "COMMIT")
-	return err
+	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	return d.still()
+}
+
+// still refuses a journal that is no longer where it was: what is recorded in a file that was moved away or removed, the next
+// process will not find.
+func (d *sqliteDialect) still() error {
+	now, err := os.Stat(d.path)
+	if err == nil && os.SameFile(d.file, now) {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("another file stands in its place")
+	}
+	return &Error{d.name, fmt.Sprintf("was moved away or removed while it was in use (%v); put it back, and run the command again", err), err}
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
@@ -155,6 +176,9 @@ func (d *sqliteDialect) explain(err error) string {
 	var code int
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
 		code = e.Code()
+	}
+	if gone := (*Error)(nil); code&0xff == sqlite3.SQLITE_CANTOPEN && d.file != nil && errors.As(d.still(), &gone) {
+		return gone.Msg
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		code = sqlite3.SQLITE_FULL
@@ -188,25 +212,24 @@ func (d *sqliteDialect) close() error {
 }
 
 // prepareFile makes a journal's file and the directories above it, where they are missing, readable by their owner only, and
-// returns its path with links followed.
-func prepareFile(name string) (string, error) {
+// returns its path with links followed, and what stands there.
+func prepareFile(name string) (path string, info fs.FileInfo, err error) {
 	if strings.Contains(name, "://") {
-		return "", errors.New("a journal is a file's name or the address of a PostgreSQL database (postgres://USER@HOST/DATABASE)")
+		return "", nil, errors.New("a journal is a file's name or the address of a PostgreSQL database (postgres://USER@HOST/DATABASE)")
 	}
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
+	if path, err = filepath.Abs(name); err != nil {
+		return "", nil, err
 	}
 	if err := makeDirectories(filepath.Dir(path)); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	} else if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 { // perhaps to a disk that is not there, and the journal with it
-		return "", fmt.Errorf("it is a link that leads nowhere (%w)", err)
+		return "", nil, fmt.Errorf("it is a link that leads nowhere (%w)", err)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	// Not opened where it is there: closing it again would take SQLite's own locks away from another journal of this process.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -214,21 +237,20 @@ func prepareFile(name string) (string, error) {
 		err = f.Close()
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
+		return "", nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
+	if info, err = os.Stat(path); err != nil {
+		return "", nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return "", errors.New("it is not a regular file")
+		return "", nil, errors.New("it is not a regular file")
 	}
 	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
 		if err := syncDirectory(filepath.Dir(path)); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
-	return path, checkMode(path, info)
+	return path, info, checkMode(path, info)
 }
 
 // makeDirectories is os.MkdirAll, but that each new directory's name is on the disk as well.

@@ -242,3 +242,53 @@ func TestDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Under another name, SQLite would keep another log beside the file, and till other locks.
+func TestHardLinks(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "journal.db"), filepath.Join(dir, "other.db")
+	j := mustOpenFile(t, path)
+	if err := os.Link(path, other); err != nil || runtime.GOOS == "windows" {
+		t.Skip(err)
+	}
+	wantRefused(t, path, "it has 2 names (hard links)")
+	wantRefused(t, other, "it has 2 names (hard links)")
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, j, claim("1"))
+	mustOpenFile(t, path)
+}
+
+// What is recorded in a file that nobody will find again is not recorded.
+func TestMovedAway(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not let a file go that is open")
+	}
+	for name, away := range map[string]func(path string) error{
+		"removed":  os.Remove,
+		"moved":    func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error { os.Remove(path); return os.WriteFile(path, nil, 0o600) },
+	} {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		j := mustOpenFile(t, path)
+		ticket := mustClaim(t, j, claim("1"))
+		if err := away(path); err != nil {
+			t.Fatal(err)
+		}
+		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "was moved away or removed while it was in use") {
+			t.Errorf("%s: a claim: %+v, %v", name, ticket, err)
+		}
+		if _, err := j.Finish(t.Context(), ticket, accepted("w1")); !errors.As(err, new(*Error)) {
+			t.Errorf("%s: an outcome: %v", name, err)
+		}
+		if name == "moved" {
+			if err := os.Rename(path+".old", path); err != nil {
+				t.Fatal(err)
+			}
+			if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Accepted {
+				t.Errorf("put back: %+v", o)
+			}
+		}
+	}
+}

@@ -128,6 +128,9 @@ func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error)
 		if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
 			return &StandsError{old, old.Content == c.Content, old.State == Sending} // reap has left it alone
 		}
+		if old.InDoubt() && old.Content != c.Content {
+			return &StandsError{Order: old}
+		}
 		if err := t.duplicates(account, c); err != nil {
 			return err
 		}

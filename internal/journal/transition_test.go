@@ -181,12 +181,34 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
 			t.Errorf("after two unknown attempts, a rejection: %+v", o)
 		}
+		// What may have been taken is not sent as something else, whatever a person says and however the attempts since ended.
+		for _, out := range []Outcome{{}, limited, notLeft} {
+			if out.State != "" {
+				mustFinish(t, j, mustClaim(t, j, claim("1")), out)
+			} else {
+				mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "for the last time"})
+			}
+			other := claim("1")
+			other.Minor++
+			var stands *StandsError
+			if _, err := j.Claim(t.Context(), shop, other); !errors.As(err, &stands) || stands.Same || stands.Order.State != Planned {
+				t.Errorf("other content, after %q: %v", out.State, err)
+			}
+			if o := wantState(t, j, "1", Planned); o.Content != claim("1").Content || !o.InDoubt() {
+				t.Errorf("other content, after %q: %+v", out.State, o)
+			}
+		}
 		// An attempt that was only rejected or never left throws no doubt.
 		for _, first := range []State{Rejected, Planned} {
 			id := "clean" + string(first)
 			bring(t, j, id, first)
 			if o := mustFinish(t, j, mustClaim(t, j, claim(id)), rejected); o.State != Rejected {
 				t.Errorf("%s, then rejected: %+v", first, o)
+			}
+			other := claim(id)
+			other.Minor++
+			if _, err := j.Claim(t.Context(), shop, other); err != nil {
+				t.Errorf("%s, then rejected, other content: %v", first, err)
 			}
 		}
 	})
@@ -279,11 +301,12 @@ func TestLateOutcome(t *testing.T) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)
 		}, notLeft, Unknown, "", false},
-		{"accepted, other content was sent since", func(t *testing.T, j, other *Journal) {
+		{"accepted, other content was sent since, which an older till let pass", func(t *testing.T, j, other *Journal) {
 			mustDecide(t, other, notSent)
-			c := claim("1")
-			c.Minor *= 10
-			mustFinish(t, other, mustClaim(t, other, c), notLeft)
+			if err := other.write(t.Context(), func(t *tx) error { _, err := t.exec("UPDATE orders SET minor = minor * 10"); return err }); err != nil {
+				t.Fatal(err)
+			}
+			mustFinish(t, other, mustClaim(t, other, Claim{OrderID: "1", Content: Content{"crypto:Btc", "crypto:Btc", 50000, "bc1qcoffee", "order 1"}}), notLeft)
 		}, accepted("w1"), Conflict, "w1", true},
 	}
 	for _, test := range tests {

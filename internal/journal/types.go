@@ -67,8 +67,9 @@ type Decided struct {
 // Attempts reports whether the order was ever on its way to the service.
 func (o Order) Attempts() bool { return o.attempt != 0 }
 
-// Doubted reports whether an attempt was ever in doubt, though a person may have decided about it.
-func (o Order) Doubted() bool { return o.doubt != 0 }
+// InDoubt reports whether an attempt of the order may have been taken, also where a person has said since that it was not.
+// What may have been sent under an order id must not go out under it as something else.
+func (o Order) InDoubt() bool { return o.doubt != 0 }
 
 // SentBy reports whether it was this run that sent the order, and not another one, a single create or another machine.
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempts() }

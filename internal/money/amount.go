@@ -2,6 +2,7 @@ package money
 
 import (
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -134,6 +135,30 @@ func customaryDecimals(e Entry) int {
 		return 7
 	}
 	return Unknown
+}
+
+// Decimal writes a count of minor units of any size as an exact decimal, as api.FormatDecimal does one that fits into 64
+// bits.
+func Decimal(minor *big.Int, decimals int) string {
+	if minor.IsInt64() {
+		return api.FormatDecimal(minor.Int64(), decimals)
+	}
+	digits := new(big.Int).Abs(minor).String() // 19 at least, and there are no more decimals than MaxDecimals
+	if decimals > 0 {
+		digits = digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
+	}
+	if minor.Sign() < 0 {
+		return "-" + digits
+	}
+	return digits
+}
+
+// FormatSum writes a sum in a currency like Format does an amount. Decimals may be Unknown.
+func FormatSum(minor *big.Int, code string, decimals int) string {
+	if decimals == Unknown {
+		return fmt.Sprintf("%d minor %s", minor, code)
+	}
+	return Decimal(minor, decimals) + " " + code
 }
 
 // Format writes an amount as ParseAmount reads it, such as "25.00 USD", with the registry's spelling of the code. Where the

@@ -63,3 +63,26 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// A tally goes on after what breaks a rule, and has every total that is too much.
+func TestTallyTellsAll(t *testing.T) {
+	l := Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1000}},
+		MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1500}, {Kind: api.Crypto, Code: "Btc", Minor: 7}, {Kind: api.Fiat, Code: "EUR", Minor: 10}}}
+	tally := l.Tally(known())
+	var broken []int
+	for i, amount := range []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1001}, {Kind: api.Fiat, Code: "USD", Minor: 500}, {Kind: api.Fiat, Code: "USD", Minor: 1002}, {Kind: api.Crypto, Code: "Btc", Minor: 8}} {
+		if err := tally.Add(Payment{btc, amount, "a"}); err != nil {
+			broken = append(broken, i)
+			if e := (*LimitError)(nil); !errors.As(err, &e) || e.Index != i {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+	}
+	if len(broken) != 2 || broken[0] != 0 || broken[1] != 2 {
+		t.Errorf("%v", broken)
+	}
+	all := tally.Done()
+	if len(all) != 2 || !strings.Contains(all[0].What, "25.03 USD") || !strings.Contains(all[1].What, "Btc") {
+		t.Errorf("%v", all)
+	}
+}

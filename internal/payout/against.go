@@ -13,10 +13,8 @@ const askedTogether = 100
 
 // journal holds the rows against what the journal has under their order ids.
 func (m *maker) journal() error {
-	if !m.Check {
-		if _, err := m.Journal.Reap(m.ctx, m.Account); err != nil {
-			return err
-		}
+	if _, err := m.Journal.Reap(m.ctx, m.Account); err != nil {
+		return err
 	}
 	standing, err := m.Journal.Standing(m.ctx, m.Account)
 	if err != nil {
@@ -83,7 +81,7 @@ func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *de
 	}
 	for i, address := range to {
 		if !paid[address] {
-			m.warn.about(newAddress, &marks[i], "pays to %s, to which nothing was paid before", address)
+			m.warn.about(newAddress, &marks[i], "pays to %s, to which nothing was paid before", shortenText(address))
 		}
 	}
 	return nil
@@ -140,6 +138,9 @@ func (m *maker) batch() error {
 }
 
 func (m *maker) since(run journal.Run) error {
+	if m.BatchChanged {
+		return nil
+	}
 	var changes details
 	var before []int64
 	places := m.sorted(byID)
@@ -149,12 +150,9 @@ func (m *maker) since(run journal.Run) error {
 		}
 		id := parseID(o.OrderID)
 		before = append(before, id)
-		if _, found := slices.BinarySearchFunc(places, id, func(i uint32, id int64) int { return byID(&m.spool.marks[i], &mark{id: id}) }); !found && !m.BatchChanged {
+		if _, found := slices.BinarySearchFunc(places, id, func(i uint32, id int64) int { return byID(&m.spool.marks[i], &mark{id: id}) }); !found {
 			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s%s, which is %s", run.Name, o.OrderID, m.describe(o.Content), noted(o.Note), o.State)})
 		}
-	}
-	if m.BatchChanged {
-		return nil
 	}
 	slices.Sort(before)
 	for _, mk := range m.spool.marks {

@@ -112,6 +112,9 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 // Begun reports whether the plan was begun before.
 func (x *Batch) Begun() bool { return x.run.Digest != "" }
 
+// UnderWay reports whether a call has left of which the outcome is not recorded yet.
+func (x *Batch) UnderWay() bool { return x.book.UnderWay() > 0 }
+
 // Approved is how many orders may be paid already, as a person has said before.
 func (x *Batch) Approved() int { return x.run.Before }
 
@@ -282,7 +285,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 				unknown = append(unknown, r.order)
 			case x.sendable(r.order) && !x.book.NoLookup:
 				sought[r.ExternalOrderID] = true
-				if r.order.Doubted() && r.order.Created.Before(x.book.SinceTime) { // what is in doubt is as old as the order
+				if r.order.InDoubt() && r.order.Created.Before(x.book.SinceTime) { // what is in doubt is as old as the order
 					from = ""
 				}
 			}

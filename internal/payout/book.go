@@ -33,7 +33,8 @@ type Book struct {
 	// Pause waits between two readings of the list; nil is a real pause.
 	Pause func(ctx context.Context, d time.Duration) error
 
-	checked map[string]journal.Order // what Check has let a person decide about, as it was then
+	checked  map[string]journal.Order // what Check has let a person decide about, as it was then
+	underWay int32                    // see UnderWay; atomic
 }
 
 // Fingerprint names a key without showing it.

@@ -78,6 +78,11 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 	return all, nil
 }
 
+// ConflictNow says of an order in conflict that what the list has of it now is what was sent.
+func ConflictNow(o journal.Order) string {
+	return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s", o.Reason, o.OrderID, o.Withdrawal)
+}
+
 func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Difference, bool) {
 	o, found := here[w.ID]
 	if found {
@@ -88,13 +93,13 @@ func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Differen
 			why = fmt.Sprintf("its order id is %q, and %s was sent", strings.Join(r.orderIDs, ""), o.OrderID)
 		}
 		if why == "" && o.State == journal.Conflict {
-			why = o.Reason
+			why = ConflictNow(o)
 		}
 		return Difference{Different, &o, &w, why}, why != ""
 	}
 	for _, id := range bears(w) {
 		if o, found := byOrder[id]; found {
-			return Difference{Different, &o, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, o.State, w.ID)}, true
+			return Difference{Different, &o, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, inWords(o.State), w.ID)}, true
 		}
 	}
 	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true

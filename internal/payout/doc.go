@@ -17,6 +17,9 @@
 // A list is read as a whole or not at all: see Book.read for what counts as a whole one. It is held against what was sent, by
 // order id. What is not on it is never taken for not sent.
 //
+// Of many withdrawals a Plan is made first, by Make: a file that a person can read and another one approve, with a digest of
+// its own. OpenPlan reads it, and takes nothing that Make would not have written. Neither of them asks the service anything.
+//
 // The package talks to no person: what it finds is in its results and its errors, and an *Error says which kind it is and
 // what to do next.
 package payout

@@ -52,6 +52,9 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 		return nil, err
 	}
 	line := r.text.line
+	if text[0] == '{' {
+		return wrongf(line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"), errInput
+	}
 	if wrong := r.split(string(text)); wrong != nil {
 		return wrong, errInput
 	}

@@ -44,3 +44,19 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 	}
 	return nil, false, err
 }
+
+// nextOf is next for a line that may be longer than others.
+func (l *lines) nextOf(most int) (line []byte, ended bool, err error) {
+	for {
+		part, err := l.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line[:len(line)-1], true, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, false, err
+		case len(line) > most:
+			return nil, false, errLong
+		}
+	}
+}

@@ -60,7 +60,7 @@ func (b *Book) Glance(ctx context.Context, sought map[string]bool) (map[string]s
 	if len(sought) == 0 {
 		return statuses, nil
 	}
-	_, err := b.scan(ctx, "", "", func(w api.Withdrawal) bool {
+	_, err := b.scan(ctx, "", nil, func(w api.Withdrawal) bool {
 		if sought[w.ID] {
 			statuses[w.ID] = w.Current
 		}

@@ -269,6 +269,13 @@ func TestReconcileRunOfNothing(t *testing.T) {
 	if _, _, lists := d.s.counts(); lists != before {
 		t.Error("the list was read for nothing")
 	}
+	// It says nothing about orders that stand under another account.
+	if err := d.Journal.NoteKey(t.Context(), journal.Account{Address: d.s.URL, Name: "other"}, "key2", journal.KeyFirst); err != nil {
+		t.Fatal(err)
+	}
+	d.Key = "key2"
+	_, err := d.ReconcileRun(t.Context(), "")
+	wantKind(t, err, Refused, RuleAccount)
 }
 
 // A list that cannot be read changes nothing, and says that what is unknown stays so.

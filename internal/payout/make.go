@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,7 +32,6 @@ type Making struct {
 	BatchChanged  bool   // the rows may differ from those of the batch's newest run
 	AllowEmpty    bool
 	FailOnWarning bool
-	Check         bool // only: nothing is written
 }
 
 // Made is a plan that was made.
@@ -96,17 +94,14 @@ type maker struct {
 // and has all of it as details, and what a guard has against the plan one that is Refused; nothing is written then. The
 // service is not asked anything. What was made is returned also with an error, as far as it came to it, for its warnings.
 func Make(ctx context.Context, m Making) (made Made, err error) {
+	m.Input = stopped{ctx, m.Input}
 	mk := &maker{Making: m, ctx: ctx}
 	mk.made.Plan = &Plan{Path: m.Path, Account: m.Account, Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
-	dir := os.TempDir()
-	if !m.Check {
-		if err := CheckPlace(m.Path); err != nil {
-			return made, err
-		}
-		dir = filepath.Dir(m.Path)
+	if err := CheckPlace(m.Path); err != nil {
+		return made, err
 	}
-	if mk.spool, err = newSpool(dir); err != nil {
+	if mk.spool, err = newSpool(filepath.Dir(m.Path)); err != nil {
 		return made, noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
 	defer func() {
@@ -122,6 +117,19 @@ func Make(ctx context.Context, m Making) (made Made, err error) {
 	return mk.made, nil
 }
 
+// stopped is an input that ends where a signal comes: a line of it may have no end.
+type stopped struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (s stopped) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.in.Read(p)
+}
+
 // read reads the input to its end.
 func (m *maker) read() error {
 	rows := newSource(m.Input, m.Format, m.Batch != "")
@@ -135,6 +143,9 @@ func (m *maker) read() error {
 		c, line, ill, err := rows.next()
 		if err == io.EOF {
 			break
+		}
+		if e := m.ctx.Err(); e != nil { // which may be why it ended
+			return e
 		}
 		if err != nil && err != errInput {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
@@ -165,7 +176,7 @@ func (m *maker) read() error {
 			if limit.Rule == money.RuleAllowList {
 				field = "address"
 			}
-			over.add(Detail{line, field, limit.Error()})
+			over.add(Detail{line, field, shortened(limit)})
 			if first == nil {
 				first = limit
 			}
@@ -299,9 +310,6 @@ func (m *maker) sameIDs() error {
 
 // write writes the plan.
 func (m *maker) write() error {
-	if m.Check {
-		return m.made.Plan.count(m.Money, m.spool.rows())
-	}
 	return WritePlan(m.made.Plan, m.Money, func(yield func(PlanRow, error) bool) {
 		for row, err := range m.spool.rows() {
 			if err == nil {

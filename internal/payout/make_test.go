@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
@@ -22,8 +23,9 @@ type planner struct {
 	Making
 }
 
-func newPlanner(t testing.TB) *planner {
-	d := newDesk(t)
+func newPlanner(t testing.TB) *planner { return plannerAt(t, newDesk(t)) }
+
+func plannerAt(t testing.TB, d *desk) *planner {
 	return &planner{d, Making{
 		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Account: d.Account, Journal: d.Journal, Money: testMoney,
 		Now: d.clock.Now(), Expires: 72 * time.Hour,
@@ -136,6 +138,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
 		"tabs":                    {text: "order_id\tcurrency\n", says: []string{"line 1: the columns are separated by tabs"}},
 		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
+		"JSON as CSV":             {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
 		"UTF-16":                  {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: the file is UTF-16"}},
 		"a long line":             {text: header + "\n1,Btc,1," + strings.Repeat("a", 2*maxRecord) + "\n2,Btc,x,a\n", says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
 		"two amounts":             {text: "order_id,currency,amount,amount_minor,address\n1,Btc,0.5,5,a\n", says: []string{"line 2: amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"}},
@@ -258,8 +261,9 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 }
 
 // Rows that vanished or are new since the batch's newest run are told, and taken only when they are meant.
-func TestMakeHoldsABatchAgainstItsRun(t *testing.T) {
-	p := newPlanner(t)
+func TestMakeHoldsABatchAgainstItsRun(t *testing.T) { onBoth(t, makeHoldsABatchAgainstItsRun) }
+
+func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	p.Batch = "may"
 	const head = "currency,amount,address"
 	begin := func(name, batch string) {
@@ -318,6 +322,12 @@ func TestMakeKeepsToTheLimits(t *testing.T) {
 	}
 }
 
+// onBoth runs a test on either kind of journal.
+func onBoth(t *testing.T, run func(*testing.T, *planner)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, newPlanner(t)) })
+	t.Run("postgres", func(t *testing.T) { run(t, plannerAt(t, deskAt(t, pgtest.Shared(t).Database(t)))) })
+}
+
 // under is a withdrawal of half a Btc.
 func under(orderID, address string) Withdrawal {
 	return Withdrawal{Request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
@@ -325,7 +335,10 @@ func under(orderID, address string) Withdrawal {
 
 // Order ids that the journal has are counted by how they stand, and refused with other content, all at once.
 func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
-	p := newPlanner(t)
+	onBoth(t, makeHoldsOrderIDsAgainstTheJournal)
+}
+
+func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	p.bring(under("1", "a"), outAccepted("w1"))
 	p.clock.move(48 * time.Hour)
 	p.bring(under("2", "a"), outAccepted("w2"))
@@ -352,9 +365,9 @@ func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
 	}
 }
 
-func TestMakeWarns(t *testing.T) {
-	p := newPlanner(t)
-	p.Money = testMoney
+func TestMakeWarns(t *testing.T) { onBoth(t, makeWarns) }
+
+func makeWarns(t *testing.T, p *planner) {
 	has := func(made Made, parts ...string) bool {
 		return slices.ContainsFunc(made.Warnings, func(text string) bool {
 			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
@@ -400,19 +413,6 @@ func TestMakeWarns(t *testing.T) {
 	}
 }
 
-// A check writes nothing at all.
-func TestMakeOnlyChecks(t *testing.T) {
-	p := newPlanner(t)
-	p.Check = true
-	made, err := p.make(header, "1,Btc,0.5,a")
-	if err != nil || made.Rows != 1 || made.Digest != "" || len(made.Totals) != 1 {
-		t.Errorf("%+v, %v", made, err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(p.Path)); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
 func TestMakeStops(t *testing.T) {
 	p := newPlanner(t)
 	p.Input = strings.NewReader(header + "\n1,Btc,0.5,a\n")
@@ -421,7 +421,35 @@ func TestMakeStops(t *testing.T) {
 	if _, err := Make(ctx, p.Making); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	// Nothing comes from a pipe, and a signal does: that is no fault of the file's.
+	ctx, cancel = context.WithCancel(context.Background())
+	p.Input = readerFunc(func([]byte) (int, error) {
+		cancel()
+		return 0, ctx.Err()
+	})
+	if _, err := Make(ctx, p.Making); err != context.Canceled {
+		t.Error(err)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	reads := 0
+	p.Input = readerFunc(func(b []byte) (int, error) { // a line without an end
+		if reads++; reads == 100 {
+			cancel()
+		}
+		return len(b), nil
+	})
+	if _, err := Make(ctx, p.Making); err != context.Canceled {
+		t.Error(err)
+	}
+	p.Input = readerFunc(func([]byte) (int, error) { return 0, errors.New("the disk is broken") })
+	if _, err := Make(context.Background(), p.Making); ruleOf(err) != fmt.Sprint("kind ", Invalid) || !strings.Contains(err.Error(), "the disk is broken") {
+		t.Error(err)
+	}
 }
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Whatever the input is, it is told in details with lines, or becomes a plan that can be opened.
 func FuzzRows(f *testing.F) {

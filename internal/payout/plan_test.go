@@ -127,6 +127,39 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	}
 }
 
+// A profile may allow many addresses, and all of them stand on one line.
+func TestPlanOfManyAllowedAddresses(t *testing.T) {
+	p := testPlan(t)
+	for i := range 20_000 {
+		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, fmt.Sprintf("bc1qar0srrr7xfkvy5l643lydnw9re59gtzz%06d", i))
+	}
+	if err := WritePlan(p, testMoney, seq(testRows())); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, p.Path)
+	if len(again.Limits.AllowAddresses) != len(p.Limits.AllowAddresses) || len(rowsOf(t, again)) != 4 {
+		t.Errorf("%d addresses", len(again.Limits.AllowAddresses))
+	}
+}
+
+// A plan whose rows break off is not written, and leaves nothing behind.
+func TestPlanOfRowsThatBreakOff(t *testing.T) {
+	p := &Plan{Path: filepath.Join(t.TempDir(), "staff.plan"), Account: journal.Account{Address: "x", Name: "y"}}
+	broken, count := errors.New("broken"), 0
+	err := WritePlan(p, testMoney, func(yield func(PlanRow, error) bool) {
+		if count++; count == 1 { // the first time they are only counted
+			seq(testRows())(yield)
+			return
+		}
+		if yield(testRows()[0], nil) {
+			yield(PlanRow{}, broken)
+		}
+	})
+	if left, e := os.ReadDir(filepath.Dir(p.Path)); err != broken || e != nil || len(left) > 0 {
+		t.Errorf("%v; %v, %v", err, left, e)
+	}
+}
+
 // The digest is what `sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum` prints.
 func TestPlanDigestIsThatOfTheFileWithoutIt(t *testing.T) {
 	p := testPlan(t, testRows()...)
@@ -223,6 +256,8 @@ func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 		"another zone":              {`2026-05-04T10:00:00Z`, `2026-05-04T10:00:00+00:00`},
 		"a deep nest":               {`"limits": {`, `"limits": ` + strings.Repeat("[", 20000) + `{`},
 		"a long line":               {`"address":"D6"`, `"address":"` + strings.Repeat("D", maxLine) + `"`},
+		"a long unknown member":     {`"order_id":"2"`, `"order_id":"2","` + strings.Repeat("x", 5000) + `":1`},
+		"a long memo":               {`"memo":"rent, 7"`, `"memo":"` + strings.Repeat("\\u0007", 5000) + `"`},
 		"something for limits":      {`"limits": {`, `"limits": 5, "x": {`},
 	} {
 		path := testPlan(t, testRows()...).Path

@@ -142,6 +142,9 @@ func comma(i int) string {
 // OpenPlan opens a plan and checks all of it. A file that is none is an *Error that is Invalid. One that is not as it was
 // written is an *Error that is Refused, with RulePlanChanged.
 func OpenPlan(path string) (p *Plan, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to open a pipe may take forever
+		return nil, noPlan(path, "is not a regular file", nil)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, noPlan(path, "cannot be opened: "+cause(err), err)
@@ -154,9 +157,6 @@ func OpenPlan(path string) (p *Plan, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, noPlan(path, "cannot be read: "+cause(err), err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, noPlan(path, "is not a regular file", nil)
 	}
 	start := make([]byte, len(begins))
 	if _, err := f.ReadAt(start, 0); err != nil && err != io.EOF {
@@ -177,6 +177,9 @@ func cause(err error) string {
 	if e := (*os.PathError)(nil); errors.As(err, &e) {
 		return e.Err.Error()
 	}
+	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+		return e.Err.Error()
+	}
 	return err.Error()
 }
 
@@ -186,7 +189,7 @@ func noPlan(path, why string, err error) error {
 
 // changed refuses a plan that is not as it was written.
 func (p *Plan) changed(format string, args ...any) error {
-	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+fmt.Sprintf(format, args...),
+	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
 		"make it anew with: till payout plan FILE --out PLAN")
 }
 
@@ -276,7 +279,7 @@ func (p *Plan) check() error {
 func (p *Plan) readHead(r *planReader) error {
 	var text []byte
 	for {
-		line, err := r.next()
+		line, err := r.took(r.in.nextOf(maxHead))
 		if err != nil {
 			return err
 		}
@@ -350,14 +353,14 @@ func (p *Plan) reader() (*planReader, error) {
 	return r, nil
 }
 
-func (r *planReader) next() ([]byte, error) {
-	line, ended, err := r.in.next()
+// took takes note of a line that was read.
+func (r *planReader) took(line []byte, ended bool, err error) ([]byte, error) {
 	r.line++
 	switch {
 	case err == io.EOF || err == nil && !ended:
 		return nil, r.plan.changed("line %d: it ends too early", r.line)
 	case err == errLong:
-		return nil, r.plan.changed("line %d is longer than %d bytes", r.line, maxLine)
+		return nil, r.plan.changed("line %d is too long", r.line)
 	case err != nil:
 		return nil, r.plan.unreadable(err)
 	}
@@ -372,7 +375,7 @@ var errNoRow = errors.New("there is no further row")
 
 // row reads the next row, and what it says that it pays.
 func (r *planReader) row() (PlanRow, string, error) {
-	line, err := r.next()
+	line, err := r.took(r.in.next())
 	if err != nil {
 		return PlanRow{}, "", err
 	}

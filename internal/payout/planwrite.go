@@ -19,7 +19,7 @@ import (
 // WritePlan writes a plan beside its place, syncs it and renames it, so that there is all of it or nothing. Of p it takes
 // everything but the digest, the rows and the totals, which are those of the rows; and it fills these in. The rows are asked
 // for twice. The registry is for the decimals that a reader of the plan sees.
-func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) (err error) {
+func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error {
 	if err := p.count(m, rows); err != nil {
 		return err
 	}
@@ -27,40 +27,49 @@ func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) (err e
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+	var broken error // of the rows, which is no fault of the file's
+	err = p.writeTo(f, func(yield func(PlanRow, error) bool) {
+		for row, err := range rows {
+			broken = err
+			if !yield(row, err) {
+				return
+			}
 		}
-	}()
-	sum := sha256.New()
-	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 64<<10)
-	err = p.write(out, rows)
-	if err == nil {
-		err = out.Flush()
-	}
-	if err == nil {
-		p.Digest = digestOf(sum)
-		_, err = io.WriteString(f, tail(p.Digest))
-	}
-	if err == nil {
-		err = f.Sync()
-	}
+	})
 	if e := f.Close(); err == nil {
 		err = e
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), p.Path)
 	}
-	if e := (*os.PathError)(nil); errors.As(err, &e) {
+	if err != nil {
+		os.Remove(f.Name())
+		if broken != nil {
+			return broken
+		}
 		return noPlace(p.Path, "cannot be written: "+cause(err), err)
 	}
-	if err != nil {
-		return err
-	}
-	if e := syncDir(filepath.Dir(p.Path)); e != nil { // the file is in place: nothing to remove
-		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(e), e)
+	if err := syncDir(filepath.Dir(p.Path)); err != nil { // the file is in place: nothing to remove
+		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(err), err)
 	}
 	return nil
+}
+
+// writeTo writes the whole file, and syncs it.
+func (p *Plan) writeTo(f *os.File, rows iter.Seq2[PlanRow, error]) error {
+	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 64<<10)
+	if err := p.write(out, rows); err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	p.Digest = digestOf(sum)
+	if _, err := io.WriteString(f, tail(p.Digest)); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // count fills in what follows from the rows.
@@ -103,7 +112,7 @@ func planPlace(path string) (*os.File, error) {
 
 // CheckPlace refuses a place for a plan where something else is.
 func CheckPlace(path string) error {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
 			return noPlace(path, "has no directory to stand in", err)
@@ -113,14 +122,18 @@ func CheckPlace(path string) error {
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: "name another file, or remove this one"}
+	if !info.Mode().IsRegular() { // to open a pipe may take forever
+		return other
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
+	defer f.Close()
 	start := make([]byte, len(begins))
-	if n, _ := io.ReadFull(f, start[:min(int64(len(start)), info.Size())]); !info.Mode().IsRegular() || n > 0 && string(start) != begins {
-		return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: "name another file, or remove this one"}
+	if n, err := io.ReadFull(f, start); n > 0 && (err != nil || string(start) != begins) { // an empty one may be mktemp's
+		return other
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 
 	"example.com/till/internal/journal"
@@ -18,6 +19,7 @@ type world struct {
 	id      string
 	pending []api.CreateWithdrawal // sent, and not there yet
 	wrong   bool                   // a person has said that it was not sent, and it was
+	doubted []int64                // amounts of the attempts of which nobody knew at first whether they were taken
 }
 
 // Whatever happens to the calls, to those who make them and to the list, an order is paid once at most, unless a person
@@ -122,6 +124,13 @@ func TestHistories(t *testing.T) {
 				expected(err)
 				mend()
 				after := there()[o.id]
+				amount := w.Request.Amount.Minor
+				if other := slices.ContainsFunc(o.doubted, func(a int64) bool { return a != amount }); other && len(after) > before {
+					r.Fatalf("order %s is sent over %d, though it may have been taken over %v", o.id, amount, o.doubted)
+				}
+				if own := (*Error)(nil); errors.As(err, &own) && own.Kind == Unknown && errors.As(own.Err, new(*api.Error)) {
+					o.doubted = append(o.doubted, amount)
+				}
 				if err == nil && (len(after) != 1 || after[0].ID != sent.Order.Withdrawal) && !o.wrong {
 					r.Fatalf("order %s is said to be accepted as %s, and the service has %v", o.id, sent.Order.Withdrawal, after)
 				}
@@ -143,6 +152,7 @@ func TestHistories(t *testing.T) {
 				if err != nil {
 					return
 				}
+				o.doubted = append(o.doubted, w.Request.Amount.Minor)
 				switch rapid.IntRange(0, 2).Draw(r, "how far") {
 				case 1:
 					o.pending = append(o.pending, w.Request)

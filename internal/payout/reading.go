@@ -59,51 +59,61 @@ const manyPages = 100
 
 // read goes through the whole list once. It keeps only the records that are sought, so a long list takes no more memory than
 // a short one. incomplete says why the reading does not count; empty: it does.
+//
+// A reading counts when it has seen all pages, at least as many withdrawals as the service said there were when it began, and
+// among them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
+// make it see fewer. Where that one is there without its order id, no reading says anything, and that is an error.
 func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
 	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought[o.OrderID] })
 	if err != nil {
 		return nil, "", err
 	}
 	found = reading{}
+	dropped := false
 	incomplete, err = b.scan(ctx, from, newest, func(w api.Withdrawal) bool {
-		for _, id := range bears(w) {
+		ids := bears(w)
+		for _, id := range ids {
 			if sought[id] {
 				found.add(id, recordOf(w))
 			}
 		}
-		return true
+		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !slices.ContainsFunc(ids, func(id string) bool { return id == newest.OrderID || sought[id] })
+		return !dropped
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, "", err
+	case dropped:
+		return nil, "", dropsOrderIDs()
 	}
 	return found, incomplete, nil
 }
 
-// witness is the withdrawal that a whole reading must have seen: the one that was accepted last, unless that is older than the
-// reading goes back. Empty: there is none.
-func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (withdrawal string, err error) {
+// witness is the order that a whole reading must have seen: the one that was accepted last, unless that is older than the
+// reading goes back; nil: there is none.
+func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
 	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
-	if known != nil && (from == "" || sentAt(*known).After(b.SinceTime)) {
-		withdrawal = known.Withdrawal
+	if err != nil || known == nil || from != "" && !sentAt(*known).After(b.SinceTime) {
+		return nil, err
 	}
-	return withdrawal, err
+	return known, nil
 }
 
 // scan goes through the list once and shows every withdrawal to see, until that has seen enough. incomplete says why it did
 // not see the whole list, if it wanted it; empty: it did.
 //
-// A reading counts when it has seen at least as many withdrawals as the service said there were when it began, and among
-// them newest, where one is named. Rows that shift while it reads can make it see fewer.
-func (b *Book) scan(ctx context.Context, from, newest string, see func(api.Withdrawal) (more bool)) (incomplete string, err error) {
+// See read for what it must have seen, and newest is that which was accepted last, where one is named.
+func (b *Book) scan(ctx context.Context, from string, newest *journal.Order, see func(api.Withdrawal) (more bool)) (incomplete string, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var first api.WithdrawalPage
-	pages, seen, hit := int64(0), int64(0), newest == ""
+	pages, most, seen, hit := int64(0), int64(0), int64(0), newest == nil
 	endless := false
 	options := api.ListOptions{FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
 		if pages++; pages == 1 {
 			first = api.WithdrawalPage{PageCount: p.PageCount, Total: p.Total}
 		}
+		most = max(most, p.PageCount)
 		if (pages-manyPages)/2 > first.PageCount {
 			endless = true
 			stop()
@@ -117,7 +127,7 @@ func (b *Book) scan(ctx context.Context, from, newest string, see func(api.Withd
 			return "", err
 		}
 		seen++
-		hit = hit || w.ID == newest
+		hit = hit || w.ID == newest.Withdrawal
 		if !see(w) {
 			return "", nil
 		}
@@ -125,10 +135,12 @@ func (b *Book) scan(ctx context.Context, from, newest string, see func(api.Withd
 	switch {
 	case endless:
 		return fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages), nil
+	case pages < most:
+		return fmt.Sprintf("the service counts %d pages, and its list showed %d", most, pages), nil
 	case seen < first.Total:
 		return fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen), nil
 	case !hit:
-		return fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest), nil
+		return fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest.Withdrawal), nil
 	}
 	return "", nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -509,4 +510,114 @@ func TestDoubtGoesBack(t *testing.T) {
 		t.Errorf("got %+v, %v", sent, err)
 	}
 	d.s.wantCreates(1)
+}
+
+// A service may be wrong about how many withdrawals there are. What counts is that every page was read that it speaks of.
+func TestTotalIsOfThePage(t *testing.T) {
+	for _, base := range []int{0, 1} {
+		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
+			for _, total := range []func(items []row) int{func(items []row) int { return len(items) }, func([]row) int { return 0 }, func([]row) int { return 1 }} {
+				d := newDesk(t)
+				d.s.base, d.FirstPage = base, told
+				d.s.fill(20)
+				d.s.take(body("4711"))
+				d.s.fill(35)
+				d.s.onList = func(page, size int) ([]row, int, int) {
+					items, pages, _ := d.s.cut(page, 10)
+					return items, pages, total(items)
+				}
+				sent, err := d.send(asked("4711"))
+				if err != nil || !sent.Was {
+					t.Errorf("base %d (%d given): got %+v, %v", base, told, sent, err)
+				}
+				d.s.wantCreates(0)
+				d.bring(asked("4712"), outUnknown)
+				d.s.set(func() { d.s.take(body("4712")); d.s.rows = append(slices.Clone(d.s.rows[1:]), d.s.rows[0]) })
+				if results, err := d.Reconcile(context.Background(), "4712"); err != nil || results[0].Order.State != journal.Accepted {
+					t.Errorf("base %d (%d given): reconciled as %+v, %v", base, told, results, err)
+				}
+			}
+		}
+	}
+}
+
+// A reading that has not seen a page is none, whatever the service says it counts.
+func TestMissingPage(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.s.fill(30)
+	refuse := 0
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		items, pages, _ := d.s.cut(page, 10)
+		if page == 2 { // it says less of its pages, and then refuses the last
+			pages, refuse = 2, 1
+		}
+		return items, pages, 10
+	}
+	d.s.listFail = func() (int, string) {
+		if refuse == 1 {
+			refuse = 0
+			return 400, envelope
+		}
+		return -1, ""
+	}
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "counts 3 pages") || !strings.Contains(e.Msg, "showed 2") {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+}
+
+// A service that keeps order ids, but does not list them, cannot be asked what became of an order.
+func TestListDropsOrderIDs(t *testing.T) {
+	drop := func(d *desk, id string) {
+		d.s.set(func() {
+			d.s.onList = func(page, size int) ([]row, int, int) {
+				items, pages, total := d.s.cut(page, size)
+				var shown []row
+				for _, r := range items {
+					r = maps.Clone(r)
+					if id == "" || r["id"] == id {
+						delete(r, "external_id")
+						delete(r, "external_order_id")
+					}
+					shown = append(shown, r)
+				}
+				return shown, pages, total
+			}
+		})
+	}
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outNotLeft)
+	drop(d, "")
+	_, err := d.send(asked("10"))
+	if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint, "--lookup never") {
+		t.Error(e.Hint)
+	}
+	d.s.wantCreates(1)
+	_, err = d.Reconcile(t.Context(), "10")
+	wantKind(t, err, Conflict, "")
+	d.bring(asked("11"), outUnknown)
+	_, err = d.Reconcile(t.Context(), "11") // unknown beats everything, and it says why
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") || !strings.HasSuffix(e.Hint, "till withdraw resolve 11") {
+		t.Error(e.Msg, e.Hint)
+	}
+	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Conflict, "")
+	d.wantState("11", journal.Unknown)
+
+	// A person may have said which withdrawal an order is because the service does not say.
+	d = newDesk(t)
+	d.history()
+	d.clock.move(time.Hour)
+	d.bring(asked("12"), outUnknown)
+	nameless := d.s.take(body("12"))
+	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
+		t.Fatal(err)
+	}
+	drop(d, nameless)
+	d.bring(asked("10"), outNotLeft)
+	if _, err := d.send(asked("10")); err != nil {
+		t.Error(err)
+	}
 }

@@ -16,6 +16,7 @@ type Result struct {
 	Listed bool   // the service's list has it
 	Note   string // what could not be compared
 	Status string // the service's own status of it, where it is listed
+	Agrees bool   // it is in conflict, and what the list has of it now is what was sent: that settles nothing, a person does
 
 	withdrawal string // its id there
 }
@@ -70,7 +71,9 @@ func (b *Book) settleOne(ctx context.Context, o journal.Order, records []record)
 	if o.State == journal.Accepted && o.Withdrawal == f.Withdrawal && f.Differs == "" {
 		return r, nil
 	}
-	r.Order, err = b.Journal.Settle(ctx, b.Account, f)
+	if r.Order, err = b.Journal.Settle(ctx, b.Account, f); err == nil {
+		r.Agrees = r.Order.State == journal.Conflict && r.Order.Withdrawal == f.Withdrawal && f.Differs == ""
+	}
 	return r, err
 }
 
@@ -107,6 +110,10 @@ func unsettled(orders []journal.Order, err error) error {
 		if o.State == journal.Unknown {
 			unknown = append(unknown, o.OrderID)
 		}
+	}
+	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // the next reading will say no more
+		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
+			Hint: "do not send it again: ask the service's provider, and record what you know with: till withdraw resolve " + strings.Join(unknown, " ")}
 	}
 	switch len(unknown) {
 	case 0:
@@ -163,7 +170,7 @@ func (b *Book) decidable(o journal.Order) error {
 	case o.State == journal.Accepted:
 		return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, o.Withdrawal), "ask the service's provider if you think otherwise")
 	}
-	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, o.State), "")
+	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, inWords(o.State)), "")
 }
 
 func (b *Book) checkPaid(ctx context.Context, o journal.Order, id string) error {
@@ -190,20 +197,20 @@ func (b *Book) checkPaid(ctx context.Context, o journal.Order, id string) error 
 }
 
 func (b *Book) checkNotSent(ctx context.Context, orders []journal.Order) error {
-	for _, o := range orders {
-		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
-			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
-				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
-		}
-	}
 	results, err := b.settle(ctx, orders)
 	if err != nil {
 		return err
 	}
 	for _, r := range results {
 		if r.Listed {
-			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, r.Order.State),
+			return refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, inWords(r.Order.State)),
 				"see what is known of it with: till journal show "+r.Order.OrderID)
+		}
+	}
+	for _, o := range orders { // only now: what is on the list has landed
+		if wait := b.SettleAfter - b.Now().Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+			return refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
+				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
 	}
 	return nil
@@ -237,7 +244,7 @@ func (b *Book) Resolve(ctx context.Context, d Decision) (orders []journal.Order,
 			return orders, refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", id, gone.Taken), "ask the service's provider if you think otherwise")
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
-			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, gone.State), "see what happened with: till journal show "+id)
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, inWords(gone.State)), "see what happened with: till journal show "+id)
 		}
 		if err != nil {
 			return orders, err

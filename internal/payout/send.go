@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -16,6 +17,8 @@ type Withdrawal struct {
 	Made           bool                 // the order id was made for it, so nobody has ever used it
 	AllowDuplicate bool
 	Window         time.Duration // in which the same content is not sent again where the order id was made
+	// Accepted, if set, is called when the service has accepted it and that is recorded, before it is read back.
+	Accepted func(journal.Order)
 }
 
 // Sent is what has become of a withdrawal.
@@ -42,28 +45,40 @@ func (b *Book) Standing(ctx context.Context, w Withdrawal) (sent Sent, found boo
 	if err != nil {
 		return Sent{}, false, err
 	}
-	if o.State == journal.Planned || o.State == journal.Rejected {
+	same := o.Content == ContentOf(w.Request)
+	if o.State == journal.Planned && (same || !o.InDoubt()) || o.State == journal.Rejected {
 		return Sent{Order: o}, false, nil
 	}
-	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: o.Content == ContentOf(w.Request), Alive: o.State == journal.Sending})
+	sent, err = b.stands(w, &journal.StandsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
 }
 
 // stands is what becomes of a withdrawal whose order stands in the way.
 func (b *Book) stands(w Withdrawal, e *journal.StandsError) (Sent, error) {
-	o := e.Order
+	o, note := e.Order, ""
+	if o.Attempts() && o.Callback != w.Request.Callback {
+		note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
+	}
 	if o.State == journal.Accepted && e.Same {
-		s := Sent{Order: o, Was: true}
-		if o.Attempts() && o.Callback != w.Request.Callback {
-			s.Note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
-		}
-		return s, nil
+		return Sent{Order: o, Was: true, Note: note}, nil
 	}
 	if !e.Same {
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, b.describe(o.Content)),
+		if o.State == journal.Planned {
+			return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, b.describe(o.Content)),
+				"use another order id, or see what it was: till journal show "+o.OrderID)
+		}
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), b.describe(o.Content)),
 			"use another order id, or see what it was: till journal show "+o.OrderID)
 	}
-	return Sent{}, b.standing(o, e.Alive)
+	return Sent{Note: note}, b.standing(o, e.Alive)
+}
+
+// inWords is a state as a sentence has it.
+func inWords(s journal.State) string {
+	if s == journal.Conflict {
+		return "in conflict"
+	}
+	return string(s)
 }
 
 // standing is the error about an order that is not settled.
@@ -133,6 +148,9 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 	order, err := b.sendOnce(ctx, calls, w.Request, ticket)
 	sent := Sent{Order: order}
 	if err == nil {
+		if w.Accepted != nil {
+			w.Accepted(order)
+		}
 		sent.Note, err = b.readBack(ctx, order)
 	}
 	return sent, err
@@ -140,8 +158,11 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 
 // sendOnce makes the call that a ticket is for, and records how it ended. The error is nil where it was accepted.
 func (b *Book) sendOnce(ctx, calls context.Context, r api.CreateWithdrawal, ticket journal.Ticket) (journal.Order, error) {
-	outcome, callErr := b.call(ctx, calls, r, ticket)
+	outcome, callErr, left := b.call(ctx, calls, r, ticket)
 	order, err := b.finish(ctx, calls, ticket, outcome)
+	if left {
+		atomic.AddInt32(&b.underWay, -1)
+	}
 	if err != nil {
 		return journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}, unrecorded(ticket.OrderID, outcome, err)
 	}
@@ -196,17 +217,29 @@ func duplicateOf(e *journal.DuplicateError) error {
 		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
 }
 
-// call makes the one call, and says how it ended.
-func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journal.Ticket) (journal.Outcome, error) {
+// UnderWay returns how many withdrawals have left, or are just leaving, whose outcome is not recorded yet.
+func (b *Book) UnderWay() int { return int(atomic.LoadInt32(&b.underWay)) }
+
+// call makes the one call, and says how it ended. A call that has left counts as under way: the caller ends that, when the
+// outcome is recorded.
+func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journal.Ticket) (_ journal.Outcome, _ error, left bool) {
+	var leaves atomic.Bool // the check is made by whoever writes the request
 	calls = api.BeforeSending(calls, func() error {
 		if late := b.elapsed(t.Began); late > slowest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
-		return ctx.Err()
+		atomic.AddInt32(&b.underWay, 1) // before the last look, so that whoever stops it finds one or the other
+		if err := ctx.Err(); err != nil {
+			atomic.AddInt32(&b.underWay, -1)
+			return err
+		}
+		leaves.Store(true)
+		return nil
 	})
 	id, err := b.Client.Withdrawals.Create(calls, r)
+	left = leaves.Load()
 	if err == nil {
-		return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}, nil
+		return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}, nil, left
 	}
 	out := journal.Outcome{State: journal.Unknown, Reason: err.Error()}
 	var call *api.Error
@@ -227,7 +260,7 @@ func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journa
 			out.State = journal.Rejected
 		}
 	}
-	return out, err
+	return out, err, left
 }
 
 // elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
@@ -274,7 +307,7 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 		return Sent{}, false, nil
 	}
 	from := b.Since
-	if before.Doubted() && before.Created.Before(b.SinceTime) { // what is in doubt is as old as the order
+	if before.InDoubt() && before.Created.Before(b.SinceTime) { // what is in doubt is as old as the order
 		from = ""
 	}
 	listed, err := b.readings(ctx, map[string]bool{orderID: true}, from, once)
@@ -312,6 +345,9 @@ func (b *Book) readBack(ctx context.Context, o journal.Order) (note string, err 
 	w, err := b.Client.Withdrawals.Get(ctx, o.Withdrawal)
 	if err == nil && w.ID != o.Withdrawal {
 		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
+	}
+	if ctx.Err() != nil {
+		return fmt.Sprintf("order %s was accepted as %s; the interruption kept it from being read back", o.OrderID, o.Withdrawal), nil
 	}
 	if err != nil {
 		return fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,12 @@ func TestOrderIDAgain(t *testing.T) {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Conflict}, want{failed: true, rule: RuleOrderID}},
+		"said not to have been sent": {func(d *desk, w Withdrawal) {
+			d.bring(w, outUnknown)
+			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, want{sends: 1}, want{failed: true, rule: RuleOrderID}},
 		"rejected after an unknown one": {func(d *desk, w Withdrawal) {
 			d.bring(w, outUnknown)
 			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
@@ -782,4 +789,79 @@ func ExampleFingerprint() {
 	first, again := Fingerprint("key"), Fingerprint("key")
 	fmt.Println(first == again, Fingerprint("key") == Fingerprint("other"), strings.Contains(Fingerprint("key"), "key"))
 	// Output: true false false
+}
+
+// What is under way is what has left and is not recorded yet, and the id is told before anything is read back.
+func TestUnderWay(t *testing.T) {
+	d := newDesk(t)
+	var seen []int
+	look := func() { seen = append(seen, d.UnderWay()) }
+	d.s.onPage = look
+	d.s.onCreate = func(map[string]any) (int, string, bool) { look(); return 200, "", true }
+	d.s.onGet = func(string) (int, string) { look(); return -1, "" }
+	w, told := asked("4711"), ""
+	w.Accepted = func(o journal.Order) {
+		look()
+		_, gets, _ := d.s.counts()
+		told = fmt.Sprintf("%s before %d reads", o.Withdrawal, gets)
+	}
+	if _, err := d.send(w); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen, []int{0, 0, 1, 0, 0}) || told != "w1 before 0 reads" || d.UnderWay() != 0 {
+		t.Errorf("under way were %v, and the order was told as %q", seen, told)
+	}
+	for name, answer := range map[string]func() (int, string, bool){
+		"rejected": func() (int, string, bool) { return 422, envelope, false },
+		"unknown":  func() (int, string, bool) { return 0, "", true },
+	} {
+		d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return answer() } })
+		w := asked("1" + fmt.Sprint(len(name)))
+		w.Accepted = func(journal.Order) { t.Errorf("%s: it is told as accepted", name) }
+		if _, err := d.send(w); err == nil || d.UnderWay() != 0 {
+			t.Errorf("%s: %v, %d under way", name, err, d.UnderWay())
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	d.Now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
+	if _, err := d.Send(ctx, t.Context(), asked("4712")); err == nil || d.UnderWay() != 0 {
+		t.Errorf("kept back: %v, %d under way", err, d.UnderWay())
+	}
+}
+
+// Who stops it while it is read back is told what is so: it was accepted.
+func TestInterruptedReadBack(t *testing.T) {
+	d := newDesk(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	d.s.onGet = func(string) (int, string) { cancel(); return 0, "" }
+	sent, err := d.Send(ctx, t.Context(), asked("4711"))
+	if err != nil || sent.Order.Withdrawal != "w1" || !strings.Contains(sent.Note, "was accepted as w1") || strings.Contains(sent.Note, "could not") {
+		t.Errorf("got %+v, %v", sent, err)
+	}
+}
+
+// Another callback does not make another order, but whoever asks is told that it stays as it was, also where it is unknown.
+func TestAnotherCallback(t *testing.T) {
+	for name, tt := range map[string]struct {
+		outcome journal.Outcome
+		kind    Kind
+	}{"accepted": {outAccepted("w9"), -1}, "unknown": {outUnknown, Unknown}} {
+		d := newDesk(t)
+		d.history()
+		w := asked("4711")
+		w.Request.Callback = "https://shop.test/a"
+		d.bring(w, tt.outcome)
+		for _, callback := range []string{"https://shop.test/a", "https://shop.test/b"} {
+			w.Request.Callback = callback
+			sent, err := d.send(w)
+			if tt.kind >= 0 {
+				wantKind(t, err, tt.kind, "")
+			} else if err != nil {
+				t.Error(err)
+			}
+			if warned := strings.Contains(sent.Note, "another callback"); warned != (callback == "https://shop.test/b") {
+				t.Errorf("%s, %s: %q", name, callback, sent.Note)
+			}
+		}
+	}
 }

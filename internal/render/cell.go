@@ -15,6 +15,9 @@ type Cell struct {
 	text     string // Text, Own; the code of an Amount
 	n        int64  // Int, Bool; the minor units of an Amount
 	decimals int
+	large    *big.Int // Percent; the minor units of an Amount that n does not hold
+	signed   bool     // Percent: whether a plus is shown
+	bare     bool     // Amount: whether its code stands elsewhere
 	steps    []Step
 	raw      []byte
 }
@@ -30,6 +33,7 @@ const (
 	kindAmount
 	kindHistory
 	kindJSON
+	kindPercent
 )
 
 // Step is one entry of a History.
@@ -60,6 +64,32 @@ func Amount(minor int64, code string, decimals int) Cell {
 	return Cell{kind: kindAmount, n: minor, text: code, decimals: max(decimals, -1)}
 }
 
+// BigAmount is an Amount of any size.
+func BigAmount(minor *big.Int, code string, decimals int) Cell {
+	if minor.IsInt64() {
+		return Amount(minor.Int64(), code, decimals)
+	}
+	c := Amount(0, code, decimals)
+	c.large = minor
+	return c
+}
+
+// Percent is a number of tenths of a percent: 425 is shown as 42.5%, and is 42.5
+// in CSV. Nil is an empty cell.
+func Percent(tenths *big.Int) Cell {
+	if tenths == nil {
+		return Cell{}
+	}
+	return Cell{kind: kindPercent, large: tenths}
+}
+
+// Change is a Percent by which something has grown. It is shown with its sign.
+func Change(tenths *big.Int) Cell {
+	c := Percent(tenths)
+	c.signed = true
+	return c
+}
+
 // History is what happened, the oldest first. A list shows the last step, One
 // shows all of them, a line each.
 func History(steps []Step) Cell { return Cell{kind: kindHistory, steps: steps} }
@@ -68,7 +98,9 @@ func History(steps []Step) Cell { return Cell{kind: kindHistory, steps: steps} }
 func JSONText(text []byte) Cell { return Cell{kind: kindJSON, raw: text} }
 
 // numeric says whether the cell is aligned to the right, like a number.
-func (c Cell) numeric() bool { return c.kind == kindInt || c.kind == kindAmount }
+func (c Cell) numeric() bool {
+	return c.kind == kindInt || c.kind == kindAmount || c.kind == kindPercent
+}
 
 // elastic says whether the cell may be cut. A number that was cut would be
 // another number.
@@ -94,8 +126,25 @@ func (c Cell) short() string {
 		return Safe(c.steps[len(c.steps)-1].String())
 	case kindJSON:
 		return compactJSON(c.raw)
+	case kindPercent:
+		text := string(c.digits(nil, 1)) + "%"
+		if c.signed && c.large.Sign() > 0 {
+			text = "+" + text
+		}
+		return text
 	}
 	return ""
+}
+
+// digits appends the number of an amount or a percentage with so many decimals.
+func (c Cell) digits(b []byte, decimals int) []byte {
+	if c.large == nil {
+		return appendDecimal(b, c.n, decimals)
+	}
+	if c.large.Sign() < 0 {
+		b = append(b, '-')
+	}
+	return appendPoint(b, new(big.Int).Abs(c.large).Append(nil, 10), decimals)
 }
 
 func (s Step) String() string {
@@ -111,11 +160,13 @@ const minorWord = "minor"
 
 // amount returns an amount's number and what stands behind it.
 func (c Cell) amount() (number, unit string) {
-	unit = Safe(c.text)
-	if c.decimals >= 0 {
-		return string(appendDecimal(nil, c.n, c.decimals)), unit
+	if !c.bare {
+		unit = Safe(c.text)
 	}
-	return strconv.FormatInt(c.n, 10), strings.TrimSuffix(minorWord+" "+unit, " ")
+	if c.decimals >= 0 {
+		return string(c.digits(nil, c.decimals)), unit
+	}
+	return string(c.digits(nil, 0)), strings.TrimSuffix(minorWord+" "+unit, " ")
 }
 
 // appendDecimal appends minor units as an exact decimal with that many decimals.
@@ -128,7 +179,11 @@ func appendDecimal(b []byte, minor int64, decimals int) []byte {
 		magnitude = -magnitude // right for the smallest int64 too
 	}
 	var buf [20]byte
-	digits := strconv.AppendUint(buf[:0], magnitude, 10)
+	return appendPoint(b, strconv.AppendUint(buf[:0], magnitude, 10), decimals)
+}
+
+// appendPoint appends digits, of which so many are decimals.
+func appendPoint(b, digits []byte, decimals int) []byte {
 	if decimals <= 0 {
 		return append(b, digits...)
 	}
@@ -166,6 +221,8 @@ func compare(a, b Cell) int {
 	switch a.kind {
 	case kindInt, kindBool:
 		return cmp.Compare(a.n, b.n)
+	case kindPercent:
+		return a.large.Cmp(b.large)
 	case kindAmount:
 		return cmp.Or(
 			strings.Compare(strings.ToUpper(a.text), strings.ToUpper(b.text)),
@@ -193,9 +250,9 @@ func (c Cell) last() Step {
 // are unknown there is no common unit: those stand apart, and first.
 func compareAmounts(a, b Cell) int {
 	switch {
-	case a.decimals == b.decimals:
+	case a.decimals == b.decimals && a.large == nil && b.large == nil:
 		return cmp.Compare(a.n, b.n)
-	case a.decimals < 0 || b.decimals < 0:
+	case a.decimals != b.decimals && (a.decimals < 0 || b.decimals < 0):
 		return cmp.Compare(a.decimals, b.decimals)
 	}
 	scale := max(a.decimals, b.decimals)
@@ -204,5 +261,8 @@ func compareAmounts(a, b Cell) int {
 
 func (c Cell) scaled(decimals int) *big.Int {
 	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-c.decimals)), nil)
+	if c.large != nil {
+		return factor.Mul(factor, c.large)
+	}
 	return factor.Mul(factor, big.NewInt(c.n))
 }

@@ -107,14 +107,18 @@ func (r *record) cell(c Cell, amount bool) {
 		}
 		from := len(r.digits)
 		if c.decimals >= 0 {
-			r.digits = appendDecimal(r.digits, c.n, c.decimals)
+			r.digits = c.digits(r.digits, c.decimals)
 		}
 		r.number(from)
 		from = len(r.digits)
-		r.digits = strconv.AppendInt(r.digits, c.n, 10)
+		r.digits = c.digits(r.digits, 0)
 		r.number(from)
 		r.add(csvText(c.text))
 		return
+	case kindPercent:
+		from := len(r.digits)
+		r.digits = c.digits(r.digits, 1)
+		r.number(from)
 	case kindHistory:
 		steps := make([]string, len(c.steps))
 		for i, s := range c.steps {

@@ -1,6 +1,7 @@
 // Package render prints data: rows as a table, JSON, JSON lines, CSV or YAML,
 // one thing as any of them, ids alone, or what a filter or template makes of
-// the JSON. It is generic over the row and knows nothing of the service.
+// the JSON; and charts, as text, as a picture, or in a page with tables. It is
+// generic over the row and knows nothing of the service.
 //
 // # The output contract
 //

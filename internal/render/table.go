@@ -37,14 +37,16 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 			broken = err
 			break
 		}
-		row := make([]Cell, len(columns))
-		for i, c := range columns {
-			row[i] = c.Cell(item)
-		}
-		rows = append(rows, row)
+		rows = append(rows, cells(columns, item))
 	}
 	if broken != nil && len(rows) == 0 {
 		return broken
+	}
+	body := len(rows)
+	if broken == nil {
+		for _, item := range v.Foot {
+			rows = append(rows, cells(columns, item))
+		}
 	}
 	p := newPainter(o.Color)
 	grid := make([]*stripe, len(columns))
@@ -56,7 +58,7 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	grid = dropWide(grid, o.Width)
 	var err error
 	if fit(grid, o.Width) {
-		err = writeGrid(out, p, grid, len(rows), o.NoHeaders)
+		err = writeGrid(out, p, grid, body, len(rows), o.NoHeaders)
 	} else {
 		for i, row := range rows {
 			if i > 0 {
@@ -75,11 +77,16 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 
 func (v View[T]) oneTable(out *bufio.Writer, o Options, item T) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra || c.Detail })
+	return writeUpright(out, newPainter(o.Color), names(columns), cells(columns, item), o)
+}
+
+func cells[T any](columns []Column[T], item T) []Cell {
 	row := make([]Cell, len(columns))
 	for i, c := range columns {
 		row[i] = c.Cell(item)
+		row[i].bare = c.CodeIn != "" && slices.ContainsFunc(columns, func(other Column[T]) bool { return other.Name == c.CodeIn })
 	}
-	return writeUpright(out, newPainter(o.Color), names(columns), row, o)
+	return row
 }
 
 func names[T any](columns []Column[T]) []string {
@@ -109,6 +116,9 @@ func newStripe(p painter, name string, rows [][]Cell, i int, bare bool) *stripe 
 		case c.kind == kindAmount:
 			s.cells[n] = a.block(p, c)
 			s.content = max(s.content, a.width())
+		case c.kind == kindPercent:
+			s.cells[n] = p.percent(c)
+			s.content = max(s.content, width(c.short()))
 		case c.kind == kindBool:
 			s.cells[n] = p.truth(c)
 			s.content = max(s.content, width(c.short()))
@@ -185,7 +195,8 @@ func fit(grid []*stripe, limit int) bool {
 	return excess <= 0
 }
 
-func writeGrid(out *bufio.Writer, p painter, grid []*stripe, rows int, bare bool) error {
+// writeGrid writes the rows as a table, with a rule before those that are no longer the body.
+func writeGrid(out *bufio.Writer, p painter, grid []*stripe, body, rows int, bare bool) error {
 	var aligns []tw.Align
 	header := make([]string, len(grid))
 	for i, s := range grid {
@@ -202,6 +213,15 @@ func writeGrid(out *bufio.Writer, p painter, grid []*stripe, rows int, bare bool
 	}
 	for n := range rows {
 		row := make([]string, len(grid)) // tablewriter keeps it
+		if n == body {
+			rule := make([]string, len(grid))
+			for i, s := range grid {
+				rule[i] = p.mark(dim, strings.Repeat("─", s.width))
+			}
+			if err := t.Append(rule); err != nil {
+				return unwritable(err)
+			}
+		}
 		for i, s := range grid {
 			row[i] = s.cells[n]
 			if s.elastic {
@@ -275,6 +295,8 @@ func valueLines(p painter, c Cell, limit int) []string {
 		return []string{p.amount(c)}
 	case kindBool:
 		return []string{p.truth(c)}
+	case kindPercent:
+		return []string{p.percent(c)}
 	case kindInt:
 		return []string{c.short()}
 	case kindHistory:
@@ -389,7 +411,8 @@ func splitDecimal(number string) (whole, fraction string) {
 }
 
 // painter colours what means something: headers and labels are bold, the word
-// minor is dim, true is green and false is red. While a table is laid out, what
+// minor is dim, true and what has grown are green, false and what has shrunk
+// are red, and the bars of a chart are blue. While a table is laid out, what
 // will be coloured stands between control characters, which take no room and,
 // all text being escaped, occur nowhere else.
 type painter struct{ styles map[rune]lipgloss.Style }
@@ -399,6 +422,7 @@ const (
 	dim
 	green
 	red
+	blue
 	end
 )
 
@@ -415,6 +439,7 @@ func newPainter(color bool) painter {
 		dim:   r.NewStyle().Faint(true),
 		green: r.NewStyle().Foreground(lipgloss.Color("2")),
 		red:   r.NewStyle().Foreground(lipgloss.Color("1")),
+		blue:  r.NewStyle().Foreground(lipgloss.Color("4")),
 	}}
 }
 
@@ -447,6 +472,16 @@ func (p painter) truth(c Cell) string {
 		return p.mark(green, c.short())
 	}
 	return p.mark(red, c.short())
+}
+
+func (p painter) percent(c Cell) string {
+	switch {
+	case c.signed && c.large.Sign() > 0:
+		return p.mark(green, c.short())
+	case c.signed && c.large.Sign() < 0:
+		return p.mark(red, c.short())
+	}
+	return c.short()
 }
 
 func (p painter) unit(c Cell) string {

@@ -52,6 +52,7 @@ type View[T any] struct {
 	Columns []Column[T]
 	ID      func(T) string // what --quiet prints
 	JSON    func(T) []byte // the row's JSON text as the service sent it
+	Foot    []T            // rows that sum up the others: below a rule at the end of a table, and nowhere else
 }
 
 // Column is one property of a row.
@@ -65,6 +66,9 @@ type Column[T any] struct {
 	// its three columns even when there is no row to tell it. Without it the
 	// cell of a zero row, and then of the first row, decides.
 	Amount bool
+	// CodeIn names the column that has the code of the amounts already: a table
+	// that shows it does not repeat the code.
+	CodeIn string
 	Cell   func(T) Cell
 }
 
@@ -261,6 +265,15 @@ func (v View[T]) listIDs(out *bufio.Writer, items iter.Seq2[T, error]) error {
 		}
 	}
 	return nil
+}
+
+// Sorted returns the rows as List sorts them. The options must have passed Check.
+func (v View[T]) Sorted(rows []T, o Options) []T {
+	rows = slices.Clone(rows)
+	if o.Sort != "" {
+		v.sort(rows, o.Sort)
+	}
+	return rows
 }
 
 func (v View[T]) sort(rows []T, key string) {

@@ -18,6 +18,7 @@ type order struct {
 	story    []string
 	killed   int
 	unknown  *content // not nil: the last command said that nobody knows, and nothing has changed that since
+	doubted  *content // what may have been taken under its id: nothing else may go out under that
 	refused  int      // attempts in a row that sent nothing: something has to be settled first
 	accepted bool
 }
@@ -142,11 +143,16 @@ func (o *order) once(s shot) *attempt {
 			o.wrong("it is unknown, and the next attempt ended with %d", a.exit)
 		}
 	}
+	if o.doubted != nil && *o.doubted != c && a.exit != -1 && a.exit != 12 && !s.refuse {
+		o.wrong("something else may have been taken under this id, and the next attempt ended with %d", a.exit)
+	}
 	switch {
 	case a.exit == 0:
 		o.accepted, o.unknown = true, nil
 	case a.exit == 20:
-		o.unknown = &c
+		if o.unknown = &c; o.orderID != "" {
+			o.doubted = &c
+		}
 	case before == nil:
 		o.unknown = nil
 	}
@@ -234,7 +240,7 @@ func (o *order) resolve(s shot) {
 // settle brings the order to its end without any more faults.
 func (o *order) settle() {
 	address := o.content[0].address
-	reject := o.reject
+	reject, other := o.reject, false
 	for range 30 {
 		if o.failed() {
 			return
@@ -261,13 +267,16 @@ func (o *order) settle() {
 				o.reconcile(shot{})
 			}
 		case "":
-			s := shot{fault: instruction{fault: "ok", commit: true}}
+			s := shot{fault: instruction{fault: "ok", commit: true}, other: other}
 			if reject {
 				s.fault, reject = instruction{fault: "422e"}, false // at the second time it would be a matter of patience
 			}
 			o.unknown = nil
-			if a := o.once(s); a.exit == 30 {
+			switch a := o.once(s); a.exit {
+			case 30:
 				return
+			case 12: // the other content was in doubt once, and is all that may go out
+				other = !other
 			}
 		case "sending":
 			if o.journal == "" { // the lock of a file is gone when the process is

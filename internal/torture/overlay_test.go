@@ -143,7 +143,7 @@ func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journ
 	pause() // so that two that run at the same moment have both found nothing when they come to the record
 	switch {
 	case mutant("send-first"):
-		outcome, callErr := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
+		outcome, callErr, _ := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
 		calledAlready.Store(r.ExternalOrderID, precipitate{outcome, callErr})
 		ticket, err = b.Journal.Claim(ctx, b.Account, c)
 	case mutant("lazy-commit"):
@@ -153,7 +153,7 @@ func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journ
 			ticket, err = b.Journal.Claim(ctx, b.Account, c)
 			claimed <- true
 		}()
-		outcome, callErr := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
+		outcome, callErr, _ := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
 		calledAlready.Store(r.ExternalOrderID, precipitate{outcome, callErr})
 		<-claimed
 	default:
@@ -169,15 +169,16 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/send.go", `
-	outcome, callErr := b.call(ctx, calls, r, ticket)
+	outcome, callErr, left := b.call(ctx, calls, r, ticket)
 	order, err := b.finish(ctx, calls, ticket, outcome)
 `, `
 	var outcome journal.Outcome
 	var callErr error
+	var left bool
 	if made, found := calledAlready.LoadAndDelete(r.ExternalOrderID); found {
 		outcome, callErr = made.(precipitate).outcome, made.(precipitate).err
 	} else {
-		outcome, callErr = b.call(ctx, calls, r, ticket)
+		outcome, callErr, left = b.call(ctx, calls, r, ticket)
 	}
 	if mutant("report-first") && outcome.State == journal.Accepted {
 		fmt.Println(outcome.Withdrawal)
@@ -455,28 +456,28 @@ const together = 7 // so that a small plan has parts
 `,
 	},
 	{
-		"internal/cli/replace.go", `
-	buffered := bufio.NewWriter(f)
-	err = write(buffered)
+		"internal/cli/outfile.go", `
+	buffered := bufio.NewWriter(file)
+	err = fill(buffered)
 	if err == nil {
 `, `
 	if mutant("half-results") {
-		if f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if file, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, f.mode); err != nil {
 			return err
 		}
 	}
-	buffered := bufio.NewWriterSize(f, 1<<20)
-	err = write(buffered)
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	err = fill(buffered)
 	killpoint("in-results") // nothing of it is written
 	if err == nil {
 `,
 	},
 	{
-		"internal/cli/replace.go", `
-		err = os.Rename(f.Name(), path)
+		"internal/cli/outfile.go", `
+		err = os.Rename(file.Name(), place)
 `, `
 		killpoint("before-rename")
-		err = os.Rename(f.Name(), path)
+		err = os.Rename(file.Name(), place)
 		killpoint("after-rename")
 `,
 	},

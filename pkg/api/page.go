@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -119,8 +120,10 @@ type walk struct {
 	page     int // the one to ask for next
 	base     PageBase
 	total    int64 // of the first page, or less where it shrank
+	pages    int64 // page_count: the most that a page has said, so that one which says less hides nothing
 	lastPage int64 // the number of the last page, as the page before had it
 	seen     int64
+	stale    int // how many pages before had nothing new, one after the other
 	recent   recent
 }
 
@@ -143,15 +146,27 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	items = w.recent.fresh(got.Items)
 	w.seen += int64(len(items))
 	w.learn(all, len(items), got.Total)
-	w.total = min(w.total, got.Total)
-	w.lastPage = w.last(got)
-	more = all > 0 && w.more(got)
-	w.page++
-	if more && w.base != PageBaseAuto && got.size <= largeAnswer {
-		w.ahead.want(w.page, w.last(got))
+	w.total, w.pages = min(w.total, got.Total), max(w.pages, got.PageCount)
+	w.lastPage = w.last(got.PageCount)
+	if more = w.more(got); !more {
+		return items, false, nil
 	}
-	return items, more, nil
+	if w.stale++; len(items) > 0 {
+		w.stale = 0
+	}
+	if w.stale == mostStale {
+		return nil, false, &Error{Op: "list withdrawals", Outcome: Failed, Err: fmt.Errorf("it says that it has %d pages, and %d in a row had nothing new on them", w.pages, w.stale)}
+	}
+	w.page++
+	if w.base != PageBaseAuto && got.size <= largeAnswer {
+		w.ahead.want(w.page, w.last(w.pages))
+	}
+	return items, true, nil
 }
+
+// mostStale is how many pages in a row may have nothing new on them. One does where the service answers to a number that
+// is too small with its first page, and where rows shift, a few do; a service that goes on so has no end.
+const mostStale = 1000
 
 // read asks for the page, and finds the first one.
 func (w *walk) read() (WithdrawalPage, error) {
@@ -193,7 +208,7 @@ func (w *walk) read() (WithdrawalPage, error) {
 // it stays unknown, which costs a page more at the end and misses none.
 func (w *walk) learn(all, fresh int, total int64) {
 	switch {
-	case w.base != PageBaseAuto || w.page != 1 || total != w.total:
+	case w.base != PageBaseAuto || w.page != 1 || total != w.total || w.seen > total: // more than there are: it says what is not so
 	case fresh == 0:
 		w.base = PageBaseOne
 	case fresh == all:
@@ -202,26 +217,31 @@ func (w *walk) learn(all, fresh int, total int64) {
 }
 
 // more reports whether a page stands after this one. Unless the base is known to be zero, the last page has the number
-// page_count.
+// page_count. Where page_count and total contradict each other, it is the one that says there is more which counts.
 func (w *walk) more(got WithdrawalPage) bool {
-	if w.base == PageBaseAuto && w.page == 0 && w.seen >= got.Total {
+	if w.base == PageBaseAuto && w.page == 0 && w.seen >= got.Total && got.PageCount <= 1 {
 		return false // everything was on this page, whatever its number is
 	}
-	return int64(w.page) < w.last(got)
+	return int64(w.page) < w.last(w.pages)
 }
 
-// last is the number of the last page, as far as the base is known.
-func (w *walk) last(got WithdrawalPage) int64 {
+// last is the number of the last of so many pages, as far as the base is known.
+func (w *walk) last(pages int64) int64 {
 	if w.base == PageBaseZero {
-		return got.PageCount - 1
+		return pages - 1
 	}
-	return got.PageCount
+	return pages
 }
 
 // pastTheEnd reports whether an error says no more than that the page before was the last: the service may count from 0,
-// or the list may have become shorter. Where withdrawals are still missing, it says more.
+// or the list may have become shorter. Where withdrawals are still missing, or the service has said of this very page that
+// it is there, it says more.
 func (w *walk) pastTheEnd(err error) bool {
-	return w.started && int64(w.page) >= w.lastPage && w.seen >= w.total && mayMeanNoSuchPage(err)
+	there := w.lastPage
+	if w.base == PageBaseAuto {
+		there--
+	}
+	return w.started && int64(w.page) > there && w.seen >= w.total && mayMeanNoSuchPage(err)
 }
 
 // recent remembers the ids of the pages before. Withdrawals made while a list is read push others onto the next page,

@@ -410,3 +410,85 @@ func TestWalkTakesConstantMemory(t *testing.T) {
 		t.Errorf("%d yielded, at most %d ids remembered, %d bytes after 100 pages and %d at the end", w.seen, most, early, late)
 	}
 }
+
+// A service whose numbers contradict each other has its list read to the last page that it speaks of, wherever it counts
+// from: a list that is taken for whole can have somebody paid twice.
+func TestWalkWhereTheNumbersContradictEachOther(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		make func(page *WithdrawalPage, index int)
+	}{
+		{"the total is of the page", func(p *WithdrawalPage, _ int) { p.Total = int64(len(p.Items)) }},
+		{"no total", func(p *WithdrawalPage, _ int) { p.Total = 0 }},
+		{"a total of one", func(p *WithdrawalPage, _ int) { p.Total = 1 }},
+		{"the total is that of the pages", func(p *WithdrawalPage, _ int) { p.Total = p.PageCount }},
+		{"the total is of the page, and page_count says how many are left", func(p *WithdrawalPage, index int) {
+			p.Total, p.PageCount = int64(len(p.Items)), p.PageCount-int64(max(index, 0))
+		}},
+		{"the page in the middle is empty", func(p *WithdrawalPage, index int) {
+			if p.Total = int64(len(p.Items)); index == 2 {
+				p.Items, p.Total = nil, 0
+			}
+		}},
+	} {
+		for _, base := range []int{0, 1} {
+			for _, outside := range []string{"reject", "empty", "clamp", "blank"} {
+				for _, first := range []PageBase{PageBaseAuto, []PageBase{PageBaseZero, PageBaseOne}[base]} {
+					s := &shelf{base: base, outside: outside}
+					for i := range 50 {
+						s.ids = append(s.ids, fmt.Sprint(i))
+					}
+					var asked []int
+					got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first}, fetching(func(number int) (WithdrawalPage, error) {
+						page, err := s.page(number, 10)
+						if asked = append(asked, number); err == nil && page.PageCount > 0 {
+							tt.make(&page, number-base)
+						}
+						return page, err
+					})))
+					if missing := slices.DeleteFunc(slices.Clone(s.ids), func(id string) bool {
+						return slices.Contains(got, id) || strings.Contains(tt.name, "empty") && id[0] == '2' && len(id) == 2
+					}); err != nil || len(missing) > 0 {
+						t.Errorf("%s, base %d (%d given), %s: %v, %v are missing, asked for %v", tt.name, base, first, outside, err, missing, asked)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A page that the service has said is there, and then refuses, is missing, however few withdrawals it says there are.
+func TestWalkMissesAPage(t *testing.T) {
+	for base, last := range []int{4, 5} {
+		s := &shelf{base: base, outside: "empty"}
+		for i := range 50 {
+			s.ids = append(s.ids, fmt.Sprint(i))
+		}
+		_, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: []PageBase{PageBaseZero, PageBaseOne}[base]}, fetching(func(number int) (WithdrawalPage, error) {
+			page, err := s.page(number, 10)
+			if page.Total = 10; number == last {
+				return page, errNoSuchPage
+			}
+			return page, err
+		})))
+		if err != errNoSuchPage {
+			t.Errorf("base %d: %v", base, err)
+		}
+	}
+}
+
+// A list without an end is not read for ever.
+func TestWalkGivesUp(t *testing.T) {
+	for name, first := range map[string]PageBase{"found out": PageBaseAuto, "given": PageBaseOne} {
+		asked := 0
+		got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first}, fetching(func(number int) (WithdrawalPage, error) {
+			if asked++; asked > 1100 {
+				return WithdrawalPage{}, errors.New("it does not end")
+			}
+			return WithdrawalPage{Items: []Withdrawal{{ID: "a"}}, PageCount: 1 << 40, Total: 1}, nil
+		})))
+		if e := failure(t, err); e.Outcome != Failed || len(got) != 1 {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}

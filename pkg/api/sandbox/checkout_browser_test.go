@@ -3,28 +3,19 @@
 package sandbox_test
 
 import (
-	"bytes"
 	"fmt"
-	"image"
-	"image/png"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/till/internal/chromium"
 )
-
-// picturesDir is a variable that names a directory for pictures of the pages, for
-// whoever wants to look at them.
-const picturesDir = "TILL_PICTURES"
-
-var looks = []look{{320, 640, "light"}, {375, 720, "light"}, {375, 720, "dark"}, {1280, 800, "light"}, {1280, 800, "dark"}}
 
 // A customer comes from the shop, pays with the button and is back in the shop. No
 // script runs, and the browser has nothing to say against the pages.
 func TestCheckoutInBrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := chromium.Start(t)
 	box := newBox(t)
 	origin := make(chan string, 1) // of the form that paid
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,14 +46,14 @@ func TestCheckoutInBrowser(t *testing.T) {
 		"items":[{"name":"Coffee beans","amount":"2500"},{"name":"Shipping","amount":"450"}],"callback_url":%q}`, thanks))
 	page = service.URL + "/invoice/" + id
 
-	b.use(look{375, 720, "light"})
-	b.open(shopURL + "/")
-	b.click("a")
-	if at := b.loaded(); at != page {
+	b.Use(chromium.Screen(375, 720, "light"))
+	b.Open(shopURL + "/")
+	b.Click("a")
+	if at := b.Loaded(); at != page {
 		t.Fatalf("the link leads to %s, not %s", at, page)
 	}
-	b.click("form button")
-	if at := b.loaded(); at != thanks {
+	b.Click("form button")
+	if at := b.Loaded(); at != thanks {
 		t.Fatalf("after the payment the browser is at %s, not at %s", at, thanks)
 	}
 	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
@@ -72,38 +63,38 @@ func TestCheckoutInBrowser(t *testing.T) {
 	if got := <-referers; got != "" {
 		t.Errorf("the shop was told %q", got)
 	}
-	b.open(page)
-	b.click("a")
-	if at := b.loaded(); at != thanks {
+	b.Open(page)
+	b.Click("a")
+	if at := b.Loaded(); at != thanks {
 		t.Errorf("the link on the paid invoice leads to %s, not %s", at, thanks)
 	}
 	<-referers
-	b.quiet()
+	b.Quiet()
 }
 
 // The keyboard is enough, and an invoice that names no shop leads back to itself.
 func TestCheckoutByKeyboard(t *testing.T) {
-	b := startBrowser(t)
+	b := chromium.Start(t)
 	box := newBox(t)
 	service := httptest.NewServer(box)
 	defer service.Close()
 	id := box.create(invoicePath, usdInvoice)
 	page := service.URL + "/invoice/" + id
-	b.use(look{1280, 800, "light"})
-	b.open(page)
-	b.press("Tab", 9, "")
-	b.press("Enter", 13, "\r")
-	if at := b.loaded(); at != page {
+	b.Use(chromium.Screen(1280, 800, "light"))
+	b.Open(page)
+	b.Press("Tab", 9, "")
+	b.Press("Enter", 13, "\r")
+	if at := b.Loaded(); at != page {
 		t.Errorf("after the payment the browser is at %s, not at %s", at, page)
 	}
-	b.element(".paid")
+	b.Element(".paid")
 	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
-	b.quiet()
+	b.Quiet()
 }
 
 // A page of another site cannot pay with the customer's browser.
 func TestForeignFormInBrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := chromium.Start(t)
 	box := newBox(t)
 	service := httptest.NewServer(box)
 	defer service.Close()
@@ -115,20 +106,20 @@ func TestForeignFormInBrowser(t *testing.T) {
 	}))
 	defer foreign.Close()
 	for _, from := range []string{foreign.URL, strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)} { // another port, another site
-		b.use(look{1280, 800, "light"})
-		b.open(from)
-		b.click("button")
-		if at := b.loaded(); at != pay {
+		b.Use(chromium.Screen(1280, 800, "light"))
+		b.Open(from)
+		b.Click("button")
+		if at := b.Loaded(); at != pay {
 			t.Fatalf("the form leads to %s, not to %s", at, pay)
 		}
-		b.element("h1")
+		b.Element("h1")
 		same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 	}
 }
 
 // Every page fits every screen, and is drawn as it is meant to be.
 func TestPagesInBrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := chromium.Start(t)
 	box := newBox(t)
 	service := httptest.NewServer(box)
 	defer service.Close()
@@ -151,35 +142,20 @@ func TestPagesInBrowser(t *testing.T) {
 		{"long", "/invoice/" + long}, {"hebrew", "/invoice/" + hebrew}, {"missing", "/invoice/" + uuid("none")},
 		{"method", "/invoice/" + waiting + "/pay"}, {"invite", "/invite/" + invite},
 	} {
-		for _, look := range looks {
-			b.use(look)
-			b.open(service.URL + page.path)
-			if got := b.contentWidth(); got > look.width {
+		for _, look := range chromium.Looks() {
+			b.Use(look)
+			b.Open(service.URL + page.path)
+			if got := b.ContentWidth(); got > look.Width {
 				t.Errorf("%s, %s: it is %d wide", page.name, look, got)
 			}
-			text := b.picture()
-			if dir := os.Getenv(picturesDir); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, page.name+"-"+look.String()+".png"), text, 0o644); err != nil {
-					t.Error(err)
-				}
-			}
-			picture, err := png.Decode(bytes.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := picture.Bounds().Dx(); got != look.width {
+			picture := b.Picture(page.name + "-" + look.String())
+			if got := picture.Bounds().Dx(); got != look.Width {
 				t.Errorf("%s, %s: the picture is %d wide", page.name, look, got)
 			}
-			// The ground of a page says whether its style was taken at all.
-			if got := brightness(picture, 1, picture.Bounds().Dy()-2); (look.scheme == "dark") != (got < 0x4000) {
-				t.Errorf("%s, %s: the brightness of its ground is %#x", page.name, look, got)
+			if chromium.Dark(picture) != (look.Scheme == "dark") {
+				t.Errorf("%s, %s: its ground is of the other kind", page.name, look)
 			}
-			b.quiet()
+			b.Quiet()
 		}
 	}
-}
-
-func brightness(picture image.Image, x, y int) uint32 {
-	r, g, b, _ := picture.At(x, y).RGBA()
-	return (r + g + b) / 3
 }

@@ -1,6 +1,9 @@
 //go:build unix
 
-package sandbox_test
+// Package chromium lets tests look at pages in a real browser: a headless
+// Chromium, spoken to in the protocol of its developer tools. It is for tests
+// only.
+package chromium
 
 import (
 	"bufio"
@@ -8,21 +11,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// needsBrowser is a variable with which a test that finds no browser fails. Without
-// it, such a test is skipped: not everybody who changes the sandbox has one.
-const needsBrowser = "TILL_NEEDS_BROWSER"
+// Needed is a variable with which a test that finds no browser fails. Without
+// it, such a test is skipped: not everybody who changes a page has one.
+const Needed = "TILL_NEEDS_BROWSER"
 
-// A browser is a headless Chromium with one tab. It is spoken to in the protocol of
+// A Browser is a headless Chromium with one tab. It is spoken to in the protocol of
 // its developer tools, over a pair of pipes: JSON with a zero byte after each value.
-type browser struct {
+type Browser struct {
 	t       *testing.T
 	ctx     context.Context
 	to      *os.File
@@ -44,11 +50,11 @@ type message struct {
 	} `json:"error"`
 }
 
-// startBrowser starts one, which ends with the test and leaves nothing behind.
-func startBrowser(t *testing.T) *browser {
+// Start starts one, which ends with the test and leaves nothing behind.
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	path, err := findBrowser()
-	if err != nil && os.Getenv(needsBrowser) == "" {
+	if err != nil && os.Getenv(Needed) == "" {
 		t.Skipf("%v; apt-get install chromium", err)
 	}
 	if err != nil {
@@ -90,7 +96,7 @@ func startBrowser(t *testing.T) *browser {
 			t.Logf("what the browser said:\n%s", log.Bytes())
 		}
 	})
-	b := &browser{t: t, ctx: ctx, to: to, from: messages}
+	b := &Browser{t: t, ctx: ctx, to: to, from: messages}
 	b.openTab()
 	return b
 }
@@ -125,7 +131,7 @@ func readMessages(ctx context.Context, from *os.File, to chan<- message) {
 }
 
 // next is the next message, whatever it is about. Events are kept.
-func (b *browser) next(wanted string) (m message) {
+func (b *Browser) next(wanted string) (m message) {
 	b.t.Helper()
 	open := false
 	select {
@@ -153,7 +159,7 @@ func (b *browser) next(wanted string) (m message) {
 type params map[string]any
 
 // call sends a command and returns its result.
-func (b *browser) call(method string, p params, result any) {
+func (b *Browser) call(method string, p params, result any) {
 	b.t.Helper()
 	b.last++
 	command := map[string]any{"id": b.last, "method": method, "params": p}
@@ -187,12 +193,12 @@ func (b *browser) call(method string, p params, result any) {
 
 // await returns the first event of its kind that has not been taken yet, and takes
 // all up to it. A browser that complains instead has most likely stopped.
-func (b *browser) await(method string, event any) {
+func (b *Browser) await(method string, event any) {
 	b.t.Helper()
 	is := func(m message) bool { return m.Method == method }
 	for !slices.ContainsFunc(b.seen, is) {
 		b.next("event " + method)
-		if b.quiet(); b.t.Failed() {
+		if b.Quiet(); b.t.Failed() {
 			b.t.FailNow()
 		}
 	}
@@ -203,8 +209,8 @@ func (b *browser) await(method string, event any) {
 	b.seen = b.seen[at+1:]
 }
 
-// quiet fails when the browser has complained, and forgets the complaints.
-func (b *browser) quiet() {
+// Quiet fails when the browser has complained, and forgets the complaints.
+func (b *Browser) Quiet() {
 	b.t.Helper()
 	for _, complaint := range b.grumble {
 		b.t.Errorf("the browser complains: %s", complaint)
@@ -213,7 +219,7 @@ func (b *browser) quiet() {
 }
 
 // openTab opens the tab, in which no script runs.
-func (b *browser) openTab() {
+func (b *Browser) openTab() {
 	b.t.Helper()
 	var target struct{ TargetID string }
 	b.call("Target.createTarget", params{"url": "about:blank"}, &target)
@@ -226,22 +232,36 @@ func (b *browser) openTab() {
 	b.call("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
 }
 
-// A look is the sort of screen that a page is seen on.
-type look struct {
-	width, height int
-	scheme        string // light or dark
+// A Look is the sort of screen that a page is seen on.
+type Look struct {
+	Width, Height int
+	Scheme        string // light, dark, or print for paper
 }
 
-func (l look) String() string { return fmt.Sprintf("%d-%s", l.width, l.scheme) }
+// Screen is a Look.
+func Screen(width, height int, scheme string) Look { return Look{width, height, scheme} }
 
-func (b *browser) use(l look) {
+// Looks are those that every page should be made for.
+func Looks() []Look {
+	return []Look{{320, 640, "light"}, {375, 720, "light"}, {375, 720, "dark"}, {1280, 800, "light"}, {1280, 800, "dark"}}
+}
+
+// String tells the looks apart in messages and names of files.
+func (l Look) String() string { return fmt.Sprintf("%d-%s", l.Width, l.Scheme) }
+
+// Use sets the screen that pages are seen on from here on.
+func (b *Browser) Use(l Look) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", params{"width": l.width, "height": l.height, "deviceScaleFactor": 1, "mobile": l.width < 1000}, nil)
-	b.call("Emulation.setEmulatedMedia", params{"features": []params{{"name": "prefers-color-scheme", "value": l.scheme}}}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", params{"width": l.Width, "height": l.Height, "deviceScaleFactor": 1, "mobile": l.Width < 1000}, nil)
+	media, scheme := "screen", l.Scheme
+	if scheme == "print" {
+		media, scheme = "print", "light"
+	}
+	b.call("Emulation.setEmulatedMedia", params{"media": media, "features": []params{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// open goes to an address, and returns when the page is loaded.
-func (b *browser) open(url string) {
+// Open goes to an address, and returns when the page is loaded.
+func (b *Browser) Open(url string) {
 	b.t.Helper()
 	b.seen = nil
 	var went struct{ ErrorText string }
@@ -249,11 +269,11 @@ func (b *browser) open(url string) {
 	if went.ErrorText != "" {
 		b.t.Fatalf("%s: %s", url, went.ErrorText)
 	}
-	b.loaded()
+	b.Loaded()
 }
 
-// loaded waits until the next page is there, and returns its address.
-func (b *browser) loaded() string {
+// Loaded waits until the next page is there, and returns its address.
+func (b *Browser) Loaded() string {
 	b.t.Helper()
 	var event struct {
 		Frame struct{ URL string }
@@ -263,23 +283,35 @@ func (b *browser) loaded() string {
 	return event.Frame.URL
 }
 
-// element finds the one element of a page that a CSS selector names.
-func (b *browser) element(selector string) (node int) {
+// Element finds the one element of a page that a CSS selector names.
+func (b *Browser) Element(selector string) (node int) {
+	b.t.Helper()
+	found := b.elements(selector)
+	if len(found) != 1 {
+		b.t.Fatalf("the page has %d elements %q, not one", len(found), selector)
+	}
+	return found[0]
+}
+
+// Count returns how many elements a CSS selector names.
+func (b *Browser) Count(selector string) int {
+	b.t.Helper()
+	return len(b.elements(selector))
+}
+
+func (b *Browser) elements(selector string) []int {
 	b.t.Helper()
 	var document struct{ Root struct{ NodeID int } }
 	b.call("DOM.getDocument", nil, &document)
 	var found struct{ NodeIDs []int }
 	b.call("DOM.querySelectorAll", params{"nodeId": document.Root.NodeID, "selector": selector}, &found)
-	if len(found.NodeIDs) != 1 {
-		b.t.Fatalf("the page has %d elements %q, not one", len(found.NodeIDs), selector)
-	}
-	return found.NodeIDs[0]
+	return found.NodeIDs
 }
 
-// click does what a hand with a mouse does: it pushes where the element is.
-func (b *browser) click(selector string) {
+// Click does what a hand with a mouse does: it pushes where the element is.
+func (b *Browser) Click(selector string) {
 	b.t.Helper()
-	node := b.element(selector)
+	node := b.Element(selector)
 	b.call("DOM.scrollIntoViewIfNeeded", params{"nodeId": node}, nil)
 	var box struct {
 		Model struct{ Content []float64 } // the four corners, each x and y
@@ -292,8 +324,8 @@ func (b *browser) click(selector string) {
 	}
 }
 
-// press is one key on the keyboard.
-func (b *browser) press(key string, code int, text string) {
+// Press is one key on the keyboard.
+func (b *Browser) Press(key string, code int, text string) {
 	b.t.Helper()
 	b.seen = nil
 	down := params{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code}
@@ -304,19 +336,37 @@ func (b *browser) press(key string, code int, text string) {
 	b.call("Input.dispatchKeyEvent", params{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
 }
 
-// contentWidth is how wide the page is, which is more than the screen where it has
+// ContentWidth is how wide the page is, which is more than the screen where it has
 // to be scrolled sideways.
-func (b *browser) contentWidth() int {
+func (b *Browser) ContentWidth() int {
 	b.t.Helper()
 	var metrics struct{ CSSContentSize struct{ Width int } }
 	b.call("Page.getLayoutMetrics", nil, &metrics)
 	return metrics.CSSContentSize.Width
 }
 
-// picture is a PNG of the whole page.
-func (b *browser) picture() []byte {
+// picturesDir is a variable that names a directory for the pictures, for whoever wants to look at them.
+const picturesDir = "TILL_PICTURES"
+
+// Picture is the whole page as it is drawn. The name is that of its file, where pictures are kept.
+func (b *Browser) Picture(name string) image.Image {
 	b.t.Helper()
 	var shot struct{ Data []byte }
 	b.call("Page.captureScreenshot", params{"format": "png", "captureBeyondViewport": true}, &shot)
-	return shot.Data
+	if dir := os.Getenv(picturesDir); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), shot.Data, 0o644); err != nil {
+			b.t.Error(err)
+		}
+	}
+	picture, err := png.Decode(bytes.NewReader(shot.Data))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return picture
+}
+
+// Dark reports whether the ground of a page is, which says whether its style was taken at all.
+func Dark(picture image.Image) bool {
+	r, g, b, _ := picture.At(1, picture.Bounds().Dy()-2).RGBA()
+	return (r+g+b)/3 < 0x4000
 }

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// outFile is a file that a flag names for what a command makes. It is replaced as a whole: whoever looks at it sees the one
+// before or the new one, and never a part.
+type outFile struct {
+	flag, path string
+	mode       fs.FileMode // of a new file, as far as the umask leaves it; one that is there keeps its own
+}
+
+// check finds out beforehand what would keep the file from being written. A file that is not wanted has no path.
+func (f outFile) check() error {
+	refuse := func(why, hint string) error {
+		return usageError(fmt.Sprintf("--%s: %s %s", f.flag, f.path, why), hint)
+	}
+	if f.path == "" {
+		return nil
+	}
+	if f.path == "-" {
+		return refuse("is not a file", "name a file; standard output has the table")
+	}
+	if dir, err := os.Stat(filepath.Dir(f.path)); err != nil || !dir.IsDir() {
+		return refuse("is in a directory that does not exist", "make it first")
+	}
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return refuse("cannot be looked at: "+err.Error(), "name another file")
+	case !info.Mode().IsRegular():
+		return refuse("is not a regular file", "name another file")
+	}
+	probe, _, err := f.beside(0o600)
+	if err != nil {
+		return refuse("cannot be written: "+err.Error(), "name a file in a directory that you may write to")
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// beside makes a new file in the directory where the file is, also where a symbolic link leads to it.
+func (f outFile) beside(mode fs.FileMode) (*os.File, string, error) {
+	place := f.path
+	if target, err := filepath.EvalSymlinks(place); err == nil {
+		place = target
+	}
+	for i := 0; ; i++ {
+		name := filepath.Join(filepath.Dir(place), fmt.Sprintf(".%s.%d-%d", filepath.Base(place), os.Getpid(), i))
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) || i == 1000 {
+			return file, place, err
+		}
+	}
+}
+
+// write puts the file in its place.
+func (f outFile) write(fill func(io.Writer) error) error {
+	err := f.replace(fill)
+	if err != nil {
+		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: "make room, and run it again"}
+	}
+	return nil
+}
+
+// replace writes beside the place of the file, syncs, and renames. One that is not wanted has no path.
+func (f outFile) replace(fill func(io.Writer) error) error {
+	if f.path == "" {
+		return nil
+	}
+	file, place, err := f.beside(f.mode)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(file)
+	err = fill(buffered)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if old, e := os.Stat(place); err == nil && e == nil {
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), place)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// content is what is written that is there already.
+func content(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}

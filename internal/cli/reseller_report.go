@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/report"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// reportFlags are what a report is asked for with.
+type reportFlags struct {
+	from, to    string
+	by          []string
+	compare     bool
+	top         int
+	failBelow   []string
+	chart       bool
+	html, svg   string
+	concurrency int
+}
+
+// maxConcurrency is more than any service likes.
+const maxConcurrency = 128
+
+func (a *app) resellerReport() *cobra.Command {
+	var flags reportFlags
+	cmd := &cobra.Command{
+		Use:   "report [ID...]",
+		Short: "Add up rebates and volume: tables, charts, a page",
+		Long: `Add up what resellers have earned, all of them or those that are named by id
+or label, from the single invoices in their statistics. Sums are exact. A
+currency whose decimals are not known stays in minor units.
+
+A period is that of "created", taken as the service writes it: the interface
+does not show its time zone. --from and --to are dates (2026-05-03), months
+(2026-05), ages (30d) or date-times without a zone. With --compare, whole
+months stand beside as many months before, and other periods beside as many
+days before; a period without --to ends today.
+
+There is a row for each group and currency. --by may be given twice, so that
+--by reseller --by month makes a spreadsheet's table.
+
+As JSON, a report is one object:
+  period    from and to, null where there is none; previous with --compare
+  rows      id and label, or period, as they are grouped; then currency,
+            invoices (how many), volume, volume_minor, rebates,
+            rebates_minor, share (of all rebates in the currency, percent)
+            and last (the newest created). volume and rebates are text, and
+            null where the decimals are unknown. --compare adds
+            previous_volume_minor, previous_rebates_minor and change (of the
+            rebates, percent, null from nothing)
+  totals    the same for each currency, of all rows, also those beyond --top
+  all_time  for each reseller what the service itself counts, without any
+            period: id, label, invoice_stats, total_volume, total_rebates
+  failed    id and error of those that could not be read (exit code 50)
+csv and jsonl have the rows alone.`,
+		Example: `  till reseller report --from 2026-05 --to 2026-05 --compare --chart
+  till reseller report --by reseller --by month -o csv
+  till reseller report "North shop" --from 30d --html rebates.html
+  till reseller report --fail-below "2.50 USD" -q`,
+		Args:              resellerArgs,
+		ValidArgsFunction: a.completeResellers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.start(cmd)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("top") && flags.top < 1 {
+				return usageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
+			}
+			p, err := s.planReport(flags)
+			if err != nil {
+				return err
+			}
+			if err := p.read(args); err != nil {
+				return err
+			}
+			return p.print()
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.from, "from", "", "start of the period: a date, a month, an age such as 30d, or a date-time")
+	f.StringVar(&flags.to, "to", "", "end of the period, likewise")
+	f.StringArrayVar(&flags.by, "by", nil, "group by reseller (default), currency, day, week or month; once or twice")
+	f.BoolVar(&flags.compare, "compare", false, "set the period beside the one before it")
+	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, the largest rebates first")
+	f.StringArrayVar(&flags.failBelow, "fail-below", nil, `exit with 42 when all rebates in the currency are less: "100.00 USD"; may be given again`)
+	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
+	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
+	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
+	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "how many resellers to read at the same time")
+	offer(cmd, "by", cobra.FixedCompletions(groupNames(), cobra.ShellCompDirectiveNoFileComp))
+	offerFiles(cmd, "html")
+	offerFiles(cmd, "svg")
+	return shows(cmd, func(m money.Registry) render.View[report.Row] {
+		return reportView([]report.Group{report.ByReseller, report.ByMonth}, true)
+	})
+}
+
+// resellerArgs allows any number of resellers, none of them empty.
+func resellerArgs(cmd *cobra.Command, given []string) error {
+	return args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
+}
+
+func groupNames() []string {
+	var names []string
+	for _, g := range report.Groups() {
+		names = append(names, string(g))
+	}
+	return names
+}
+
+// reporting is a report on its way from the flags to the output.
+type reporting struct {
+	*session
+	flags  reportFlags
+	by     []report.Group
+	span   report.Span
+	limits []api.Amount
+	html   outFile
+	svg    outFile
+	view   render.View[report.Row]
+
+	resellers int
+	report    *report.Report
+	failed    []failedReseller
+	first     error // of those that failed
+}
+
+// failedReseller is one that could not be read.
+type failedReseller struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+
+	label string
+	err   error
+}
+
+// planReport checks everything that can be wrong before a reseller is asked for.
+func (s *session) planReport(flags reportFlags) (*reporting, error) {
+	p := &reporting{session: s, flags: flags, html: outFile{"html", flags.html, 0o666}, svg: outFile{"svg", flags.svg, 0o666}}
+	var err error
+	if p.by, err = parseGroups(flags.by); err != nil {
+		return nil, err
+	}
+	if flags.compare && flags.from == "" {
+		return nil, usageError("--compare needs a period", "add --from, and --to where it does not end today")
+	}
+	to := flags.to
+	if flags.compare && to == "" {
+		to = s.period().today(flags.from)
+	}
+	if p.span, err = s.period().written(flags.from, to); err != nil {
+		return nil, err
+	}
+	for _, text := range flags.failBelow {
+		limit, err := s.money.ParseAmount(text, api.Currency{})
+		if err != nil {
+			return nil, fmt.Errorf("--fail-below: %w", err)
+		}
+		p.limits = append(p.limits, limit)
+	}
+	if flags.concurrency < 1 || flags.concurrency > maxConcurrency {
+		return nil, usageError(fmt.Sprintf("--concurrency %d is not between 1 and %d", flags.concurrency, maxConcurrency), "")
+	}
+	p.view = reportView(p.by, flags.compare)
+	out, err := show(s, p.view)
+	if err != nil {
+		return nil, err
+	}
+	if flags.chart && (!out.tabular() || s.out.Format != render.Table) {
+		return nil, usageError("--chart is drawn below a table", "leave out one of --chart and the other format; --svg FILE is a picture")
+	}
+	if flags.html != "" && flags.html == flags.svg {
+		return nil, usageError("--html and --svg name the same file", "name two")
+	}
+	if err := errors.Join(p.html.check(), p.svg.check()); err != nil {
+		return nil, err
+	}
+	p.report = report.New(report.Query{
+		By: p.by, Span: p.span, Compare: flags.compare, Top: flags.top, Money: s.money,
+		Days: flags.chart || flags.html != "" || flags.svg != "",
+	})
+	return p, nil
+}
+
+func parseGroups(names []string) ([]report.Group, error) {
+	if len(names) == 0 {
+		return []report.Group{report.ByReseller}, nil
+	}
+	if len(names) > 2 {
+		return nil, usageError("--by is given more than twice", "group by one or two of "+strings.Join(groupNames(), ", "))
+	}
+	var groups []report.Group
+	for _, name := range names {
+		if !slices.Contains(groupNames(), name) {
+			return nil, usageError(fmt.Sprintf("--by: there are no groups by %q", name), "group by "+strings.Join(groupNames(), ", "))
+		}
+		groups = append(groups, report.Group(name))
+	}
+	if len(groups) == 2 && (groups[0] == groups[1] || groups[0].Timed() && groups[1].Timed()) {
+		return nil, usageError(fmt.Sprintf("--by %s and --by %s are not two things", groups[0], groups[1]), "leave one out")
+	}
+	return groups, nil
+}
+
+// outcome is how the command ends, once everything that there is has been printed, or could not be.
+func (p *reporting) outcome(written error) error {
+	if len(p.failed) > 0 {
+		if written != nil {
+			p.note("%v", written)
+		}
+		ids := make([]string, len(p.failed))
+		for i, f := range p.failed {
+			ids[i] = cmp.Or(f.label, f.ID)
+		}
+		return &failure{code: exitPartial, err: p.first,
+			msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), p.first),
+			hint: "the others are right; run it again for those"}
+	}
+	var less []string
+	for _, limit := range p.limits {
+		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
+			less = append(less, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, p.money.Decimals(limit.Code)), p.money.Format(limit)))
+		}
+	}
+	if len(less) > 0 {
+		if written != nil {
+			p.note("%v", written)
+		}
+		return &failure{code: exitNotYet, msg: "the rebates of " + strings.Join(less, ", and ")}
+	}
+	return written
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"fmt"
+	"math/big"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/report"
+)
+
+// charts are the bars of the resellers and the timeline, for each currency in which anything was earned.
+func (p *reporting) charts(most, bars int) []render.Chart {
+	return append(p.bars(bars), p.timelines(most)...)
+}
+
+func (p *reporting) bars(most int) []render.Chart {
+	var charts []render.Chart
+	sellers := p.report.Sellers()
+	for _, total := range p.report.Totals() {
+		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller", Note: sumText(total)}
+		rest, count := new(big.Int), 0
+		for _, r := range sellers {
+			switch {
+			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
+			case len(c.Bars) < most:
+				c.Bars = append(c.Bars, render.Bar{Label: nameOf(r.ID, r.Label), Value: r.Rebates, Text: sumText(r), Extra: percentText(r.Share)})
+			default:
+				rest.Add(rest, r.Rebates)
+				count++
+			}
+		}
+		if count > 0 {
+			c.Bars = append(c.Bars, render.Bar{Label: fmt.Sprintf("%d others", count), Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
+		}
+		if len(c.Bars) > 0 {
+			charts = append(charts, c)
+		}
+	}
+	return charts
+}
+
+func (p *reporting) timelines(most int) []render.Chart {
+	var charts []render.Chart
+	for _, line := range p.report.Timelines(most) {
+		c := render.Chart{Title: fmt.Sprintf("Rebates in %s by %s", unitText(line.Currency, line.Decimals), line.Unit), Upright: true}
+		if line.Cut {
+			c.Note = "the latest only"
+		}
+		any := false
+		for _, point := range line.Points {
+			c.Bars = append(c.Bars, render.Bar{Label: point.Period, Value: point.Rebates, Text: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
+			any = any || point.Rebates.Sign() != 0
+		}
+		if any {
+			charts = append(charts, c)
+		}
+	}
+	return charts
+}
+
+// unitText is what amounts of a currency are counted in.
+func unitText(code string, decimals int) string {
+	if decimals == money.Unknown {
+		return "minor units of " + code
+	}
+	return code
+}
+
+// numberText is an amount without the unit.
+func numberText(minor *big.Int, decimals int) string {
+	if decimals == money.Unknown {
+		return minor.String()
+	}
+	return money.Decimal(minor, decimals)
+}
+
+func sumText(r report.Row) string { return money.FormatSum(r.Rebates, r.Currency, r.Decimals) }
+
+func percentText(tenths *big.Int) string {
+	if tenths == nil {
+		return ""
+	}
+	return money.Decimal(tenths, 1) + "%"
+}
+
+// page is the report for a browser: the figures that are read from afar, the charts, and the tables.
+func (p *reporting) page() render.Page {
+	now := p.io.Now().In(p.TimeZone)
+	page := render.Page{
+		Title: reportTitle,
+		Lead: []string{
+			"Period: " + p.periodText() + ".",
+			fmt.Sprintf("%s. Made on %s.", countOf(p.resellers-len(p.failed), "reseller"), now.Format("2006-01-02 at 15:04 MST")),
+		},
+	}
+	for _, f := range p.failed {
+		page.Alerts = append(page.Alerts, fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))
+	}
+	for _, total := range p.report.Totals() {
+		page.Tiles = append(page.Tiles, tile(total))
+	}
+	if bars := p.bars(pageBars); len(bars) > 0 {
+		page.Sections = append(page.Sections, render.Section{Title: "By reseller", Charts: bars})
+	}
+	if lines := p.timelines(pageTimes); len(lines) > 0 {
+		page.Sections = append(page.Sections, render.Section{Title: "Over time", Charts: lines})
+	}
+	o := p.out
+	o.Columns = nil
+	v := p.tableView()
+	v.Foot = p.foot()
+	rows := v.Sorted(p.report.Rows(), o)
+	table := render.Section{Title: "Figures", Table: v.Page(o, rows)}
+	if len(rows) == 0 {
+		table.Note, table.Table = noRebates, nil
+	}
+	if p.flags.top > 0 {
+		table.Note = fmt.Sprintf("At most %d rows of each currency, those with the largest rebates.", p.flags.top)
+	}
+	page.Sections = append(page.Sections, table)
+	if shown := p.shownStandings(rows); len(shown) > 0 {
+		page.Sections = append(page.Sections, render.Section{
+			Title: "All time, as the service counts",
+			Note:  "These figures are the service's own. They are not limited to any period.",
+			Table: standingView(p.money, p.distinct()).Page(o, shown),
+		})
+	}
+	page.Notes = append(page.Notes,
+		"A day is that of an invoice's creation as the service wrote it. The service's interface does not show in which time zone.",
+		"A share is that of all rebates in the currency. Sums are exact; percentages are rounded.",
+		"An amount with the word minor is in the currency's smallest unit, because the number of its decimals is not known.")
+	for i, d := range p.report.Differences() {
+		if i == mostRemarks {
+			break
+		}
+		page.Notes = append(page.Notes, differenceText(d)+".")
+	}
+	return page
+}
+
+// tile is a currency's total.
+func tile(total report.Row) render.Tile {
+	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals), Number: numberText(total.Rebates, total.Decimals)}
+	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)}, render.PageText{Text: countOf(int(total.Invoices), "invoice")})
+	switch {
+	case total.PreviousRebates == nil:
+	case total.Change == nil:
+		t.Details = append(t.Details, render.PageText{Text: "nothing before"})
+	default:
+		sign := total.Change.Sign()
+		text := percentText(total.Change)
+		if sign > 0 {
+			text = "+" + text
+		}
+		t.Details = append(t.Details, render.PageText{Text: text + " from " + numberText(total.PreviousRebates, total.Decimals), Class: render.ChangeClass(sign)})
+	}
+	return t
+}

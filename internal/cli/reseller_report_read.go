@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+)
+
+// namedReseller is one that a report is about. Its label is known where the list had to be asked for.
+type namedReseller struct{ id, label string }
+
+// read fetches the resellers' statistics side by side and adds them up. Each is dropped once it is added, so that a report
+// takes the memory of those that are under way.
+func (p *reporting) read(args []string) error {
+	client, err := p.client()
+	if err != nil {
+		return err
+	}
+	resellers, err := p.named(client, args)
+	if err != nil {
+		return err
+	}
+	p.resellers = len(resellers)
+	width := p.flags.concurrency
+	if p.DryRun {
+		width = 1 // the requests are shown one after the other
+	}
+	bar := p.progress("reading resellers", len(resellers), p.Debug)
+	defer bar.finish()
+	failed := make([]*failedReseller, len(resellers))
+	var adding sync.Mutex
+	err = together(p.ctx, len(resellers), width, func(i int) {
+		defer bar.add(1)
+		stats, err := client.Resellers.Stats(p.ctx, resellers[i].id)
+		adding.Lock()
+		defer adding.Unlock()
+		if err == nil && !strings.EqualFold(stats.ID, resellers[i].id) {
+			err = fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q", resellers[i].id, stats.ID)
+		}
+		if err == nil {
+			stats.Label = cmp.Or(stats.Label, resellers[i].label)
+			err = p.report.Add(stats)
+		}
+		if err != nil {
+			failed[i] = &failedReseller{ID: resellers[i].id, Error: err.Error(), label: resellers[i].label, err: err}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range failed {
+		if f != nil {
+			p.failed = append(p.failed, *f)
+			p.first = cmp.Or(p.first, f.err)
+		}
+	}
+	if p.DryRun {
+		return errDryRun
+	}
+	if len(p.failed) > 0 && len(p.failed) == len(resellers) {
+		return p.worst()
+	}
+	return nil
+}
+
+// worst is the error of a report of which nothing could be read: a refused key and a limit of calls go before the others.
+func (p *reporting) worst() error {
+	for _, code := range []int{exitUnauthorized, exitRateLimited} {
+		for _, f := range p.failed {
+			if explain(f.err).code == code {
+				return f.err
+			}
+		}
+	}
+	return p.first
+}
+
+// named finds out which resellers are meant. Each is in it once, however often it is named.
+func (p *reporting) named(client *api.Client, args []string) (found []namedReseller, err error) {
+	var all []api.Reseller
+	if len(args) == 0 || slices.ContainsFunc(args, func(text string) bool { return api.CheckUUID(text) != nil }) {
+		if all, err = client.Resellers.List(p.ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(args) == 0 {
+		for _, r := range all {
+			found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
+		}
+		return found, nil
+	}
+	for _, text := range args {
+		r := namedReseller{id: text}
+		if api.CheckUUID(text) != nil {
+			if r.id, err = labelled(all, text); err != nil {
+				return nil, err
+			}
+			r.label = text
+		}
+		if !slices.ContainsFunc(found, func(other namedReseller) bool { return strings.EqualFold(other.id, r.id) }) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// print writes the files first, since a pipe that is closed early ends the program.
+func (p *reporting) print() error {
+	p.spinner.stop()
+	if !p.Quiet {
+		p.remarks()
+	}
+	written := p.files()
+	if err := p.data(); err != nil {
+		var unusable *render.UsageError
+		if errors.As(err, &unusable) {
+			return err
+		}
+		written = cmp.Or(written, err)
+	}
+	return p.outcome(written)
+}
+
+// files writes the page and the picture.
+func (p *reporting) files() error {
+	if p.html.path != "" {
+		page, err := p.page().HTML()
+		if err == nil {
+			err = p.html.write(content(page))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.svg.path != "" {
+		charts, lead := p.charts(pageTimes, pageBars), p.periodText()
+		if len(charts) == 0 {
+			lead = noRebates
+		}
+		return p.svg.write(content(render.SVG(reportTitle, lead, charts)))
+	}
+	return nil
+}
+
+// mostRemarks is how many differences are named one by one.
+const mostRemarks = 5
+
+// remarks says on standard error what a reader of the figures has to know.
+func (p *reporting) remarks() {
+	if p.timed() {
+		p.note("%s, %s", p.periodText(), zoneRemark)
+	}
+	differ := p.report.Differences()
+	for i, d := range differ {
+		if i == mostRemarks {
+			p.note("and %d more sums over all time are not the service's own", len(differ)-i)
+			break
+		}
+		p.note("%s", differenceText(d))
+	}
+}

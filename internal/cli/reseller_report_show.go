@@ -1,0 +1,368 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/report"
+	"example.com/till/pkg/api"
+)
+
+func minorOf(a api.Amount) *big.Int { return big.NewInt(a.Minor) }
+
+// reportView is a report's rows. The code of a currency has a column of its own in a table, which keeps amounts short.
+func reportView(by []report.Group, compare bool) render.View[report.Row] {
+	type row = report.Row
+	amount := func(value func(row) *big.Int) func(row) render.Cell {
+		return func(r row) render.Cell {
+			if value(r) == nil {
+				return render.Cell{}
+			}
+			return render.BigAmount(value(r), r.Currency, r.Decimals)
+		}
+	}
+	v := render.View[row]{JSON: func(r row) []byte { return rowJSON(r, by) }}
+	bySeller := slices.Contains(by, report.ByReseller)
+	if bySeller {
+		v.ID = func(r row) string { return r.ID }
+		v.Columns = append(v.Columns,
+			render.Column[row]{Name: "id", Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			render.Column[row]{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }})
+	}
+	if slices.ContainsFunc(by, report.Group.Timed) {
+		period := render.Column[row]{Name: "period", Cell: func(r row) render.Cell { return render.Own(r.Period) }}
+		v.Columns = append(v.Columns, period)
+		if by[0].Timed() && bySeller { // what the rows are sorted by stands first
+			v.Columns = append([]render.Column[row]{period}, v.Columns[:len(v.Columns)-1]...)
+		}
+	}
+	v.Columns = append(v.Columns,
+		render.Column[row]{Name: "currency", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		render.Column[row]{Name: "invoices", Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
+		render.Column[row]{Name: "volume", Wide: compare, Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Volume })},
+		render.Column[row]{Name: "rebates", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Rebates })})
+	if compare {
+		v.Columns = append(v.Columns,
+			render.Column[row]{Name: "previous_volume", Extra: true, Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.PreviousVolume })},
+			render.Column[row]{Name: "previous_rebates", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.PreviousRebates })},
+			render.Column[row]{Name: "change", Cell: func(r row) render.Cell { return render.Change(r.Change) }})
+	}
+	v.Columns = append(v.Columns,
+		render.Column[row]{Name: "share", Wide: compare, Cell: func(r row) render.Cell { return render.Percent(r.Share) }},
+		render.Column[row]{Name: "last", Wide: true, Cell: func(r row) render.Cell { return render.Text(r.Last) }})
+	return v
+}
+
+// tableView is the view with the ids in it where labels do not tell the resellers apart.
+func (p *reporting) tableView() render.View[report.Row] {
+	v := p.view
+	v.Columns = slices.Clone(v.Columns)
+	for i, c := range v.Columns {
+		v.Columns[i].Extra = c.Extra && (c.Name != "id" || p.distinct())
+	}
+	return v
+}
+
+// distinct reports whether every reseller has a label of its own.
+func (p *reporting) distinct() bool {
+	seen := map[string]bool{}
+	for _, standing := range p.report.AllTime() {
+		if standing.Label == "" || seen[standing.Label] {
+			return false
+		}
+		seen[standing.Label] = true
+	}
+	return true
+}
+
+// foot is the totals as rows of the table. By currency alone, the rows are the totals.
+func (p *reporting) foot() []report.Row {
+	if len(p.by) == 1 && p.by[0] == report.ByCurrency {
+		return nil
+	}
+	totals := p.report.Totals()
+	name := "Total"
+	if p.flags.top > 0 {
+		name = "Total of all"
+	}
+	for i := range totals {
+		if p.bySeller() && !p.by[0].Timed() {
+			totals[i].Label = name
+		} else {
+			totals[i].Period = name
+		}
+	}
+	return totals
+}
+
+func (p *reporting) bySeller() bool { return slices.Contains(p.by, report.ByReseller) }
+
+// data prints the report in the format that was asked for.
+func (p *reporting) data() error {
+	out := output[report.Row]{p.session, p.tableView()}
+	rows := p.report.Rows()
+	switch {
+	case p.Quiet:
+		return out.slice(onceEach(rows))
+	case !out.tabular() && (p.out.Format != render.JSONL || p.out.Filter != nil || p.out.Template != ""):
+		return output[document]{p.session, documentView()}.one(document{text: p.document(rows)})
+	case p.out.Format != render.Table:
+		return out.slice(rows)
+	}
+	alone := len(p.Columns) > 0 || p.NoHeaders // for a script
+	if !p.NoHeaders {
+		out.view.Foot = p.foot()
+	}
+	if err := out.slice(rows); err != nil {
+		return err
+	}
+	if p.bySeller() && !alone {
+		if err := p.standings(rows); err != nil {
+			return err
+		}
+	}
+	if p.flags.chart {
+		return render.Charts(p.io.Out, p.out, p.charts(max(p.out.Width-20, 60), pageBars))
+	}
+	return nil
+}
+
+// onceEach keeps one row of each reseller, for its id.
+func onceEach(rows []report.Row) []report.Row {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(rows, func(r report.Row) bool {
+		again := seen[r.ID]
+		seen[r.ID] = true
+		return again
+	})
+}
+
+// standings prints how many invoices have each status, which the service counts over all time. They have a table of their
+// own, so that nobody takes them for the period's.
+func (p *reporting) standings(rows []report.Row) error {
+	v := standingView(p.money, p.distinct())
+	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
+	o := p.out
+	o.Sort = ""
+	shown := p.shownStandings(rows)
+	if len(shown) == 0 {
+		return nil
+	}
+	if _, err := io.WriteString(p.io.Out, "\nInvoices by status, of all time, as the service counts them:\n"); err != nil {
+		return &render.WriteError{Err: err}
+	}
+	return v.List(p.io.Out, o, limited(shown, 0))
+}
+
+// shownStandings is all resellers, or with --top those that have a row.
+func (p *reporting) shownStandings(rows []report.Row) []report.Standing {
+	all := p.report.AllTime()
+	if p.flags.top == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(standing report.Standing) bool {
+		return !slices.ContainsFunc(rows, func(r report.Row) bool { return r.ID == standing.ID })
+	})
+}
+
+func standingView(m money.Registry, distinct bool) render.View[report.Standing] {
+	type row = report.Standing
+	totals := func(all []api.CodeTotal) render.Cell {
+		var texts []string
+		for _, total := range all {
+			for _, amount := range total.Amounts {
+				texts = append(texts, money.FormatSum(big.NewInt(amount.Minor), amount.Code, m.Decimals(amount.Code)))
+			}
+		}
+		return render.Text(strings.Join(texts, ", "))
+	}
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+		{Name: "id", Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
+		{Name: "volume", Cell: func(r row) render.Cell { return totals(r.Volume) }},
+		{Name: "rebates", Cell: func(r row) render.Cell { return totals(r.Rebates) }},
+	}}
+}
+
+// The JSON of a report. A key that a row does not have by its groups is left out; one without a value is null.
+type (
+	reportJSON struct {
+		Period   spanJSON          `json:"period"`
+		Previous *spanJSON         `json:"previous,omitempty"`
+		Rows     []json.RawMessage `json:"rows"`
+		Totals   []json.RawMessage `json:"totals"`
+		AllTime  []standingJSON    `json:"all_time"`
+		Failed   []failedReseller  `json:"failed"`
+	}
+	spanJSON struct {
+		From *string `json:"from"`
+		To   *string `json:"to"`
+	}
+	standingJSON struct {
+		ID      string          `json:"id"`
+		Label   string          `json:"label"`
+		Stats   json.RawMessage `json:"invoice_stats"`
+		Volume  json.RawMessage `json:"total_volume"`
+		Rebates json.RawMessage `json:"total_rebates"`
+	}
+	figuresJSON struct {
+		ID           *string      `json:"id,omitempty"`
+		Label        *string      `json:"label,omitempty"`
+		Period       *string      `json:"period,omitempty"`
+		Currency     string       `json:"currency"`
+		Invoices     int64        `json:"invoices"`
+		Volume       *string      `json:"volume"`
+		VolumeMinor  *big.Int     `json:"volume_minor"`
+		Rebates      *string      `json:"rebates"`
+		RebatesMinor *big.Int     `json:"rebates_minor"`
+		Share        *json.Number `json:"share"`
+		Last         *string      `json:"last"`
+		*comparedJSON
+	}
+	comparedJSON struct {
+		Volume  *big.Int     `json:"previous_volume_minor"`
+		Rebates *big.Int     `json:"previous_rebates_minor"`
+		Change  *json.Number `json:"change"`
+	}
+)
+
+func (p *reporting) document(rows []report.Row) json.RawMessage {
+	doc := reportJSON{Period: spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{}, AllTime: []standingJSON{}, Failed: []failedReseller{}}
+	if p.flags.compare {
+		previous := spanOf(p.report.Previous())
+		doc.Previous = &previous
+	}
+	for _, r := range rows {
+		doc.Rows = append(doc.Rows, rowJSON(r, p.by))
+	}
+	for _, r := range p.report.Totals() {
+		doc.Totals = append(doc.Totals, rowJSON(r, nil))
+	}
+	for _, standing := range p.report.AllTime() {
+		doc.AllTime = append(doc.AllTime, standingJSON{standing.ID, standing.Label,
+			object(standing.Invoices, func(c api.StatusCount) (string, any) { return c.Status, c.Count }),
+			object(standing.Volume, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts }),
+			object(standing.Rebates, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts })})
+	}
+	doc.Failed = append(doc.Failed, p.failed...)
+	return asJSON(doc)
+}
+
+func spanOf(span report.Span) spanJSON {
+	from, to := span.Bounds()
+	return spanJSON{textOrNull(from), textOrNull(to)}
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func decimalOrNull(minor *big.Int, decimals int) *string {
+	if decimals == money.Unknown {
+		return nil
+	}
+	text := money.Decimal(minor, decimals)
+	return &text
+}
+
+func percentOrNull(tenths *big.Int) *json.Number {
+	if tenths == nil {
+		return nil
+	}
+	number := json.Number(money.Decimal(tenths, 1))
+	return &number
+}
+
+func rowJSON(r report.Row, by []report.Group) json.RawMessage {
+	figures := figuresJSON{
+		Currency: r.Currency, Invoices: r.Invoices,
+		Volume: decimalOrNull(r.Volume, r.Decimals), VolumeMinor: r.Volume,
+		Rebates: decimalOrNull(r.Rebates, r.Decimals), RebatesMinor: r.Rebates,
+		Share: percentOrNull(r.Share), Last: textOrNull(r.Last),
+	}
+	if slices.Contains(by, report.ByReseller) {
+		figures.ID, figures.Label = &r.ID, &r.Label
+	}
+	if slices.ContainsFunc(by, report.Group.Timed) {
+		figures.Period = &r.Period
+	}
+	if r.PreviousRebates != nil {
+		figures.comparedJSON = &comparedJSON{r.PreviousVolume, r.PreviousRebates, percentOrNull(r.Change)}
+	}
+	return asJSON(figures)
+}
+
+// object writes a JSON object in the order in which the service wrote it.
+func object[T any](items []T, entry func(T) (string, any)) json.RawMessage {
+	parts := make([]string, len(items))
+	for i, item := range items {
+		key, value := entry(item)
+		parts[i] = string(asJSON(key)) + ":" + string(asJSON(value))
+	}
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
+}
+
+const (
+	reportTitle = "Rebates"
+	zoneRemark  = "by the times that the service wrote: the interface does not show their time zone"
+	noRebates   = "There are no rebates in this period."
+	pageTimes   = 60 // periods in a timeline
+	pageBars    = 20 // bars of a currency; the others make one together
+)
+
+// timed reports whether times decide which figures there are, or where they stand.
+func (p *reporting) timed() bool {
+	return !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
+}
+
+// periodText says which time the report is about.
+func (p *reporting) periodText() string {
+	text := spanText(p.span)
+	if p.flags.compare {
+		text += ", compared with " + spanText(p.report.Previous())
+	}
+	return text
+}
+
+// spanText is a month, days, or whatever it is, in words.
+func spanText(span report.Span) string {
+	from, to := span.Bounds()
+	day := func(text, at string) string { return strings.TrimSuffix(text, "T"+at) }
+	first, last := day(from, "00:00:00"), day(to, "23:59:59")
+	switch {
+	case span.Open():
+		return "all time"
+	case from == "":
+		return "until " + last
+	case to == "":
+		return "from " + first
+	case first == last:
+		return first
+	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(span.To) && len(first) == len(time.DateOnly):
+		return first[:len("2006-01")]
+	}
+	return first + " to " + last
+}
+
+func differenceText(d report.Difference) string {
+	return fmt.Sprintf("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
+		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What, money.FormatSum(d.Service, d.Currency, d.Decimals))
+}
+
+func nameOf(id, label string) string {
+	if label == "" {
+		return id
+	}
+	return label
+}

@@ -1,0 +1,201 @@
+package render
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+// Page is a document to be looked at in a browser, on paper or on a screen on
+// the wall: one file that loads nothing and runs nothing. Its policy allows its
+// own style, named by hash, and forbids all else. Every text in it is escaped,
+// and what cannot be seen is made visible as in a table.
+type Page struct {
+	Title    string
+	Lead     []string // lines under the title
+	Alerts   []string // what a reader must not miss
+	Tiles    []Tile
+	Sections []Section
+	Notes    []string // small print
+}
+
+// Tile is a number that is read from across the room.
+type Tile struct {
+	Label, Number string
+	Details       []PageText
+}
+
+// PageText is a text, or a cell of a table, with what it means: up, down, or
+// nothing in particular.
+type PageText struct{ Text, Class string }
+
+// Section is a part of a page, with charts, a table, or both.
+type Section struct {
+	Title, Note string
+	Charts      []Chart
+	Table       *PageTable
+}
+
+// PageTable is rows of any type, made ready by View.Page.
+type PageTable struct {
+	Head       []PageText
+	Rows, Foot [][]PageText
+}
+
+// Page makes a table of rows for a page. It has the columns that a wide
+// terminal would show.
+func (v View[T]) Page(o Options, items []T) *PageTable {
+	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
+	t := &PageTable{}
+	numeric := make([]bool, len(columns))
+	row := func(item T) []PageText {
+		var texts []PageText
+		for i, c := range cells(columns, item) {
+			texts = append(texts, pageText(c, columns[i].Whole))
+			numeric[i] = numeric[i] || c.numeric()
+		}
+		return texts
+	}
+	for _, item := range items {
+		t.Rows = append(t.Rows, row(item))
+	}
+	for _, item := range v.Foot {
+		t.Foot = append(t.Foot, row(item))
+	}
+	for i, c := range columns {
+		head := PageText{Text: heading(c.Name)}
+		if numeric[i] {
+			head.Class = "n"
+		}
+		t.Head = append(t.Head, head)
+	}
+	return t
+}
+
+func heading(name string) string {
+	name = strings.ReplaceAll(name, "_", " ")
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+func pageText(c Cell, whole bool) PageText {
+	text := PageText{Text: c.short()}
+	switch {
+	case c.numeric():
+		text.Class = "n"
+		if c.signed && c.large.Sign() != 0 {
+			text.Class += " " + ChangeClass(c.large.Sign())
+		}
+	case whole && len(text.Text) > oneLine:
+		text.Class = "code"
+	case len(text.Text) <= oneLine && !strings.Contains(text.Text, " "):
+		text.Class = "whole"
+	}
+	return text
+}
+
+// oneLine is how long a code or a time is at most that is not broken into lines.
+const oneLine = 24
+
+// ChangeClass is the Class of a text about what has grown or shrunk.
+func ChangeClass(sign int) string {
+	switch {
+	case sign > 0:
+		return "up"
+	case sign < 0:
+		return "down"
+	}
+	return ""
+}
+
+// HTML returns the page.
+func (p Page) HTML() ([]byte, error) {
+	hash := sha256.Sum256([]byte(pageCSS))
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"style":  func() template.CSS { return template.CSS(pageCSS) },
+		"policy": func() string { return policy },
+		"safe":   Safe,
+		"bars":   pageBars,
+		"line":   pageLine,
+	}).Parse(pageHTML)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, p)
+	return b.Bytes(), err
+}
+
+type pageBar struct {
+	Label, Number, Extra string
+	Percent              string // of the room that there is
+}
+
+// longLabel is how many columns the label of a bar takes at most.
+const longLabel = 48
+
+// fine is how many steps a bar on a page can be long.
+const fine = 10_000
+
+func pageBars(c Chart) []pageBar {
+	bars := make([]pageBar, len(c.Bars))
+	for i, b := range c.Bars {
+		n := c.part(b, fine)
+		bars[i] = pageBar{cut(Safe(b.Label), longLabel, false), b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
+	}
+	return bars
+}
+
+// line is an upright chart in units that have nothing to do with the screen's: it is stretched to the room there is.
+type line struct {
+	Most, Description string
+	Width, Height     int
+	Columns           []lineColumn
+	Labels            []string
+	Each              bool // every column has a label; otherwise the first, the middle and the last one
+}
+
+type lineColumn struct {
+	X, Y, Thick, Tall int
+	Title             string
+}
+
+func pageLine(c Chart) line {
+	const slot = 20
+	thick := slot * 3 / 4
+	l := line{Most: c.largest(), Description: c.describe(), Width: slot * len(c.Bars), Height: fine}
+	if len(c.Bars) <= fewColumns { // each with its label in the middle
+		thick = slot / 2
+		l.Each = true
+	}
+	for i, b := range c.Bars {
+		tall := c.part(b, fine)
+		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, fine - tall, thick, tall, b.Label + ": " + b.Text})
+		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
+			l.Labels = append(l.Labels, b.Label)
+		}
+	}
+	return l
+}
+
+// fewColumns is how many columns can all have a label on a small screen.
+const fewColumns = 6
+
+// describe says in words what the chart shows, for those who do not see it.
+func (c Chart) describe() string {
+	texts := make([]string, len(c.Bars))
+	for i, b := range c.Bars {
+		texts[i] = b.Label + ": " + b.Text
+	}
+	return c.Title + ". " + strings.Join(texts, ", ") + "."
+}

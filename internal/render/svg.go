@@ -1,0 +1,111 @@
+package render
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+)
+
+// The measures of a picture, in its own units.
+const (
+	svgWidth   = 960
+	svgMargin  = 32
+	svgRow     = 30  // a bar with its label
+	svgLabel   = 232 // room for the label of a bar
+	svgText    = 224 // room for the amount and what is behind it
+	svgExtra   = 64  // of which so much is for that
+	svgTick    = 90  // room for a label below an upright chart
+	svgHeight  = 180 // of an upright chart
+	svgLetters = 26  // columns of text that fit into svgLabel
+)
+
+const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:#16181d;font-variant-numeric:tabular-nums}` +
+	`.title{font-size:24px;font-weight:700}.head{font-size:17px;font-weight:700}.soft{fill:#5a6270}.end{text-anchor:end}.middle{text-anchor:middle}` +
+	`.ground{fill:#fff}.bar{fill:#2f6bd8}.axis{stroke:#16181d}.most{stroke:#dfe3e9;stroke-dasharray:4}` +
+	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.axis{stroke:#eceef2}.most{stroke:#333944}}`
+
+// SVG returns a picture of charts, below one another under a title. It is one
+// file with no script, which loads nothing and suits light and dark.
+func SVG(title, lead string, charts []Chart) []byte {
+	d := &drawing{y: svgMargin + 20}
+	d.text(svgMargin, d.y, "title", title)
+	if lead != "" {
+		d.y += 28
+		d.text(svgMargin, d.y, "soft", lead)
+	}
+	var words []string
+	for _, c := range charts {
+		words = append(words, c.describe())
+		d.y += 52
+		d.text(svgMargin, d.y, "head", cut(Safe(c.Title), 60, false))
+		d.text(svgWidth-svgMargin, d.y, "soft end", c.Note)
+		d.y += 16
+		if c.Upright {
+			d.columns(c)
+		} else {
+			d.bars(c)
+		}
+	}
+	height := d.y + svgMargin
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="title desc">`+"\n", svgWidth, height)
+	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>%s</style>\n", escapeXML(title), escapeXML(strings.Join(words, " ")), svgStyle)
+	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", svgWidth, height)
+	b.Write(d.b.Bytes())
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+type drawing struct {
+	b bytes.Buffer
+	y int
+}
+
+func escapeXML(s string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(Safe(s))) // a buffer takes everything
+	return b.String()
+}
+
+func (d *drawing) text(x, y int, class, s string) {
+	if s != "" {
+		fmt.Fprintf(&d.b, `<text x="%d" y="%d" class="%s">%s</text>`+"\n", x, y, class, escapeXML(s))
+	}
+}
+
+func (d *drawing) bars(c Chart) {
+	const room = svgWidth - 2*svgMargin - svgLabel - svgText
+	for _, b := range c.Bars {
+		d.text(svgMargin, d.y+20, "", cut(Safe(b.Label), svgLetters, false))
+		if n := c.part(b, room); n > 0 {
+			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", svgMargin+svgLabel, d.y+6, n)
+		}
+		d.text(svgWidth-svgMargin-svgExtra, d.y+20, "end", b.number())
+		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
+		d.y += svgRow
+	}
+}
+
+func (d *drawing) columns(c Chart) {
+	const room = svgWidth - 2*svgMargin
+	d.text(svgMargin, d.y+12, "soft", c.largest())
+	d.y += 20
+	fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, d.y, room)
+	n := len(c.Bars)
+	base := d.y + svgHeight
+	step := 1 + n*svgTick/room
+	for i, b := range c.Bars {
+		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
+		thick := max((right-left)*4/5, 1)
+		if tall := c.part(b, svgHeight); tall > 0 {
+			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", left+(right-left-thick)/2, base-tall, thick, tall, escapeXML(b.Label+": "+b.Text))
+		}
+		if i%step == 0 {
+			middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)
+			d.text(middle, base+20, "soft middle", b.Label)
+		}
+	}
+	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)
+	d.y = base + 24
+}

@@ -1,0 +1,494 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+const (
+	north = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	south = "8c9e6679-7425-40de-944b-e07fc1f90ae7"
+)
+
+// one is the record of an invoice paid with so much, a tenth of which is the rebate.
+func one(created, code string, paid int64) api.InvoiceRebate {
+	return api.InvoiceRebate{ID: created, Created: created, PaidAmount: api.CodeAmounts{{Code: code, Minor: paid}}, Rebate: api.CodeAmounts{{Code: code, Minor: paid / 10}}}
+}
+
+func added(t *testing.T, q Query, all ...api.ResellerStats) *Report {
+	t.Helper()
+	r := New(q)
+	for _, stats := range all {
+		if err := r.Add(stats); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// brief is a row in a line.
+func brief(rows []Row) []string {
+	lines := []string{}
+	for _, r := range rows {
+		line := fmt.Sprintf("%s %s %s n=%d volume=%d rebates=%d share=%v last=%s", r.Label, r.Period, r.Currency, r.Invoices, r.Volume, r.Rebates, r.Share, r.Last)
+		if r.PreviousRebates != nil {
+			line += fmt.Sprintf(" before=%d/%d change=%v", r.PreviousVolume, r.PreviousRebates, r.Change)
+		}
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return lines
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func written(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, rest, ok := ParseWritten(text)
+	if !ok || rest != "" {
+		t.Fatalf("%q is not a time", text)
+	}
+	return at
+}
+
+func span(t *testing.T, from, to string) Span {
+	t.Helper()
+	return Span{written(t, from), written(t, to)}
+}
+
+func TestRows(t *testing.T) {
+	shops := []api.ResellerStats{
+		{ID: south, Label: "South", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("2026-05-04T10:00:00", "USD", 70)}},
+		{ID: north, Label: "north", InvoiceRebates: []api.InvoiceRebate{one("2026-05-31T23:59:59", "eur", 1000), one("2026-04-30T00:00:00", "Eur", 100)}},
+	}
+	for _, test := range []struct {
+		by   []Group
+		top  int
+		want []string
+	}{
+		{[]Group{ByReseller}, 0, []string{
+			"north EUR n=2 volume=1100 rebates=110 share=786 last=2026-05-31T23:59:59",
+			"South EUR n=1 volume=300 rebates=30 share=214 last=2026-05-03T10:00:00",
+			"South USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"}},
+		{[]Group{ByReseller}, 1, []string{
+			"north EUR n=2 volume=1100 rebates=110 share=786 last=2026-05-31T23:59:59",
+			"South USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"}},
+		{[]Group{ByCurrency}, 0, []string{
+			"EUR n=3 volume=1400 rebates=140 share=1000 last=2026-05-31T23:59:59",
+			"USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"}},
+		{[]Group{ByMonth}, 0, []string{
+			"2026-04 EUR n=1 volume=100 rebates=10 share=71 last=2026-04-30T00:00:00",
+			"2026-05 EUR n=2 volume=1300 rebates=130 share=929 last=2026-05-31T23:59:59",
+			"2026-05 USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"}},
+		{[]Group{ByCurrency, ByWeek}, 0, []string{
+			"2026-W18 EUR n=2 volume=400 rebates=40 share=286 last=2026-05-03T10:00:00",
+			"2026-W22 EUR n=1 volume=1000 rebates=100 share=714 last=2026-05-31T23:59:59",
+			"2026-W19 USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"}},
+		{[]Group{ByReseller, ByDay}, 0, []string{
+			"north 2026-04-30 EUR n=1 volume=100 rebates=10 share=71 last=2026-04-30T00:00:00",
+			"north 2026-05-31 EUR n=1 volume=1000 rebates=100 share=714 last=2026-05-31T23:59:59",
+			"South 2026-05-03 EUR n=1 volume=300 rebates=30 share=214 last=2026-05-03T10:00:00",
+			"South 2026-05-04 USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"}},
+	} {
+		t.Run(fmt.Sprint(test.by, test.top), func(t *testing.T) {
+			r := added(t, Query{By: test.by, Top: test.top}, shops...)
+			same(t, "rows", brief(r.Rows()), test.want)
+			same(t, "totals", brief(r.Totals()), []string{
+				"EUR n=3 volume=1400 rebates=140 share=1000 last=2026-05-31T23:59:59",
+				"USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"})
+		})
+	}
+}
+
+// A record counts once in each currency that it names, and currencies that are not the same are never added.
+func TestCurrencies(t *testing.T) {
+	record := api.InvoiceRebate{
+		ID: "i", Created: "2026-05-03T10:00:00",
+		PaidAmount: api.CodeAmounts{{Code: "Doge", Minor: 500}, {Code: "USD", Minor: 100}, {Code: "usd", Minor: 1}},
+		Rebate:     api.CodeAmounts{{Code: "DOGE", Minor: 5}, {Code: "Usdt", Minor: 7}, {Code: "ＵＳＤ", Minor: 9}, {Code: "USK", Minor: 1}, {Code: "US\u212a", Minor: 2}},
+	}
+	want := []string{
+		"DOGE n=1 volume=500 rebates=5 share=1000 last=2026-05-03T10:00:00",
+		"USD n=1 volume=101 rebates=0 share=<nil> last=2026-05-03T10:00:00",
+		"Usdt n=1 volume=0 rebates=7 share=1000 last=2026-05-03T10:00:00",
+		"USK n=1 volume=0 rebates=1 share=1000 last=2026-05-03T10:00:00",
+		"US\u212a n=1 volume=0 rebates=2 share=1000 last=2026-05-03T10:00:00",
+		"ＵＳＤ n=1 volume=0 rebates=9 share=1000 last=2026-05-03T10:00:00",
+	}
+	r := added(t, Query{By: []Group{ByCurrency}}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{record}})
+	same(t, "rows", brief(r.Rows()), want)
+	for _, row := range r.Rows() {
+		if known := row.Currency == "USD"; (row.Decimals == 2) != known || (row.Decimals == money.Unknown) == known {
+			t.Errorf("%s has %d decimals", row.Currency, row.Decimals)
+		}
+	}
+	if got := r.Rebates("doge").Int64(); got != 5 {
+		t.Errorf("of doge there are %d", got)
+	}
+	if got := r.Rebates("CHF"); got.Sign() != 0 {
+		t.Errorf("of CHF there are %d", got)
+	}
+}
+
+// Sums that no int64 holds are sums all the same.
+func TestLargeSums(t *testing.T) {
+	stats := api.ResellerStats{ID: north, TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: -3}}}}}
+	for i := range 3 {
+		stats.InvoiceRebates = append(stats.InvoiceRebates, api.InvoiceRebate{
+			ID: fmt.Sprint(i), Created: "2026-05-03T10:00:00",
+			PaidAmount: api.CodeAmounts{{Code: "EUR", Minor: math.MaxInt64}}, Rebate: api.CodeAmounts{{Code: "EUR", Minor: math.MinInt64}},
+		})
+	}
+	r := added(t, Query{By: []Group{ByReseller}}, stats)
+	want := []string{"EUR n=3 volume=27670116110564327421 rebates=-27670116110564327424 share=1000 last=2026-05-03T10:00:00"}
+	same(t, "rows", brief(r.Rows()), want)
+	var differ []string
+	for _, d := range r.Differences() {
+		differ = append(differ, fmt.Sprintf("%s %s %d %d", d.What, d.Currency, d.Sum, d.Service))
+	}
+	same(t, "differences", differ, []string{"rebates EUR -27670116110564327424 0", "volume EUR 27670116110564327421 -3"})
+}
+
+func TestSum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var got, other sum
+		want := new(big.Int)
+		for _, n := range rapid.SliceOf(rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64, -1, 0}))).Draw(t, "terms") {
+			got.add(n)
+			want.Add(want, big.NewInt(n))
+		}
+		other.plus(got)
+		if other.big().Cmp(want) != 0 {
+			t.Fatalf("%d, want %d", other.big(), want)
+		}
+	})
+}
+
+func TestTenths(t *testing.T) {
+	for _, test := range []struct {
+		part, whole int64
+		want        string
+	}{
+		{1, 3, "333"}, {2, 3, "667"}, {1, 2000, "1"}, {1, 2001, "0"}, {-1, 2000, "-1"}, {-1, 3, "-333"}, {1, -4, "-250"}, {-1, -4, "250"},
+		{0, 5, "0"}, {5, 0, "<nil>"}, {math.MaxInt64, 1, "9223372036854775807000"},
+	} {
+		if got := tenths(big.NewInt(test.part), big.NewInt(test.whole)).String(); got != test.want {
+			t.Errorf("%d of %d: %s, want %s", test.part, test.whole, got, test.want)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
+		one("2026-05-01T00:00:00", "EUR", 300), one("2026-05-31T23:59:59.9", "EUR", 100),
+		one("2026-04-01T00:00:00", "EUR", 1000), one("2026-04-30T23:59:59", "EUR", 600),
+		one("2026-03-31T23:59:59", "EUR", 1), one("2026-06-01T00:00:00", "EUR", 1),
+		one("2026-04-15T00:00:00", "USD", 50), one("2026-05-15T00:00:00", "JPY", 50),
+	}}
+	may := span(t, "2026-05-01T00:00", "2026-06-01T00:00")
+	r := added(t, Query{By: []Group{ByReseller}, Span: may, Compare: true}, shop)
+	want := []string{
+		"EUR n=2 volume=400 rebates=40 share=1000 last=2026-05-31T23:59:59.9 before=1600/160 change=-750",
+		"JPY n=1 volume=50 rebates=5 share=1000 last=2026-05-15T00:00:00 before=0/0 change=<nil>",
+		"USD n=0 volume=0 rebates=0 share=<nil> last= before=50/5 change=-1000",
+	}
+	same(t, "totals", brief(r.Totals()), want)
+	for i := range want {
+		want[i] = "N " + want[i]
+	}
+	same(t, "rows", brief(r.Rows()), want)
+
+	// A day stands beside the one at the same place; the 31st has none.
+	r = added(t, Query{By: []Group{ByDay}, Span: may, Compare: true}, shop)
+	same(t, "days", brief(r.Rows()), []string{
+		"2026-05-01 EUR n=1 volume=300 rebates=30 share=750 last=2026-05-01T00:00:00 before=1000/100 change=-700",
+		"2026-05-15 JPY n=1 volume=50 rebates=5 share=1000 last=2026-05-15T00:00:00 before=0/0 change=<nil>",
+		"2026-05-15 USD n=0 volume=0 rebates=0 share=<nil> last= before=50/5 change=-1000",
+		"2026-05-30 EUR n=0 volume=0 rebates=0 share=0 last= before=600/60 change=-1000",
+		"2026-05-31 EUR n=1 volume=100 rebates=10 share=250 last=2026-05-31T23:59:59.9 before=0/0 change=<nil>",
+	})
+
+	// April has no place for a 31 March: it is in the totals alone.
+	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
+	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
+	same(t, "days", brief(r.Rows()), []string{})
+	same(t, "totals", brief(r.Totals()), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
+
+	months := span(t, "2026-04-01T00:00", "2026-06-01T00:00")
+	r = added(t, Query{By: []Group{ByMonth}, Span: months, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
+		one("2026-03-31T08:00:00", "EUR", 70), one("2026-02-01T00:00:00", "EUR", 30), one("2026-05-01T00:00:00", "EUR", 90),
+	}})
+	same(t, "months", brief(r.Rows()), []string{
+		"2026-04 EUR n=0 volume=0 rebates=0 share=0 last= before=30/3 change=-1000",
+		"2026-05 EUR n=1 volume=90 rebates=9 share=1000 last=2026-05-01T00:00:00 before=70/7 change=286",
+	})
+}
+
+func TestSpanBefore(t *testing.T) {
+	for _, test := range []struct{ from, to, want string }{
+		{"2026-05-01T00:00", "2026-06-01T00:00", "2026-04-01T00:00:00 2026-04-30T23:59:59"},
+		{"2026-01-01T00:00", "2026-02-01T00:00", "2025-12-01T00:00:00 2025-12-31T23:59:59"},
+		{"2026-03-01T00:00", "2026-04-01T00:00", "2026-02-01T00:00:00 2026-02-28T23:59:59"},
+		{"2026-01-01T00:00", "2027-01-01T00:00", "2025-01-01T00:00:00 2025-12-31T23:59:59"},
+		{"2026-05-03T00:00", "2026-05-10T00:00", "2026-04-26T00:00:00 2026-05-02T23:59:59"},
+		{"2026-05-01T00:00", "2026-05-31T00:00", "2026-04-01T00:00:00 2026-04-30T23:59:59"},
+		{"2026-05-01T00:00", "2026-06-02T00:00", "2026-03-30T00:00:00 2026-04-30T23:59:59"},
+		{"2026-03-29T00:00", "2026-03-30T00:00", "2026-03-28T00:00:00 2026-03-28T23:59:59"}, // clocks change, days do not
+		{"2026-05-03T10:00:00.25", "2026-05-03T11:00:00.75", "2026-05-03T08:59:59 2026-05-03T10:00:00"},
+		{"0001-02-01T00:00", "9999-12-02T00:00", ""},
+	} {
+		before := span(t, test.from, test.to).Before()
+		from, to := before.Bounds()
+		if got := from + " " + to; test.want != "" && got != test.want {
+			t.Errorf("before %s to %s: %s, want %s", test.from, test.to, got, test.want)
+		}
+	}
+}
+
+// What cannot be placed is no part of a period, and nothing of its reseller is counted then.
+func TestUnreadableCreated(t *testing.T) {
+	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("1746266400", "EUR", 100)}}
+	for _, q := range []Query{{By: []Group{ByMonth}}, {By: []Group{ByReseller}, Span: Span{From: written(t, "2026-01-01")}}} {
+		r := New(q)
+		err := r.Add(shop)
+		if err == nil || !strings.Contains(err.Error(), `"1746266400"`) {
+			t.Errorf("%v: %v", q.By, err)
+		}
+		if rows := append(r.Rows(), r.Totals()...); len(rows) > 0 || len(r.AllTime()) > 0 {
+			t.Errorf("%v: something was counted: %v", q.By, rows)
+		}
+	}
+	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
+	same(t, "rows", brief(r.Rows()), []string{"N EUR n=2 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+}
+
+func TestParseWritten(t *testing.T) {
+	const layout = "2006-01-02T15:04:05.999999999"
+	for text, want := range map[string]string{
+		"2026-05-03T10:00:00":            "2026-05-03T10:00:00 ",
+		"2026-05-03 10:00":               "2026-05-03T10:00:00 ",
+		"2026-05-03t10:00:00.5":          "2026-05-03T10:00:00.5 ",
+		"2026-05-03T10:00:00,1234567891": "2026-05-03T10:00:00.123456789 ",
+		"2026-05-03":                     "2026-05-03T00:00:00 ",
+		"2026-05-03T10:00:00Z":           "2026-05-03T10:00:00 Z",
+		"2026-05-03T10:00:00+02:00":      "2026-05-03T10:00:00 +02:00",
+		"2026-03-29T02:30:00":            "2026-03-29T02:30:00 ", // an hour that Berlin does not have
+		"2024-02-29T00:00:00":            "2024-02-29T00:00:00 ",
+		"2016-12-31T23:59:60":            "2017-01-01T00:00:00 ",
+		"0001-01-01T00:00:00":            "0001-01-01T00:00:00 ",
+		"2026-05-03T10:00:00.":           "2026-05-03T10:00:00 .",
+		"2026-02-29T00:00:00":            "", "2026-13-01": "", "2026-00-01": "", "2026-05-00": "", "2026-05-32": "", "": "", "2026-05": "",
+		"2026-05-03T24:00:00": "", "2026-05-03T10:60:00": "", "2026-05-03T10:00:61": "", "2026-05-03T1:00": "", "03.05.2026": "", "1746266400": "",
+		"２026-05-03": "", "2026-05-03T": "", "2026-05-03Z": "", "-026-05-03": "", "2026-05-03\x0010:00": "",
+	} {
+		at, rest, ok := ParseWritten(text)
+		got := ""
+		if ok {
+			got = at.Format(layout) + " " + rest
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzParseWritten(f *testing.F) {
+	for _, text := range []string{"2026-05-03T10:00:00", "2026-05-03 10:00:00.123Z", "2026-12-31", "0000-01-01T00:00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at, rest, ok := ParseWritten(text)
+		if !ok {
+			return
+		}
+		if !strings.HasSuffix(text, rest) {
+			t.Errorf("%q does not end in %q", text, rest)
+		}
+		if again, _, ok := ParseWritten(at.Format("2006-01-02T15:04:05.000000000")); at.Year() >= 0 && at.Year() <= 9999 && (!ok || !again.Equal(at)) {
+			t.Errorf("%q is %s, and that is %s", text, at, again)
+		}
+	})
+}
+
+// The days that a unit has follow one another without a gap, and are named as the standard library names them.
+func TestUnits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := date(rapid.Int32Range(-700_000, 2_900_000).Draw(t, "day"))
+		unit := rapid.SampledFrom([]Unit{ByDay, ByWeek, ByMonth, Year}).Draw(t, "unit")
+		begin := d.begin(unit)
+		next := begin.step(unit, 1)
+		if begin > d || next <= d || next.begin(unit) != next || begin.steps(unit, next) != 1 || next.step(unit, -1) != begin {
+			t.Fatalf("%s is in the %s from %s, after which comes %s", d.time(), unit, begin.time(), next.time())
+		}
+		if (d - 1).name(unit) == d.name(unit) != (begin != d) {
+			t.Fatalf("%s and the day before are %s and %s", d.time(), d.name(unit), (d - 1).name(unit))
+		}
+	})
+}
+
+func TestTimelines(t *testing.T) {
+	shop := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
+		one("2026-05-03T10:00:00", "EUR", 300), one("2026-05-06T10:00:00", "EUR", 100), one("2026-05-06T11:00:00", "EUR", 10), one("2026-05-04T10:00:00", "USD", 50),
+	}}
+	lines := func(q Query, most int) (all []string) {
+		q.Days = true
+		for _, line := range added(t, q, shop).Timelines(most) {
+			text := fmt.Sprintf("%s by %s, %v:", line.Currency, line.Unit, line.Cut)
+			for _, point := range line.Points {
+				text += fmt.Sprintf(" %s=%d", point.Period, point.Rebates)
+			}
+			all = append(all, text)
+		}
+		return all
+	}
+	by := []Group{ByReseller}
+	same(t, "days", lines(Query{By: by}, 60), []string{
+		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11", "USD by day, false: 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
+	same(t, "the days of the span", lines(Query{By: by, Span: span(t, "2026-05-02T00:00", "2026-05-07T00:00")}, 60), []string{
+		"EUR by day, false: 2026-05-02=0 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11", "USD by day, false: 2026-05-02=0 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
+	same(t, "a span that is too long", lines(Query{By: by, Span: span(t, "1990-01-01T00:00", "2026-05-07T00:00")}, 60)[:1], []string{
+		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60), []string{"EUR by month, false: 2026-05=41", "USD by month, false: 2026-05=5"})
+	same(t, "no room for days", lines(Query{By: by}, 3), []string{"EUR by week, false: 2026-W18=30 2026-W19=11", "USD by week, false: 2026-W18=0 2026-W19=5"})
+	shop.InvoiceRebates = append(shop.InvoiceRebates, one("1815-06-18T00:00:00", "EUR", 9990))
+	same(t, "the latest years", lines(Query{By: by}, 2), []string{"EUR by year, true: 2025=0 2026=41", "USD by year, true: 2025=0 2026=5"})
+	if got := New(Query{Days: true}).Timelines(60); got != nil {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+// TestSumsProperty holds rows and totals against sums of another make: texts are compared as texts, and amounts are added
+// as big integers, one row at a time.
+func TestSumsProperty(t *testing.T) {
+	codes := []string{"EUR", "Eur", "USD", "Btc", "BTC", "Doge"}
+	rapid.Check(t, func(t *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var shops []api.ResellerStats
+		for i := range random.IntN(4) {
+			shop := api.ResellerStats{ID: fmt.Sprintf("%08d-7425-40de-944b-e07fc1f90ae7", i), Label: []string{"A", "B", "A", ""}[i]}
+			for n := range random.IntN(30) {
+				created := fmt.Sprintf("2026-%02d-%02dT%02d:%02d:%02d", 1+random.IntN(6), 1+random.IntN(28), random.IntN(24), random.IntN(60), random.IntN(60))
+				amounts := func() (a api.CodeAmounts) {
+					for range random.IntN(3) {
+						a = append(a, api.CodeAmount{Code: codes[random.IntN(len(codes))], Minor: int64(random.Uint64()) >> random.IntN(64)})
+					}
+					return a
+				}
+				shop.InvoiceRebates = append(shop.InvoiceRebates, api.InvoiceRebate{ID: fmt.Sprint(n), Created: created, PaidAmount: amounts(), Rebate: amounts()})
+			}
+			shops = append(shops, shop)
+		}
+		by := []Group{rapid.SampledFrom(Groups()).Draw(t, "by")}
+		from, to := "2026-02", "2026-04"
+		compare := rapid.Bool().Draw(t, "compare")
+		q := Query{By: by, Span: Span{time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}, Compare: compare}
+		if !compare && rapid.Bool().Draw(t, "all") {
+			q.Span, from, to = Span{}, "", "9"
+		}
+		inside := func(created string) bool { return created[:7] > from && created[:7] <= to }
+
+		type key struct{ id, period, code string }
+		rebates, volume, invoices := map[key]*big.Int{}, map[key]*big.Int{}, map[key]map[string]bool{}
+		at := func(m map[key]*big.Int, k key) *big.Int {
+			if m[k] == nil {
+				m[k] = new(big.Int)
+			}
+			return m[k]
+		}
+		previous := map[string]*big.Int{}
+		for _, shop := range shops {
+			for _, record := range shop.InvoiceRebates {
+				period := ""
+				day, err := time.Parse("2006-01-02T15:04:05", record.Created)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch by[0] {
+				case ByDay:
+					period = record.Created[:10]
+				case ByMonth:
+					period = record.Created[:7]
+				case ByWeek:
+					year, week := day.ISOWeek()
+					period = fmt.Sprintf("%d-W%02d", year, week)
+				}
+				for kind, list := range []api.CodeAmounts{record.PaidAmount, record.Rebate} {
+					for _, amount := range list {
+						k := key{period: period, code: strings.ToLower(amount.Code)}
+						if by[0] == ByReseller {
+							k.id = shop.ID
+						}
+						if compare && kind == 1 && (record.Created[:7] == "2026-01" || record.Created[:7] == "2026-02") {
+							if previous[k.code] == nil {
+								previous[k.code] = new(big.Int)
+							}
+							previous[k.code].Add(previous[k.code], big.NewInt(amount.Minor))
+						}
+						if !inside(record.Created) {
+							continue
+						}
+						if invoices[k] == nil {
+							invoices[k] = map[string]bool{}
+						}
+						invoices[k][shop.ID+record.ID] = true
+						into := at([]map[key]*big.Int{volume, rebates}[kind], k)
+						into.Add(into, big.NewInt(amount.Minor))
+					}
+				}
+			}
+		}
+
+		random.Shuffle(len(shops), func(i, j int) { shops[i], shops[j] = shops[j], shops[i] }) // in whatever order they come
+		r := New(q)
+		for _, shop := range shops {
+			if err := r.Add(shop); err != nil {
+				t.Fatal(err)
+			}
+		}
+		count := 0
+		for _, row := range r.Rows() {
+			k := key{row.ID, row.Period, strings.ToLower(row.Currency)}
+			if row.Invoices > 0 {
+				count++
+			}
+			if row.Invoices != int64(len(invoices[k])) || row.Volume.Cmp(at(volume, k)) != 0 || row.Rebates.Cmp(at(rebates, k)) != 0 {
+				t.Fatalf("%v has %d invoices, volume %d, rebates %d; want %d, %d, %d", k, row.Invoices, row.Volume, row.Rebates, len(invoices[k]), at(volume, k), at(rebates, k))
+			}
+		}
+		if count != len(invoices) {
+			t.Fatalf("%d rows with invoices, want %d", count, len(invoices))
+		}
+		for _, total := range r.Totals() {
+			sum, before := new(big.Int), new(big.Int)
+			for k, n := range rebates {
+				if k.code == strings.ToLower(total.Currency) {
+					sum.Add(sum, n)
+				}
+			}
+			if n := previous[strings.ToLower(total.Currency)]; n != nil {
+				before = n
+			}
+			if total.Rebates.Cmp(sum) != 0 || compare && total.PreviousRebates.Cmp(before) != 0 {
+				t.Fatalf("%s: %d and %v before, want %d and %d", total.Currency, total.Rebates, total.PreviousRebates, sum, before)
+			}
+		}
+		if !slices.IsSortedFunc(r.Totals(), byCode) {
+			t.Fatal("the totals are not in order")
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"time"
+)
+
+// ParseWritten reads a date and time as the service writes created: 2026-05-03T10:00:00, also with a space or a t for the
+// T, without seconds or with a fraction of them, or as a date alone. rest is what stands behind it, such as a Z.
+func ParseWritten(text string) (at time.Time, rest string, ok bool) {
+	year, ok1 := digits(text, 0, 4)
+	month, ok2 := digits(text, 5, 2)
+	day, ok3 := digits(text, 8, 2)
+	if !ok1 || !ok2 || !ok3 || text[4] != '-' || text[7] != '-' {
+		return at, "", false
+	}
+	rest = text[10:]
+	hour, minute, second, nano := 0, 0, 0, 0
+	if rest != "" {
+		var ok4, ok5 bool
+		hour, ok4 = digits(rest, 1, 2)
+		minute, ok5 = digits(rest, 4, 2)
+		if !ok4 || !ok5 || rest[0] != 'T' && rest[0] != 't' && rest[0] != ' ' || rest[3] != ':' {
+			return at, "", false
+		}
+		rest = rest[6:]
+		if n, ok := digits(rest, 1, 2); ok && rest[0] == ':' {
+			second, rest = n, rest[3:]
+			nano, rest = fraction(rest)
+		}
+	}
+	if hour > 23 || minute > 59 || second > 60 {
+		return at, "", false
+	}
+	at = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
+	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	return at, rest, date.Month() == time.Month(month) && date.Day() == day // no 30 February
+}
+
+func digits(text string, from, count int) (n int, ok bool) {
+	if len(text) < from+count {
+		return 0, false
+	}
+	for _, c := range []byte(text[from : from+count]) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
+}
+
+// fraction reads a fraction of a second, as far as nanoseconds.
+func fraction(text string) (nano int, rest string) {
+	if len(text) < 2 || text[0] != '.' && text[0] != ',' || text[1] < '0' || text[1] > '9' {
+		return 0, text
+	}
+	scale := 100_000_000
+	i := 1
+	for ; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
+		nano += int(text[i]-'0') * scale
+		scale /= 10
+	}
+	return nano, text[i:]
+}
+
+// Span is a time from From on and before To. A zero end is open.
+type Span struct{ From, To time.Time }
+
+// Open reports whether the span is all time.
+func (s Span) Open() bool { return s.From.IsZero() && s.To.IsZero() }
+
+func (s Span) contains(at time.Time) bool {
+	return !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To))
+}
+
+// Before returns the span of the same length that ends where this one begins: as many months before whole months, and
+// otherwise as many days, hours and seconds. Both ends must be there.
+func (s Span) Before() Span {
+	if whole(s.From) && whole(s.To) {
+		return Span{s.From.AddDate(0, monthOf(s.From)-monthOf(s.To), 0), s.From}
+	}
+	return Span{time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC(), s.From}
+}
+
+// whole reports whether a month begins then.
+func whole(at time.Time) bool { return at.Day() == 1 && at.Equal(dayOf(at).time()) }
+
+func monthOf(at time.Time) int { return 12*at.Year() + int(at.Month()) }
+
+const writtenLayout = "2006-01-02T15:04:05"
+
+// Bounds returns the first and the last second of the span as text, empty where it is open.
+func (s Span) Bounds() (from, to string) {
+	if !s.From.IsZero() {
+		from = s.From.Format(writtenLayout)
+	}
+	if !s.To.IsZero() {
+		to = s.To.Add(-time.Nanosecond).Format(writtenLayout)
+	}
+	return from, to
+}
+
+// date is a day, counted from 1 January 1970.
+type date int32
+
+const secondsOfDay = 24 * 60 * 60
+
+func dayOf(at time.Time) date {
+	seconds := at.Unix()
+	day := seconds / secondsOfDay
+	if seconds%secondsOfDay < 0 {
+		day--
+	}
+	return date(day)
+}
+
+func (d date) time() time.Time { return time.Unix(int64(d)*secondsOfDay, 0).UTC() }
+
+// Unit is what a period of time is: a Group that is one, or Year.
+type Unit = Group
+
+// begin returns the first day of the unit that a day is in.
+func (d date) begin(unit Unit) date {
+	switch unit {
+	case ByWeek:
+		return d - ((d+3)%7+7)%7 // 1 January 1970 was a Thursday
+	case ByMonth:
+		at := d.time()
+		return d - date(at.Day()-1)
+	case Year:
+		return d - date(d.time().YearDay()-1)
+	}
+	return d
+}
+
+// step returns the first day of the unit so many units later. The day must be the first of one.
+func (d date) step(unit Unit, n int) date {
+	switch unit {
+	case ByWeek:
+		return d + date(7*n)
+	case ByMonth:
+		return dayOf(d.time().AddDate(0, n, 0))
+	case Year:
+		return dayOf(d.time().AddDate(n, 0, 0))
+	}
+	return d + date(n)
+}
+
+// steps returns how many units later another first day is.
+func (d date) steps(unit Unit, to date) int {
+	switch unit {
+	case ByWeek:
+		return int(to-d) / 7
+	case ByMonth:
+		return monthOf(to.time()) - monthOf(d.time())
+	case Year:
+		return to.time().Year() - d.time().Year()
+	}
+	return int(to - d)
+}
+
+// name writes the unit that begins with a day: 2026-05-03, 2026-W18, 2026-05 or 2026.
+func (d date) name(unit Unit) string {
+	at := d.time()
+	switch unit {
+	case ByWeek:
+		year, week := at.ISOWeek()
+		return fmt.Sprintf("%04d-W%02d", year, week)
+	case ByMonth:
+		return at.Format("2006-01")
+	case Year:
+		return at.Format("2006")
+	}
+	return at.Format(time.DateOnly)
+}
