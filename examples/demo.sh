@@ -78,6 +78,20 @@ say "The service has taken it. From now on the same command prints its id, and p
 run 0 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
 
+title "A file of people"
+say "At the end of the month she pays many. The plan checks every row and sends nothing;" \
+	"a second person can read it, and hands over its digest."
+printf '%s\n' order_id,currency,amount,address,note 9101,Btc,0.01,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq,Ada \
+	9102,Btc,0.02,bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh,Ben 9103,Eth,0.5,0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed,Cleo >staff.csv
+run 0 'till payout plan staff.csv --out staff.plan --columns rows,totals'
+say "Again an answer gets lost, this time in the middle of the file:"
+run 0 'till sandbox fault add --do drop-after --times 1 \
+    --on "POST /api/merchant_withdrawal/create" --match external_order_id=9102'
+run 20 'till payout apply staff.plan --yes --columns accepted,unknown,planned'
+say "The same command goes on where it stopped. It finds out first, and pays nobody" \
+	"twice; after a crash or a power cut it is the same."
+run 0 'till payout apply staff.plan --yes --columns accepted,unknown,planned'
+
 title "Ruben looks after the resellers"
 say "Volume and rebates per currency, at a glance:"
 run 0 'till reseller stats --columns label,volume,rebates --sort label'

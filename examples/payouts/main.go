@@ -1,23 +1,38 @@
 // Payouts pays every row of a CSV file with the SDK, each at most once, and can be run again when it has stopped:
 //
-//	go run ./examples/payouts payouts.csv
+//	go run ./examples/payouts payouts.csv                shows the totals and the digest of the file, and sends nothing
+//	go run ./examples/payouts payouts.csv sha256:...     pays it, if it is the file that somebody has approved
 //
 // It finds the service in TILL_BASE_URL and the key in TILL_API_KEY. A row is order_id,code,minor,address; the amount is
 // an integer in minor units of the crypto currency with that code.
 //
 // The SDK keeps no record of what it has sent, so this program does: payouts.csv.record gets a line before a row is
 // sent and another when its outcome is known, both forced to the disk. It ends with 20 when an outcome is unknown.
+//
+// It is the payroll of examples/payroll.sh as far as a program gets with the SDK alone. What it does not have, and
+// till payout apply does:
+//
+//   - The record is of one file on one machine. An order id that another file or program has used is noticed only where the
+//     service's list shows it, and two machines that run this at the same moment pay twice.
+//   - The list is read once and believed. That a page was missing, or that a row was hidden, is not noticed.
+//   - After a crash a person has to remove the lock, and after an unknown outcome that the list does not explain, to decide
+//     and to edit the record. Nothing keeps the person from being wrong, or says later who it was.
+//   - There are no limits, no expiry, no look at the plan before, no pace, and one call at a time.
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,11 +43,11 @@ import (
 var errUnknown = errors.New("the outcome is unknown")
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: payouts FILE.csv")
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: payouts FILE.csv [DIGEST]")
 		os.Exit(10)
 	}
-	switch err := run(os.Args[1]); {
+	switch err := run(os.Args[1], os.Args[2:]); {
 	case errors.Is(err, errUnknown):
 		fmt.Fprintln(os.Stderr, "payouts: stop:", err)
 		os.Exit(20)
@@ -42,10 +57,21 @@ func main() {
 	}
 }
 
-func run(file string) error {
-	rows, err := readRows(file)
+func run(file string, approved []string) error {
+	text, err := os.ReadFile(file) // once: what was checked is what is paid
 	if err != nil {
 		return err
+	}
+	rows, err := readRows(text)
+	if err != nil {
+		return err
+	}
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+	if len(approved) == 0 {
+		return show(rows, digest)
+	}
+	if approved[0] != digest {
+		return fmt.Errorf("the digest of %s is %s, and %s was approved", file, digest, approved[0])
 	}
 	client, err := api.New(os.Getenv("TILL_BASE_URL"), api.WithAPIKey(os.Getenv("TILL_API_KEY")))
 	if err != nil {
@@ -71,15 +97,17 @@ func run(file string) error {
 	defer stop()
 	for _, row := range rows {
 		order := row.ExternalOrderID
-		state, id := rec.states[order], listed[order]
+		state, found := rec.states[order], listed[order]
 		switch {
 		case state == "accepted":
 			continue
-		case id != "": // by an earlier run whose record did not get that far, or from elsewhere
-			if err := rec.note(order, "accepted", id); err != nil {
+		case found.ID != "" && differs(found, row):
+			return fmt.Errorf("%w: what the service has as order %s, withdrawal %s, is not what the file has", errUnknown, order, found.ID)
+		case found.ID != "": // by an earlier run whose record did not get that far, or from elsewhere
+			if err := rec.note(order, "accepted", found.ID); err != nil {
 				return err
 			}
-			fmt.Println(order, "accepted", id)
+			fmt.Println(order, "accepted", found.ID)
 			continue
 		case state != "" && state != "not-sent":
 			return fmt.Errorf("%w: order %s was being sent when an earlier run ended; the list does not show it, which proves nothing", errUnknown, order)
@@ -90,6 +118,23 @@ func run(file string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// show prints what somebody has to approve.
+func show(rows []api.CreateWithdrawal, digest string) error {
+	totals := map[string]int64{}
+	for _, row := range rows {
+		sum := totals[row.Amount.Code] + row.Amount.Minor
+		if sum < 0 {
+			return fmt.Errorf("the total in %s does not fit into 64 bits", row.Amount.Code)
+		}
+		totals[row.Amount.Code] = sum
+	}
+	for _, code := range slices.Sorted(maps.Keys(totals)) {
+		fmt.Printf("total %d minor units of %s\n", totals[code], code)
+	}
+	fmt.Println("digest", digest)
 	return nil
 }
 
@@ -117,18 +162,24 @@ func pay(client *api.Client, rec *record, row api.CreateWithdrawal) error {
 	return errors.Join(fmt.Errorf("order %s was not paid: %w", order, err), rec.note(order, "not-sent", ""))
 }
 
-// listOrders reads the service's whole list and returns the id under each order id.
-func listOrders(ctx context.Context, client *api.Client) (map[string]string, error) {
-	ids := map[string]string{}
+// listOrders reads the service's whole list and returns the withdrawal under each order id.
+func listOrders(ctx context.Context, client *api.Client) (map[string]api.Withdrawal, error) {
+	found := map[string]api.Withdrawal{}
 	for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
 		if err != nil {
 			return nil, err
 		}
 		if w.ExternalOrderID != "" {
-			ids[w.ExternalOrderID] = w.ID
+			found[w.ExternalOrderID] = w
 		}
 	}
-	return ids, nil
+	return found, nil
+}
+
+// differs holds a withdrawal against a row. An amount that is shown in another unit cannot be compared.
+func differs(w api.Withdrawal, row api.CreateWithdrawal) bool {
+	sameUnit := w.Amount.Kind == row.Amount.Kind && w.Amount.Code == row.Amount.Code
+	return w.Currency != row.Currency || w.Address.Text != row.Address || sameUnit && w.Amount.Minor != row.Amount.Minor
 }
 
 // lock keeps a second run out. After a crash a person removes the file, once no run is under way.
@@ -141,13 +192,8 @@ func lock(name string) (release func(), err error) {
 }
 
 // readRows reads and checks the whole file before anything is sent.
-func readRows(name string) ([]api.CreateWithdrawal, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	reader := csv.NewReader(file)
+func readRows(text []byte) ([]api.CreateWithdrawal, error) {
+	reader := csv.NewReader(bytes.NewReader(text))
 	reader.FieldsPerRecord = 4
 	lines, err := reader.ReadAll()
 	if err != nil {

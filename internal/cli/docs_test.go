@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -408,7 +409,7 @@ func TestReadmeNames(t *testing.T) {
 
 // TestExamplesAreTested fails when an example comes along that no test below runs.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "payout.sh", "payouts", "rebate-check.sh", "seed.yaml", "shop"}
+	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "nightly.sh", "payout.sh", "payouts", "payroll.sh", "rebate-check.sh", "seed.yaml", "shop"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
 		t.Fatal(err)
@@ -433,7 +434,7 @@ func TestDemo(t *testing.T) {
 	if f.code != 0 || f.err != "" {
 		t.Fatalf("the demo ended with %d: %s\n%s", f.code, f.err, f.out)
 	}
-	for want, times := range map[string]int{"(exit code 10)": 1, "(exit code 20)": 2, "\n9003 ": 1, "\nHarbour Books,0.11515006,11515006,Btc,": 1, "29.50 USD": 1} {
+	for want, times := range map[string]int{"(exit code 10)": 1, "(exit code 20)": 3, "\n9003 ": 1, "accepted  1\n": 1, "accepted  3\n": 1, "\nHarbour Books,0.11515006,11515006,Btc,": 1, "29.50 USD": 1} {
 		if got := strings.Count(f.out, want); got != times {
 			t.Errorf("%q is there %d times, not %d:\n%s", want, got, times, f.out)
 		}
@@ -737,34 +738,51 @@ func TestPayoutsProgram(t *testing.T) {
 
 	f := startFaulty(t, map[string][]string{"2": {"lose"}})
 	file := payoutFile(t, rows)
-	run := finish(t, command(t, f.env(t), program, file))
+	run := finish(t, command(t, f.env(t), program, file, fileDigest(t, file)))
 	run.want(t, 20, "1 accepted "+anyID+"\n")
 	wantText(t, "the record", contents(t, file+".record"), "1 sending \n1 accepted "+anyID+"\n2 sending \n")
-	if run := finish(t, command(t, f.env(t), program, file)); run.code != 0 {
+	if run := finish(t, command(t, f.env(t), program, file, fileDigest(t, file))); run.code != 0 {
 		t.Fatalf("it ended with %d: %s", run.code, run.err)
 	}
 	wantText(t, "sent", f.sent(), "1 2 3")
 	wantText(t, "the list", f.listed(t), "1 2 3")
-	finish(t, command(t, f.env(t), program, file)).want(t, 0, "")
+	finish(t, command(t, f.env(t), program, file, fileDigest(t, file))).want(t, 0, "")
 	wantText(t, "sent", f.sent(), "")
 
 	// A rejection is definite, so the row may be sent again; a row that hangs in the air may not, nor may anything when
 	// the record is damaged.
 	file = payoutFile(t, "9,Btc,900000000000000,a\n")
 	for range 2 {
-		finish(t, command(t, f.env(t), program, file)).want(t, 1, "")
+		finish(t, command(t, f.env(t), program, file, fileDigest(t, file))).want(t, 1, "")
 	}
 	wantText(t, "sent", f.sent(), "9 9")
 	for _, text := range []string{"9 sending \n", "9 sen"} {
 		if err := os.WriteFile(file+".record", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		finish(t, command(t, f.env(t), program, file)).want(t, 20, "")
+		finish(t, command(t, f.env(t), program, file, fileDigest(t, file))).want(t, 20, "")
 	}
 	for _, text := range []string{"9,Btc,0.5,a\n", "9,Btc,-5,a\n", "09,Btc,5,a\n", "9,Btc,5,a\n9,Btc,5,b\n", "9,Btc,5\n"} {
 		finish(t, command(t, f.env(t), program, payoutFile(t, text))).want(t, 1, "")
 	}
 	wantText(t, "sent", f.sent(), "")
+
+	// Without a digest it only shows what it would pay, and with another one it pays nothing.
+	file = payoutFile(t, rows)
+	finish(t, command(t, f.env(t), program, file)).want(t, 0, "total 100000000 minor units of Btc\ntotal 5 minor units of Eth\ndigest "+fileDigest(t, file)+"\n")
+	other := payoutFile(t, rows+"4,Btc,5,d\n")
+	finish(t, command(t, f.env(t), program, file, fileDigest(t, other))).want(t, 1, "")
+	// What the list has under an order id, and is something else, is for a person.
+	for _, text := range []string{"1,Btc,50000001,a\n", "1,Btc,50000000,z\n", "1,Eth,50000000,a\n"} {
+		file := payoutFile(t, text)
+		finish(t, command(t, f.env(t), program, file, fileDigest(t, file))).want(t, 20, "")
+	}
+	wantText(t, "sent", f.sent(), "")
+}
+
+func fileDigest(t *testing.T, file string) string {
+	t.Helper()
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(contents(t, file))))
 }
 
 func TestInvoicesProgram(t *testing.T) {

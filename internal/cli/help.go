@@ -278,6 +278,20 @@ In a script
   same create again. After anything else, stop and tell a person. A loop over
   a file is in examples/payout.sh of till's repository.
 
+A file of payments
+  till payout plan checks every row, and what it writes says everything that
+  will be sent. A second person reads it with till payout show, and hands over
+  the digest; till payout apply --digest sends this plan and no other. Each row
+  goes the way of a single withdrawal. After a crash, a power cut or a code 20
+  the same apply goes on: what was sent is not sent again, what was under way
+  is unknown and looked for on the service's list, and only what never left is
+  sent. While a row stays unknown the rest waits, unless there is --keep-going.
+  Rows that were accepted before, by whatever way, are counted apart, and are
+  left as they are once you say that you know of them.
+  till payout status RUN           where every row stands
+  till payout wait RUN ...         until the service says that it is done
+  till payout reconcile RUN        for a whole run, with one reading
+
 When the outcome is unknown
   till withdraw reconcile          reads the list, and settles what it finds
   till withdraw resolve ORDER ...  records what you know better than the list

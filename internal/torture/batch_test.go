@@ -653,7 +653,11 @@ func (b *batch) doInterrupt(s applyShot) {
 	}
 	a.apply.interrupts = 1
 	a.interrupt()
-	for n := 0; n < 5000 && !strings.Contains(a.stderr.String(), "stopping"); n++ {
+	for n := 0; !strings.Contains(a.stderr.String(), "another signal gives up"); n++ {
+		if n == 5000 {
+			b.wrong("it was interrupted while a row waited for its answer, and does not say so: %q", a.stderr.String())
+			break
+		}
 		time.Sleep(time.Millisecond)
 	}
 	if s.part < 0.1 { // and it does not get it

@@ -292,7 +292,6 @@ func (b *Book) sendOnce(`,
 	committed = true
 	if claims && at("sever-after") { // it breaks as well, and the database has done it
 		j.disconnect()
-		unsynced = false
 		return driver.ErrBadConn
 	}
 	if claims {
@@ -462,7 +461,7 @@ const together = 7 // so that a small plan has parts
 	if err == nil {
 `, `
 	if mutant("half-results") {
-		if file, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, f.mode); err != nil {
+		if file, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,291 @@
+//go:build unix
+
+package cli
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// noting makes a command that notes what it is given in a file, a line of stars before each time, and returns both.
+func noting(t *testing.T) (command, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	command, file = filepath.Join(dir, "note"), filepath.Join(dir, "noted")
+	script := "#!/bin/sh\n{ echo '***'; printf '%s\\n' \"$*\"; cat; } >>" + file + "\n"
+	if err := cmp.Or(os.WriteFile(command, []byte(script), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return command, file
+}
+
+// subjects are the first lines of what such a command has noted.
+func subjects(t *testing.T, file string) (all []string) {
+	t.Helper()
+	for _, note := range strings.Split(contents(t, file), "***\n")[1:] {
+		line, _, _ := strings.Cut(note, "\n")
+		all = append(all, line)
+	}
+	return all
+}
+
+// payroll is a file of people, planned and approved.
+type payroll struct {
+	*faulty
+	env          []string
+	script, plan string
+	digest, run  string
+	orders       []string // what the rows were given
+	mails        string
+}
+
+const threePeople = "currency,amount,address,note\nBtc,0.5,bc1qa,Ada\nBtc,0.25,bc1qb,Ben\nBtc,0.125,bc1qc,Cleo\n"
+
+func startPayroll(t *testing.T, rows string) payroll {
+	t.Helper()
+	p := payroll{faulty: startFaulty(t, map[string][]string{}), script: absolute(t, "examples/payroll.sh")}
+	mailer, mails := noting(t)
+	p.mails = mails
+	p.env = p.faulty.env(t, "MAILER="+mailer, "PAYROLL_TO=office@shop.example", "PAYROLL_PAUSE=0", "PAYROLL_TRIES=2")
+	dir := filepath.Join(t.TempDir(), "May $HOME")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "payroll-2026-05.csv")
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if run := finish(t, command(t, p.env, "sh", p.script, "plan", file)); run.code != 0 {
+		t.Fatalf("plan ended with %d: %s%s", run.code, run.out, run.err)
+	}
+	p.plan = strings.TrimSuffix(file, ".csv") + ".plan"
+	shown := finish(t, command(t, p.env, "sh", p.script, "show", p.plan))
+	_, digest, found := strings.Cut(shown.out, "hand over: ")
+	if p.digest = strings.TrimSpace(digest); shown.code != 0 || !found || !strings.Contains(shown.out, "Cleo") && strings.Contains(rows, "Cleo") {
+		t.Fatalf("show ended with %d: %s%s", shown.code, shown.out, shown.err)
+	}
+	p.run = strings.TrimPrefix(p.digest, "sha256:")[:8]
+	p.orders = strings.Fields(finish(t, command(t, p.env, "till", "payout", "show", p.plan, "-q")).out)
+	wantText(t, "sent before it was paid", p.sent(), "")
+	return p
+}
+
+// answer says how the creates of a row are answered.
+func (p *payroll) answer(row int, answers ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers[p.orders[row]] = answers
+}
+
+// pay pays, and looks at the exit code and at the one mail that it sends.
+func (p *payroll) pay(t *testing.T, code int, subject string) finished {
+	t.Helper()
+	if err := os.WriteFile(p.mails, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest))
+	if got := subjects(t, p.mails); run.code != code || len(got) != 1 || got[0] != "-s Payroll "+p.run+": "+subject+" office@shop.example" {
+		t.Fatalf("it ended with %d, not %d, and mailed %q:\n%s%s", run.code, code, got, run.out, run.err)
+	}
+	return run
+}
+
+func (p *payroll) rows(n int) string { return strings.Join(p.orders[:n], " ") }
+
+func TestPayroll(t *testing.T) {
+	t.Parallel()
+	t.Run("everybody", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.pay(t, 0, "paid")
+		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
+		mail := contents(t, p.mails)
+		for _, want := range []string{"accepted        3", p.orders[2] + ",accepted,"} {
+			if !strings.Contains(mail, want) {
+				t.Errorf("the mail has no %q:\n%s", want, mail)
+			}
+		}
+		p.sent()
+		p.pay(t, 0, "paid") // again
+		wantText(t, "sent", p.sent(), "")
+		// The same file, planned once more, is the same payments.
+		if run := finish(t, command(t, p.env, "sh", p.script, "plan", strings.TrimSuffix(p.plan, ".plan")+".csv")); run.code != 0 || !strings.Contains(run.err, "accepted before: 3 of 3 order ids") {
+			t.Errorf("it ended with %d: %s", run.code, run.err)
+		}
+	})
+
+	t.Run("an answer is lost", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.answer(1, "lose")
+		run := p.pay(t, 0, "paid")
+		if !strings.Contains(run.err, "nobody knows whether") || !strings.Contains(run.err, "found on the service's list") {
+			t.Errorf("nothing was unknown, or it was not found: %s", run.err)
+		}
+		wantText(t, "sent", inOrder(p.sent()), inOrder(p.rows(3)))
+		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
+	})
+
+	t.Run("it never arrives", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.answer(0, "drop")
+		for range 2 {
+			p.pay(t, 20, "STOP: it is unknown whether somebody was paid")
+		}
+		wantText(t, "sent", p.sent(), p.orders[0])
+	})
+
+	t.Run("a crash", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,0.25,bc1qb\n")
+		p.answer(1, "hold")
+		cmd := command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.arrived
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		p.release <- struct{}{}
+		eventually(t, "the payment that was under way", func() bool { return inOrder(p.listed(t)) == inOrder(p.rows(2)) })
+		p.pay(t, 0, "paid")
+		wantText(t, "sent", p.sent(), p.rows(2))
+		wantText(t, "the list", p.listed(t), p.rows(2))
+	})
+
+	t.Run("later", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.answer(0, "429")
+		p.pay(t, 0, "paid")
+		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
+	})
+
+	t.Run("it does not go on", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			answers []string
+			gone    bool
+			code    int
+			subject string
+		}{
+			{[]string{"429", "429", "429"}, false, 32, "not finished, run it again"},
+			{[]string{"401"}, false, 31, "not sent: till cannot work here"},
+			{nil, true, 40, "not finished, run it again"},
+		} {
+			p := startPayroll(t, threePeople)
+			p.answer(0, c.answers...)
+			if c.gone {
+				p.server.Close()
+			}
+			p.pay(t, c.code, c.subject)
+			wantText(t, "the list", p.listed(t), "")
+		}
+	})
+
+	t.Run("a part", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,9000000,bc1qb\nBtc,0.25,bc1qc\n")
+		p.pay(t, 50, "not everybody is paid")
+		if mail := contents(t, p.mails); !strings.Contains(mail, p.orders[1]+",rejected,,\"insufficient_funds") {
+			t.Errorf("the mail does not say who is not:\n%s", mail)
+		}
+	})
+
+	t.Run("another plan", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.digest = p.digest[:len(p.digest)-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(p.digest, "0")]
+		p.pay(t, 12, "REFUSED, nothing was sent")
+		wantText(t, "sent", p.sent(), "")
+	})
+
+	t.Run("no mail", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.env = replaceEnv(p.env, []string{"MAILER=false"})
+		if run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)); run.code != 51 {
+			t.Errorf("it ended with %d: %s", run.code, run.err)
+		}
+		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
+		p.env = replaceEnv(p.env, []string{"PAYROLL_TO="})
+		if run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)); run.code != 10 {
+			t.Errorf("it ended with %d: %s", run.code, run.err)
+		}
+	})
+
+	t.Run("till crashes", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.env = replaceEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")})
+		p.pay(t, 137, "STOP: it is unknown whether somebody was paid")
+	})
+}
+
+// crashing is a directory with a till that crashes whenever it is started.
+func crashing(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/till", []byte("#!/bin/sh\nkill -KILL $$\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// inOrder is a text with its words in order: what goes out at the same time comes in any.
+func inOrder(text string) string {
+	words := strings.Fields(text)
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+func TestNightly(t *testing.T) {
+	t.Parallel()
+	script := absolute(t, "examples/nightly.sh")
+	// night runs the script and returns whom it has told what.
+	night := func(t *testing.T, env []string, code int, pages, tickets string) {
+		t.Helper()
+		pager, paged := noting(t)
+		ticketer, ticketed := noting(t)
+		run := finish(t, command(t, replaceEnv(env, []string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script))
+		if got := strings.Join(subjects(t, paged), "; "); run.code != code || got != pages {
+			t.Errorf("it ended with %d, not %d, and woke a person for %q\n%s%s%s", run.code, code, got, run.out, run.err, contents(t, paged))
+		}
+		if got := strings.Join(subjects(t, ticketed), "; "); got != tickets {
+			t.Errorf("tickets: %q\n%s", got, contents(t, ticketed))
+		}
+	}
+	p := startPayroll(t, threePeople)
+	night(t, p.env, 0, "", "") // before there is anything
+	p.answer(1, "lose")
+	p.answer(2, "drop")
+	one := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes"))
+	if one.code != 20 {
+		t.Fatalf("it ended with %d: %s", one.code, one.err)
+	}
+	// What was lost is found, so that nobody is woken; the third row was not sent yet.
+	night(t, p.env, 50, "", "payouts that are not finished (exit code 50)")
+	if two := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes")); two.code != 20 {
+		t.Fatalf("it ended with %d: %s", two.code, two.err)
+	}
+	night(t, p.env, 20, "payments of which nobody knows (exit code 20); open questions in the journal (exit code 20)", "")
+	night(t, replaceEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")}), 20,
+		"payments of which nobody knows (exit code 137); open questions in the journal (exit code 137); payouts that are not finished (exit code 137)", "")
+	night(t, replaceEnv(p.env, []string{"TILL_API_KEY="}), 11, "",
+		"payments of which nobody knows (exit code 11); open questions in the journal (exit code 11); payouts that are not finished (exit code 11)")
+	p.server.Close()
+	night(t, replaceEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
+		"payments of which nobody knows (exit code 40); open questions in the journal (exit code 41); payouts that are not finished (exit code 41)")
+	if run := finish(t, command(t, replaceEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh", script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
+		t.Errorf("it ended with %d: %s", run.code, run.err)
+	}
+}
