@@ -76,6 +76,9 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	db.SetMaxOpenConns(maxConnections)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
+		if ctx.Err() != nil { // which the driver calls a bad connection
+			err = ctx.Err()
+		}
 		return nil, err
 	}
 	if found := 0; d.existing {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +229,36 @@ func TestPostgresLockTaken(t *testing.T) {
 	}
 	if held, err := j.dialect.holds(ctx, reading{j, ctx}, j.sender); !held || err != nil {
 		t.Errorf("the lock: %v, %v", held, err)
+	}
+}
+
+// A signal that comes while the database is asked for the first time is no fault of the database's.
+func TestInterruptedWhileOpening(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	ctx, interrupt := context.WithCancel(context.Background())
+	go func() {
+		conn, err := server.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		in := make([]byte, 4096)
+		if _, err := conn.Read(in); err != nil { // who is there
+			return
+		}
+		conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I")) // come in; ready
+		if _, err := conn.Read(in); err == nil {                                  // the first question, which is not answered
+			interrupt()
+		}
+		conn.Read(in)
+	}()
+	_, err = Open(ctx, "postgres://till@"+server.Addr().String()+"/till?sslmode=disable", Options{Now: time.Now})
+	if !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+		t.Errorf("an interrupted Open returned %v", err)
 	}
 }
 

@@ -15,7 +15,9 @@ type batchPlan struct {
 	jsonl bool
 	kills int  // how many are enough
 	retry bool // what was rejected is sent once more in the end
-	steps []batchStep
+	// How many rows were paid before the run begins, by single creates or, which only the list can tell, from another machine.
+	before, elsewhere int
+	steps             []batchStep
 }
 
 type batchRow struct {
@@ -88,6 +90,13 @@ func drawBatch(seed uint64, n int) batchPlan {
 		}
 		p.file = append(p.file, row)
 	}
+	switch {
+	case n%6 == 2:
+	case chance(15):
+		p.before = 1 + rng.IntN(3)
+	case chance(15):
+		p.elsewhere = 1 + rng.IntN(3)
+	}
 	if sure := sureOfBatches(seed); 2*n < len(sure) {
 		p.steps = append(p.steps, sure[2*n:min(2*n+2, len(sure))]...)
 		p.kills += 2
@@ -105,8 +114,21 @@ func drawBatch(seed uint64, n int) batchPlan {
 	for i := range p.steps { // so that each finds something to do
 		p.steps[i].tidy = true
 	}
+	if n%6 == 2 { // the second row is the same as the first, of which nobody knows
+		p.file[1].content = p.file[0].content
+		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
+		rest := applyShot{concurrency: 1, keepGoing: true}
+		p.steps = slices.Insert(p.steps, 0, batchStep{what: doApply, shots: []applyShot{late}}, batchStep{what: doApply, shots: []applyShot{rest}, tidy: true})
+	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
+	}
+	if p.elsewhere > 0 { // and nobody may go without the list
+		for _, s := range p.steps {
+			for i := range s.shots {
+				s.shots[i].noLookup = false
+			}
+		}
 	}
 	return p
 }

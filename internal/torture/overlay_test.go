@@ -292,6 +292,7 @@ func (b *Book) sendOnce(`,
 	committed = true
 	if claims && at("sever-after") { // it breaks as well, and the database has done it
 		j.disconnect()
+		unsynced = false
 		return driver.ErrBadConn
 	}
 	if claims {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
+	if signal.Ignored(os.Interrupt) { // as it is in the background of a script, and what is started here would inherit that
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	dir, err := os.MkdirTemp("", "till-torture-programs-*")
 	if err != nil {
 		panic(err)
