@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // outFile is a file that a flag names for what a command makes. It is replaced as a whole: whoever looks at it sees the one
@@ -99,7 +100,19 @@ func (f outFile) replace(fill func(io.Writer) error) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return nil
+	return syncDirectory(filepath.Dir(place))
+}
+
+// syncDirectory makes a rename durable.
+func syncDirectory(dir string) error {
+	if runtime.GOOS == "windows" { // directories cannot be synced there
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // content is what is written that is there already.

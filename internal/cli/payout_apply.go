@@ -189,12 +189,14 @@ func (s *session) sendBatch(batch *payout.Batch, resumed bool, flags applyFlags,
 // of. Once the service was asked, a number that was given beforehand has to be the right one.
 func (s *session) approvePaid(t payout.Tally, approved, given int, resumed, asked bool) (int, error) {
 	switch {
-	case t.Before <= approved || resumed && t.LeftRows() == 0: // it was asked before, or there is nothing to ask it for
-		return max(given, approved), nil
-	case given >= 0 && (t.Before > given || asked && t.Before != given) && t.Before != approved:
-		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at them with till payout status or till journal show ORDER, and give the right number")
+	case t.Before <= approved && (given < 0 || given == approved), resumed && t.LeftRows() == 0: // it was asked before, or there is nothing to ask it for
+		return approved, nil
+	case given == t.Before:
+		return given, nil
+	case given > t.Before && !asked: // the service's list may have the others
+		return approved, nil
 	case given >= 0:
-		return max(given, approved), nil
+		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at them with till payout status or till journal show ORDER, and give the right number")
 	case !s.canAsk():
 		return 0, refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))

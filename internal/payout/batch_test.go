@@ -536,3 +536,17 @@ func TestMachinesShareARun(t *testing.T) {
 		})
 	}
 }
+
+// That a key is refused counts more than that there were too many calls, whichever is found out first.
+func TestWhyItStopped(t *testing.T) {
+	call := func(status int) error { return &api.Error{Status: status, Outcome: api.Rejected} }
+	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)}, {&Error{Kind: Unknown}, call(429), call(403)}} {
+		s := &sender{end: func() {}}
+		for _, err := range errs {
+			s.stop(err)
+		}
+		if got := (*api.Error)(nil); !errors.As(s.why, &got) || got.Status == 429 {
+			t.Errorf("of %v it was %v", errs, s.why)
+		}
+	}
+}

@@ -307,6 +307,13 @@ func (d *desk) dies(w Withdrawal) {
 		d.t.Fatal(err)
 	}
 	other.Close()
+	for range 500 { // PostgreSQL takes a moment to notice
+		if n, err := d.Journal.Reap(context.Background(), d.Account); err != nil || n > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	d.t.Fatal("the process that died still counts as alive")
 }
 
 // bring makes an order stand in a state, without the service.
