@@ -160,7 +160,6 @@ func (m *maker) read() error {
 		}
 		wrong.add(ill...)
 		if err == errInput {
-			bad++
 			break
 		}
 		if ill != nil {

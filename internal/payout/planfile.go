@@ -402,13 +402,11 @@ func (r *planReader) row() (PlanRow, string, error) {
 
 // end reads on to the end of the file and holds everything that was read against the digest.
 func (r *planReader) end(p *Plan) error {
-	for {
-		if _, _, err := r.in.next(); err == io.EOF {
-			break
-		} else if err != nil {
-			return p.unreadable(err)
-		}
+	switch _, _, err := r.in.next(); {
+	case err == nil:
 		return p.changed("line %d: there is more behind the rows", r.line+1)
+	case err != io.EOF:
+		return p.unreadable(err)
 	}
 	info, err := p.file.Stat()
 	if err != nil {
