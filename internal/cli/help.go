@@ -298,7 +298,8 @@ When the outcome is unknown
   till journal show ORDER          tells what has happened
 
 When the service's list is asked before sending
-  Only in these cases, and never with --lookup never:
+  till payout apply asks for every order that it is about to send. For a single
+  withdrawal it is asked only in these cases, and never with --lookup never:
   - this journal has sent the order id before,
   - it has nothing accepted for the account yet, as when it is new or lost, or
   - it has found a withdrawal on the list before that it did not know.

@@ -18,16 +18,19 @@
 // A step from one state to another is made in one place, transition.go, as a compare-and-set: it names the state it starts
 // from and does nothing when that is gone. The steps are
 //
-//	Claim   planned, rejected           > sending     the right to send, once
-//	Finish  sending                     > accepted, rejected, planned, unknown
-//	reap    sending, its process dead   > unknown
-//	Settle  planned, rejected, unknown  > accepted, conflict     what the service's own list says
-//	Settle  accepted                    > conflict
-//	Decide  unknown, conflict           > accepted, planned      what a person says
-//	Decide  planned, accepted           > accepted, planned      who corrects what a person said
-//	Finish  unknown                     > accepted, rejected, planned      late: its sender was taken for dead
-//	Finish  planned, rejected           > accepted, conflict     late: a person had given it up
-//	Finish  sending, accepted           > conflict               late: and it was sent again
+//	Claim     planned, rejected           > sending     the right to send, once
+//	Finish    sending                     > accepted, rejected, planned, unknown
+//	reap      sending, its process dead   > unknown
+//	Settle    planned, rejected, unknown  > accepted, conflict     what the service's own list says
+//	Settle    accepted                    > conflict
+//	Decide    unknown, conflict           > accepted, planned      what a person says
+//	Decide    planned, accepted           > accepted, planned      who corrects what a person said
+//	Finish    unknown                     > accepted, rejected, planned      late: its sender was taken for dead
+//	Finish    unknown                     > conflict               late: and a later attempt is in doubt as well
+//	Finish    planned, rejected           > accepted, conflict     late: a person had given it up
+//	Finish    sending, accepted           > conflict               late: and it was sent again
+//
+// An order that is new to the journal begins with BeginRun (planned), Claim (sending), or Settle (accepted, conflict).
 //
 // There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
 // person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown
@@ -40,6 +43,18 @@
 // beside an SQLite journal, an advisory lock in PostgreSQL. Nobody moves a row whose sender holds its lock. When the lock is
 // free, a row that was left sending becomes unknown. If the lock was lost while its process lived, what that process comes
 // to know is recorded on the unknown row all the same.
+//
+// # Runs
+//
+// A plan that is applied is a run. An order belongs to itself: it keeps its state under any plan, and a run only notes which
+// orders are its rows, and each order which run sent it last. Of several processes that share a run, each claims a row for
+// itself before it sends it, as a single withdrawal is claimed; in a journal that is a file, one process applies at a time.
+//
+// # What it cannot promise
+//
+// The journal knows what it was told. One that is put back from a backup, or loses commits in a failover, has forgotten; two of
+// them know nothing of each other; and a payment past till is in none. What follows from that for whoever pays is in the help
+// topic payouts.
 //
 // # Accounts
 //
