@@ -26,6 +26,7 @@ type gatedConn struct {
 	net.Conn
 	state  atomic.Int32
 	before func() error // of the create that the connection was taken for
+	why    atomic.Value // the error of before, once it has shut the gate
 }
 
 func (c *gatedConn) Write(b []byte) (int, error) {
@@ -35,6 +36,7 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 	}
 	if first && c.before != nil {
 		if err := c.before(); err != nil {
+			c.why.Store(notSentError{err})
 			c.state.Store(gateShut)
 			return 0, err
 		}
@@ -73,6 +75,17 @@ func (s *sending) neverLeft() bool {
 	}
 	conn := s.conn.Load()
 	return conn == nil || conn.shut()
+}
+
+// because is why the request was not written: what the check said, where it was that. The transport may come to know first
+// that the connection is closed.
+func (s *sending) because(err error) error {
+	if conn := s.conn.Load(); conn != nil {
+		if why, ok := conn.why.Load().(notSentError); ok {
+			return why
+		}
+	}
+	return notSentError{err}
 }
 
 // follow returns a context for one request, with a trace that tells which connection it goes out on.

@@ -93,7 +93,7 @@ func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := g.next.RoundTrip(req)
 	if err != nil && s.neverLeft() {
-		return nil, notSentError{err}
+		return nil, s.because(err)
 	}
 	return resp, err
 }
