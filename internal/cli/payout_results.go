@@ -36,7 +36,13 @@ func checkResults(path string) error {
 // writeResults replaces the results file with where the run stands, in the order of the plan.
 func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
-		return resultsView().List(w, render.Options{Format: render.CSV}, book.Journal.Orders(ctx, book.Account, journal.Filter{Run: run.Name}))
+		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(journal.Order, error) bool) {
+			for o, err := range book.Journal.Orders(ctx, book.Account, journal.Filter{Run: run.Name}) {
+				if !yield(payout.AsLeft(book.Journal, o), err) {
+					return
+				}
+			}
+		})
 	})
 	if lost, ok := errors.AsType[*failure](err); ok {
 		lost.hint = "the journal has them: till payout export " + run.Name

@@ -108,6 +108,9 @@ func (j *Journal) Place() string { return j.dialect.place() }
 // Shared reports whether several machines can share the journal.
 func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
 
+// Claims reports whether an order is one that this process is sending, as the record says.
+func (j *Journal) Claims(o Order) bool { return o.State == Sending && o.sender == j.sender }
+
 // Close lets go of the journal and of this process's lock.
 func (j *Journal) Close() error {
 	j.writing.Lock()

@@ -55,9 +55,18 @@ func Stand(ctx context.Context, j *journal.Journal, a journal.Account, r journal
 		if err != nil {
 			return Tally{}, err
 		}
-		t.add(o, r.Name, o.State == journal.Planned)
+		t.add(AsLeft(j, o), r.Name, o.State == journal.Planned)
 	}
 	return t, nil
+}
+
+// AsLeft is an order as this process leaves it, now that it sends nothing any more. What it has claimed and could not record the
+// end of, since the journal did not answer, is unknown to whoever comes next.
+func AsLeft(j *journal.Journal, o journal.Order) journal.Order {
+	if j.Claims(o) {
+		o.State = journal.Unknown
+	}
+	return o
 }
 
 func newTally() Tally { return Tally{States: map[journal.State]int{}} }

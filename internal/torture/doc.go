@@ -38,7 +38,7 @@
 // is that of withdrawals and once more that of batches.
 //
 //	go test ./internal/torture -kills 2000 -seed 7 -v -timeout 0
-//	go test ./internal/torture -run Batch -kills 2000 -seed 7 -v -timeout 0
+//	go test ./internal/torture -run Batch -batches -kills 2000 -seed 7 -v -timeout 0
 //	go test ./internal/torture -run TestCrashes -kills 200 -journal postgres://till@127.0.0.1:5432/till
 //	make torture N=20000 SEED=1
 package torture

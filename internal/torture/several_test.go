@@ -19,6 +19,7 @@ var disasters = []string{"one is killed", "sessions end", "fast restart", "one i
 // TestSeveralMachines has three processes at one plan, as three machines that share a journal in PostgreSQL are, while some of
 // them die, their sessions end, and the database starts anew. Afterwards one more apply finishes the run.
 func TestSeveralMachines(t *testing.T) {
+	withBatches(t)
 	r := newRun(t, *seed, 1<<30)
 	r.journal = ""
 	r.clean, r.patched = built.get(t)

@@ -23,6 +23,7 @@ var (
 	seed    = flag.Uint64("seed", 1, "what all of them draw their plans from")
 	place   = flag.String("journal", "", "address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
 	atOnce  = flag.Int("at-once", 4, "how many orders are under way at the same time")
+	batches = flag.Bool("batches", false, "run the crash tests of batches too")
 	oneOnly = flag.String("mutant", "", "the only mutant that TestMutants and TestBatchMutants run")
 )
 
@@ -179,6 +180,7 @@ func counts[K int | string](m map[K]int) string {
 
 // TestBatchCrashes does to plans what TestCrashes does to withdrawals.
 func TestBatchCrashes(t *testing.T) {
+	withBatches(t)
 	r := newRun(t, *seed, *kills)
 	r.clean, r.patched = built.get(t)
 	r.start()
@@ -237,8 +239,17 @@ func (r *run) allBatches(server *pgtest.Server) {
 	workers.Wait()
 }
 
+// withBatches skips a test that takes minutes, and is run by make torture.
+func withBatches(t *testing.T) {
+	t.Helper()
+	if !*batches {
+		t.Skip("the crash tests of batches take minutes: make torture, or -batches, runs them")
+	}
+}
+
 // TestBatchMutants gives the program bugs, and looks whether the crash tests of batches find them within 60 kills.
 func TestBatchMutants(t *testing.T) {
+	withBatches(t)
 	clean, patched := built.get(t)
 	for _, name := range slices.Concat(mutants, batchMutants) {
 		if *oneOnly != "" && *oneOnly != name {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -377,11 +378,22 @@ func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 			conn.WriteTo(answer, from)
 		}
 	}()
-	old := net.DefaultResolver
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
+	address := conn.LocalAddr().String()
+	nameServer.Store(&address)
+	return func() { nameServer.Store(nil); conn.Close() }
+}
+
+// nameServer is asked for names while a test fakes them. The resolver itself is put in its place before any test, since a
+// connection that nobody waits for any more may still be looking at it when a test ends.
+var nameServer atomic.Pointer[string]
+
+func init() {
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if fake := nameServer.Load(); fake != nil {
+			network, address = "udp", *fake
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}}
-	return func() { net.DefaultResolver = old; conn.Close() }
 }
 
 func TestCallbackToAnyTarget(t *testing.T) {
