@@ -39,9 +39,7 @@ with till payout resolve.`,
 			if err != nil {
 				return err
 			}
-			if err := out.slice(settled.Results); err != nil {
-				return err
-			}
+			printed := out.slice(settled.Results)
 			var hidden []string
 			for _, r := range settled.Results {
 				if r.Order.State == journal.Accepted && !r.Listed {
@@ -62,7 +60,7 @@ with till payout resolve.`,
 			if settled.Sending > 0 {
 				s.note("another process is sending %s: what becomes of that, it will record", countOf(settled.Sending, "order"))
 			}
-			return reconciled(settled.Results, "till payout resolve")
+			return beside(reconciled(settled.Results, "till payout resolve"), printed)
 		},
 	}, reconciledView)
 }

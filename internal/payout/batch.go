@@ -294,8 +294,8 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 				unknown = append(unknown, r.order)
 			case x.sendable(r.order) && !x.book.NoLookup:
 				sought[r.ExternalOrderID] = true
-				if r.order.InDoubt() && r.order.Created.Before(x.book.SinceTime) { // what is in doubt is as old as the order
-					from = ""
+				if r.order.InDoubt() { // what is in doubt is as old as the order
+					from = x.book.since(from, r.order)
 				}
 			}
 		}
@@ -343,7 +343,7 @@ func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[st
 	}
 	switch {
 	case len(unknown) > 0:
-		return b.lookTwice(ctx, unknown, sought)
+		return b.lookTwice(ctx, unknown, sought, from)
 	case len(sought) > 0:
 		return b.readings(ctx, sought, from, once)
 	}

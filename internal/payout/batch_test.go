@@ -550,3 +550,31 @@ func TestWhyItStopped(t *testing.T) {
 		}
 	}
 }
+
+// Where another row of the run is unknown, an order that was in doubt is looked for as far back all the same.
+func TestDoubtGoesBackBesideUnknown(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.history()
+	d.bring(Withdrawal{Request: due("101").CreateWithdrawal}, outUnknown)
+	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
+		t.Fatal(err)
+	}
+	d.clock.move(time.Hour)
+	d.s.set(func() { d.s.take(body("101")) }) // it landed after all
+	d.Since, d.SinceTime = "since", d.clock.Now()
+	d.clock.move(time.Hour)
+	d.bring(Withdrawal{Request: due("102").CreateWithdrawal}, outUnknown)
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		if d.s.from[len(d.s.from)-1] == "since" {
+			return nil, 0, 0
+		}
+		return d.s.rows, 1, len(d.s.rows)
+	}
+	tally, err := d.apply(d.plan(nil, due("101"), due("102")), Options{KeepGoing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally.want(t, map[journal.State]int{journal.Accepted: 1, journal.Unknown: 1})
+	d.s.wantCreates(1)
+}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
 )
 
@@ -155,71 +154,63 @@ func TestGlance(t *testing.T) {
 
 // A run is reconciled with one pair of readings, whatever its size, and everything in it is held against the list.
 func TestReconcileRun(t *testing.T) {
-	for _, kind := range []string{"sqlite", "postgres"} {
-		t.Run(kind, func(t *testing.T) {
-			var d *desk
-			if kind == "postgres" {
-				d = deskAt(t, pgtest.Shared(t).Database(t))
-			} else {
-				d = newDesk(t)
-			}
-			d.FirstPage = api.PageBaseOne
-			accepted := func(id string) { d.bring(asked(id), outAccepted(d.s.take(body(id)))) }
-			accepted("10") // as it is there
-			accepted("11") // w2: with another address there
-			d.s.rows[0]["address"] = "elsewhere"
-			accepted("12") // w3: not there
-			d.bring(asked("13"), outUnknown)
-			d.s.take(body("13")) // w4
-			d.dies(asked("14"))  // not there
-			d.bring(asked("15"), outRejected)
-			d.s.take(body("15")) // w5
-			d.bring(asked("16"), outRejected)
-			d.s.take(body("17")) // w6: never sent from here
-			accepted("18")       // w7: shown in another unit
-			d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
-			d.sends(asked("19"))
-			d.bring(asked("20"), outUnknown) // not of the run
-			d.s.take(body("20"))
-			d.clock.move(time.Hour)
-			d.mustSend("1")
-			d.hideFromList("w3")
-			d.begins("cafe0001", "19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "9")
-			_, _, before := d.s.counts()
-			got, err := d.ReconcileRun(t.Context(), "cafe0001")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, _, lists := d.s.counts(); lists-before != 2 {
-				t.Errorf("%d pages were read, want 2", lists-before)
-			}
-			wantResults(t, got, "17 accepted true", "15 accepted true", "14 unknown false", "13 accepted true", "12 accepted false", "11 conflict true")
-			if got.Held != 10 || got.Sending != 1 || got.Uncompared != 1 || !strings.HasPrefix(got.Note, "order 18: ") {
-				t.Errorf("got %+v", got)
-			}
-			for id, state := range map[string]journal.State{"9": journal.Planned, "10": journal.Accepted, "16": journal.Rejected, "18": journal.Accepted, "19": journal.Sending, "20": journal.Unknown} {
-				d.wantState(id, state)
-			}
-			d.s.wantCreates(1)
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.FirstPage = api.PageBaseOne
+		accepted := func(id string) { d.bring(asked(id), outAccepted(d.s.take(body(id)))) }
+		accepted("10") // as it is there
+		accepted("11") // w2: with another address there
+		d.s.rows[0]["address"] = "elsewhere"
+		accepted("12") // w3: not there
+		d.bring(asked("13"), outUnknown)
+		d.s.take(body("13")) // w4
+		d.dies(asked("14"))  // not there
+		d.bring(asked("15"), outRejected)
+		d.s.take(body("15")) // w5
+		d.bring(asked("16"), outRejected)
+		d.s.take(body("17")) // w6: never sent from here
+		accepted("18")       // w7: shown in another unit
+		d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
+		d.sends(asked("19"))
+		d.bring(asked("20"), outUnknown) // not of the run
+		d.s.take(body("20"))
+		d.clock.move(time.Hour)
+		d.mustSend("1")
+		d.hideFromList("w3")
+		d.begins("cafe0001", "19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "9")
+		_, _, before := d.s.counts()
+		got, err := d.ReconcileRun(t.Context(), "cafe0001")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, lists := d.s.counts(); lists-before != 2 {
+			t.Errorf("%d pages were read, want 2", lists-before)
+		}
+		wantResults(t, got, "17 accepted true", "15 accepted true", "14 unknown false", "13 accepted true", "12 accepted false", "11 conflict true")
+		if got.Held != 10 || got.Sending != 1 || got.Uncompared != 1 || !strings.HasPrefix(got.Note, "order 18: ") {
+			t.Errorf("got %+v", got)
+		}
+		for id, state := range map[string]journal.State{"9": journal.Planned, "10": journal.Accepted, "16": journal.Rejected, "18": journal.Accepted, "19": journal.Sending, "20": journal.Unknown} {
+			d.wantState(id, state)
+		}
+		d.s.wantCreates(1)
 
-			again, err := d.ReconcileRun(t.Context(), "cafe0001")
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantResults(t, again, "14 unknown false", "12 accepted false", "11 conflict true")
+		again, err := d.ReconcileRun(t.Context(), "cafe0001")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantResults(t, again, "14 unknown false", "12 accepted false", "11 conflict true")
 
-			// Without a run it is about what is unknown in all of them.
-			d.bring(asked("21"), outUnknown)
-			d.s.set(func() { d.s.take(body("21")) })
-			d.begins("cafe0002", "21", "14")
-			all, err := d.ReconcileRun(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantResults(t, all, "14 unknown false", "21 accepted true")
-			d.wantState("20", journal.Unknown)
-		})
-	}
+		// Without a run it is about what is unknown in all of them.
+		d.bring(asked("21"), outUnknown)
+		d.s.set(func() { d.s.take(body("21")) })
+		d.begins("cafe0002", "21", "14")
+		all, err := d.ReconcileRun(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantResults(t, all, "14 unknown false", "21 accepted true")
+		d.wantState("20", journal.Unknown)
+	})
 }
 
 func wantResults(t *testing.T, s Settled, want ...string) {

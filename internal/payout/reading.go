@@ -193,9 +193,9 @@ func once(_, _ reading) bool { return true }
 
 // lookTwice reads until two readings that count, one after the other, agree about the orders that are sought. It goes back to
 // the beginning where one of them is older than Since: a list without it would say nothing about it. Others that are sought
-// as well may be named.
-func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool) (reading, error) {
-	sought, from := map[string]bool{}, b.Since
+// as well may be named, with the time from which they want the list.
+func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
+	sought := map[string]bool{}
 	maps.Copy(sought, others)
 	for _, o := range orders {
 		sought[o.OrderID] = true

@@ -47,7 +47,7 @@ func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, err
 
 // settle reads the list and records what it says about the orders.
 func (b *Book) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
-	listed, err := b.lookTwice(ctx, orders, nil)
+	listed, err := b.lookTwice(ctx, orders, nil, b.Since)
 	if err != nil {
 		return nil, err
 	}

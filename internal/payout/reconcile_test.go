@@ -10,64 +10,55 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
 )
 
 // Every order that is unknown is settled with one pair of readings, and what is not listed stays as it is.
 func TestReconcileAll(t *testing.T) {
-	for _, kind := range []string{"sqlite", "postgres"} {
-		t.Run(kind, func(t *testing.T) {
-			var d *desk
-			if kind == "postgres" {
-				d = deskAt(t, pgtest.Shared(t).Database(t))
-			} else {
-				d = newDesk(t)
-			}
-			d.FirstPage = api.PageBaseOne
-			d.history()
-			for _, id := range []string{"10", "11", "12", "13"} {
-				d.bring(asked(id), outUnknown)
-			}
-			d.dies(asked("14"))
-			d.sends(asked("15"))
-			d.bring(asked("16"), outRejected)
-			d.s.take(body("10"))
-			d.s.take(body("12"))
-			d.s.rows[0]["address"] = "elsewhere"
-			d.s.take(body("13"))
-			d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
-			d.s.rows[0]["current"] = "Done"
-			d.s.take(body("14"))
-			d.s.take(body("15"))
-			d.s.take(body("16"))
-			_, _, before := d.s.counts()
-			results, err := d.Reconcile(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, _, lists := d.s.counts(); lists-before != 2 {
-				t.Errorf("%d pages were read, want 2", lists-before)
-			}
-			var got []string
-			for _, r := range results {
-				got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.Withdrawal, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
-			}
-			want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false"}
-			if !slices.Equal(got, want) {
-				t.Errorf("got  %q\nwant %q", got, want)
-			}
-			if o := d.wantState("12", journal.Conflict); !strings.Contains(o.Reason, "elsewhere") {
-				t.Error(o.Reason)
-			}
-			d.wantState("15", journal.Sending)
-			d.wantState("16", journal.Rejected)
-			d.s.wantCreates(1)
-			if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 1 || again[0].Order.OrderID != "11" {
-				t.Errorf("again: %+v, %v", again, err)
-			}
-		})
-	}
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.FirstPage = api.PageBaseOne
+		d.history()
+		for _, id := range []string{"10", "11", "12", "13"} {
+			d.bring(asked(id), outUnknown)
+		}
+		d.dies(asked("14"))
+		d.sends(asked("15"))
+		d.bring(asked("16"), outRejected)
+		d.s.take(body("10"))
+		d.s.take(body("12"))
+		d.s.rows[0]["address"] = "elsewhere"
+		d.s.take(body("13"))
+		d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
+		d.s.rows[0]["current"] = "Done"
+		d.s.take(body("14"))
+		d.s.take(body("15"))
+		d.s.take(body("16"))
+		_, _, before := d.s.counts()
+		results, err := d.Reconcile(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, lists := d.s.counts(); lists-before != 2 {
+			t.Errorf("%d pages were read, want 2", lists-before)
+		}
+		var got []string
+		for _, r := range results {
+			got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.Withdrawal, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
+		}
+		want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false"}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		if o := d.wantState("12", journal.Conflict); !strings.Contains(o.Reason, "elsewhere") {
+			t.Error(o.Reason)
+		}
+		d.wantState("15", journal.Sending)
+		d.wantState("16", journal.Rejected)
+		d.s.wantCreates(1)
+		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 1 || again[0].Order.OrderID != "11" {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+	})
 }
 
 func TestReconcileNothing(t *testing.T) {

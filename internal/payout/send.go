@@ -307,8 +307,8 @@ func (b *Book) lookUp(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 		return Sent{}, false, nil
 	}
 	from := b.Since
-	if before.InDoubt() && before.Created.Before(b.SinceTime) { // what is in doubt is as old as the order
-		from = ""
+	if before.InDoubt() { // what is in doubt is as old as the order
+		from = b.since(from, before)
 	}
 	listed, err := b.readings(ctx, map[string]bool{orderID: true}, from, once)
 	if err != nil || len(listed[orderID]) == 0 {

@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 )
@@ -721,33 +720,25 @@ func TestLookedUp(t *testing.T) {
 
 // Two processes with the same order id at the same moment: one sends.
 func TestTwoAtOnce(t *testing.T) {
-	for _, kind := range []string{"sqlite", "postgres"} {
-		t.Run(kind, func(t *testing.T) {
-			var d *desk
-			if kind == "postgres" {
-				d = deskAt(t, pgtest.Shared(t).Database(t))
-			} else {
-				d = newDesk(t)
+	eachJournal(t, func(t *testing.T, d *desk) {
+		const n = 8
+		errs := make(chan error, n)
+		for range n {
+			b := *d.Book
+			b.Journal, b.Client = d.open(), newClient(t, d.s.URL)
+			go func() {
+				_, err := b.Send(context.Background(), context.Background(), asked("4711"))
+				errs <- err
+			}()
+		}
+		for range n {
+			if err := <-errs; err != nil {
+				wantKind(t, err, Busy, "")
 			}
-			const n = 8
-			errs := make(chan error, n)
-			for range n {
-				b := *d.Book
-				b.Journal, b.Client = d.open(), newClient(t, d.s.URL)
-				go func() {
-					_, err := b.Send(context.Background(), context.Background(), asked("4711"))
-					errs <- err
-				}()
-			}
-			for range n {
-				if err := <-errs; err != nil {
-					wantKind(t, err, Busy, "")
-				}
-			}
-			d.s.wantCreates(1)
-			d.wantState("4711", journal.Accepted)
-		})
-	}
+		}
+		d.s.wantCreates(1)
+		d.wantState("4711", journal.Accepted)
+	})
 }
 
 // Against the sandbox, where the fault is the one that makes a careless script pay twice.
