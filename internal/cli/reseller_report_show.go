@@ -349,7 +349,7 @@ func spanText(span report.Span) string {
 		return "from " + first
 	case first == last:
 		return first
-	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(span.To) && len(first) == len(time.DateOnly):
+	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(*span.To) && len(first) == len(time.DateOnly):
 		return first[:len("2006-01")]
 	}
 	return first + " to " + last
