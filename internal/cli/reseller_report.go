@@ -186,9 +186,14 @@ func (s *session) planReport(flags reportFlags) (*reporting, error) {
 	}
 	p.report = report.New(report.Query{
 		By: p.by, Span: p.span, Compare: flags.compare, Top: flags.top, Money: s.money,
-		Days: flags.chart || flags.html != "" || flags.svg != "",
+		Days: p.pictured(),
 	})
 	return p, nil
+}
+
+// pictured reports whether there will be charts.
+func (p *reporting) pictured() bool {
+	return p.flags.chart || p.flags.html != "" || p.flags.svg != ""
 }
 
 func parseGroups(names []string) ([]report.Group, error) {
@@ -213,6 +218,7 @@ func parseGroups(names []string) ([]report.Group, error) {
 
 // outcome is how the command ends, once everything that there is has been printed, or could not be.
 func (p *reporting) outcome(written error) error {
+	less := p.less()
 	if len(p.failed) > 0 {
 		if written != nil {
 			p.note("%v", written)
@@ -221,15 +227,16 @@ func (p *reporting) outcome(written error) error {
 		for i, f := range p.failed {
 			ids[i] = cmp.Or(f.label, f.ID)
 		}
-		return &failure{code: exitPartial, err: p.first,
-			msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), p.first),
-			hint: "the others are right; run it again for those"}
-	}
-	var less []string
-	for _, limit := range p.limits {
-		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
-			less = append(less, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, p.money.Decimals(limit.Code)), p.money.Format(limit)))
+		f := &failure{code: exitPartial, err: p.first, hint: "the others are right; run it again for those that failed"}
+		if p.nothing() {
+			f.err = p.worst()
+			f.hint = explain(f.err).hint
 		}
+		f.msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), f.err)
+		if len(less) > 0 && !p.nothing() {
+			f.msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
+		}
+		return f
 	}
 	if len(less) > 0 {
 		if written != nil {
@@ -238,4 +245,14 @@ func (p *reporting) outcome(written error) error {
 		return &failure{code: exitNotYet, msg: "the rebates of " + strings.Join(less, ", and ")}
 	}
 	return written
+}
+
+// less says which rebates are below their limit.
+func (p *reporting) less() (texts []string) {
+	for _, limit := range p.limits {
+		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
+			texts = append(texts, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, p.money.Decimals(limit.Code)), p.money.Format(limit)))
+		}
+	}
+	return texts
 }

@@ -14,6 +14,18 @@ func (p *reporting) charts(most, bars int) []render.Chart {
 	return append(p.bars(bars), p.timelines(most)...)
 }
 
+// undated says what the timelines lack, and is empty where they lack nothing.
+func (p *reporting) undated() string {
+	switch n := p.report.Undated(); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 invoice without a readable date is not in the timelines"
+	default:
+		return fmt.Sprintf("%d invoices without a readable date are not in the timelines", n)
+	}
+}
+
 func (p *reporting) bars(most int) []render.Chart {
 	var charts []render.Chart
 	sellers := p.report.Sellers()
@@ -93,6 +105,9 @@ func (p *reporting) page() render.Page {
 			"Period: " + p.periodText() + ".",
 			fmt.Sprintf("%s. Made on %s.", countOf(p.resellers-len(p.failed), "reseller"), now.Format("2006-01-02 at 15:04 MST")),
 		},
+	}
+	if lack := p.undated(); lack != "" {
+		page.Lead = append(page.Lead, lack+".")
 	}
 	for _, f := range p.failed {
 		page.Alerts = append(page.Alerts, fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))

@@ -62,6 +62,7 @@ type Report struct {
 	bySeller map[key]*figure
 	days     map[key]*figure
 	differ   []difference
+	undated  int
 }
 
 // currency is one under all its spellings.
@@ -126,6 +127,9 @@ func New(q Query) *Report {
 // Previous returns the span that is compared with; it is open where there is none.
 func (r *Report) Previous() Span { return r.previous }
 
+// Undated returns how many invoices are in the sums and in no Timeline, because their time cannot be read.
+func (r *Report) Undated() int { return r.undated }
+
 // Add adds a reseller's statistics. Where the time of a record matters and cannot be read, nothing of the reseller is added.
 func (r *Report) Add(stats api.ResellerStats) error {
 	times := make([]moment, len(stats.InvoiceRebates))
@@ -142,6 +146,9 @@ func (r *Report) Add(stats api.ResellerStats) error {
 	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
 	for i, record := range stats.InvoiceRebates {
 		named := make([]int32, 0, 4)
+		if !times[i].known && len(record.PaidAmount)+len(record.Rebate) > 0 {
+			r.undated++
+		}
 		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
 			for _, amount := range amounts {
 				unit := r.currency(amount.Code)
