@@ -26,9 +26,22 @@ func (p *reporting) undated() string {
 	}
 }
 
+// idBeginning is how much of an id tells resellers with the same label apart.
+const idBeginning = 8
+
 func (p *reporting) bars(most int) []render.Chart {
 	var charts []render.Chart
 	sellers := p.report.Sellers()
+	labels := map[string]int{}
+	for _, standing := range p.report.AllTime() {
+		labels[standing.Label]++
+	}
+	apart := func(r report.Row) string {
+		if r.Label == "" || labels[r.Label] == 1 || len(r.ID) < idBeginning {
+			return ""
+		}
+		return r.ID[:idBeginning]
+	}
 	for _, total := range p.report.Totals() {
 		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller", Note: sumText(total)}
 		rest, count := new(big.Int), 0
@@ -36,7 +49,7 @@ func (p *reporting) bars(most int) []render.Chart {
 			switch {
 			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
 			case len(c.Bars) < most:
-				c.Bars = append(c.Bars, render.Bar{Label: nameOf(r.ID, r.Label), Value: r.Rebates, Text: sumText(r), Extra: percentText(r.Share)})
+				c.Bars = append(c.Bars, render.Bar{Label: nameOf(r.ID, r.Label), Apart: apart(r), Value: r.Rebates, Text: sumText(r), Extra: percentText(r.Share)})
 			default:
 				rest.Add(rest, r.Rebates)
 				count++

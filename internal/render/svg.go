@@ -77,7 +77,7 @@ func (d *drawing) text(x, y int, class, s string) {
 func (d *drawing) bars(c Chart) {
 	const room = svgWidth - 2*svgMargin - svgLabel - svgText
 	for _, b := range c.Bars {
-		d.text(svgMargin, d.y+20, "", cut(Safe(b.Label), svgLetters, false))
+		d.text(svgMargin, d.y+20, "", b.label(svgLetters))
 		if n := c.part(b, room); n > 0 {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", svgMargin+svgLabel, d.y+6, n)
 		}
