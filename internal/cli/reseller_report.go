@@ -21,6 +21,7 @@ type reportFlags struct {
 	compare     bool
 	top         int
 	failBelow   []string
+	failMinor   []string
 	chart       bool
 	html, svg   string
 	concurrency int
@@ -59,7 +60,8 @@ As JSON, a report is one object:
   totals    the same for each currency, of all rows, also those beyond --top
   all_time  for each reseller what the service itself counts, without any
             period: id, label, invoice_stats, total_volume, total_rebates
-  failed    id and error of those that could not be read (exit code 50)
+  failed    id and error of those that could not be read (exit code 50, also
+            when it is all of them; then no file is written)
 csv and jsonl have the rows alone.`,
 		Example: `  till reseller report --from 2026-05 --to 2026-05 --compare --chart
   till reseller report --by reseller --by month -o csv
@@ -92,6 +94,7 @@ csv and jsonl have the rows alone.`,
 	f.BoolVar(&flags.compare, "compare", false, "set the period beside the one before it")
 	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, the largest rebates first")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil, `exit with 42 when all rebates in the currency are less: "100.00 USD"; may be given again`)
+	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil, `likewise, in minor units, where decimals are unknown: "5000 crypto:Xyz"`)
 	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
 	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
 	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
@@ -163,7 +166,17 @@ func (s *session) planReport(flags reportFlags) (*reporting, error) {
 	for _, text := range flags.failBelow {
 		limit, err := s.money.ParseAmount(text, api.Currency{})
 		if err != nil {
+			if _, other := s.money.ParseMinor(text, api.Currency{}); other == nil { // it is the decimals that are not known
+				return nil, fmt.Errorf("--fail-below: %w; or use --fail-below-minor", err)
+			}
 			return nil, fmt.Errorf("--fail-below: %w", err)
+		}
+		p.limits = append(p.limits, limit)
+	}
+	for _, text := range flags.failMinor {
+		limit, err := s.money.ParseMinor(text, api.Currency{})
+		if err != nil {
+			return nil, fmt.Errorf("--fail-below-minor: %w", err)
 		}
 		p.limits = append(p.limits, limit)
 	}
@@ -186,9 +199,14 @@ func (s *session) planReport(flags reportFlags) (*reporting, error) {
 	}
 	p.report = report.New(report.Query{
 		By: p.by, Span: p.span, Compare: flags.compare, Top: flags.top, Money: s.money,
-		Days: flags.chart || flags.html != "" || flags.svg != "",
+		Days: p.pictured(),
 	})
 	return p, nil
+}
+
+// pictured reports whether there will be charts.
+func (p *reporting) pictured() bool {
+	return p.flags.chart || p.flags.html != "" || p.flags.svg != ""
 }
 
 func parseGroups(names []string) ([]report.Group, error) {
@@ -213,6 +231,7 @@ func parseGroups(names []string) ([]report.Group, error) {
 
 // outcome is how the command ends, once everything that there is has been printed, or could not be.
 func (p *reporting) outcome(written error) error {
+	less := p.less()
 	if len(p.failed) > 0 {
 		if written != nil {
 			p.note("%v", written)
@@ -221,15 +240,16 @@ func (p *reporting) outcome(written error) error {
 		for i, f := range p.failed {
 			ids[i] = cmp.Or(f.label, f.ID)
 		}
-		return &failure{code: exitPartial, err: p.first,
-			msg:  fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), p.first),
-			hint: "the others are right; run it again for those"}
-	}
-	var less []string
-	for _, limit := range p.limits {
-		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
-			less = append(less, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, p.money.Decimals(limit.Code)), p.money.Format(limit)))
+		f := &failure{code: exitPartial, err: p.first, hint: "the others are right; run it again for those that failed"}
+		if p.nothing() {
+			f.err = p.worst()
+			f.hint = explain(f.err).hint
 		}
+		f.msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), f.err)
+		if len(less) > 0 && !p.nothing() {
+			f.msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
+		}
+		return f
 	}
 	if len(less) > 0 {
 		if written != nil {
@@ -238,4 +258,15 @@ func (p *reporting) outcome(written error) error {
 		return &failure{code: exitNotYet, msg: "the rebates of " + strings.Join(less, ", and ")}
 	}
 	return written
+}
+
+// less says which rebates are below their limit.
+func (p *reporting) less() (texts []string) {
+	for _, limit := range p.limits {
+		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
+			decimals := p.money.Decimals(limit.Code)
+			texts = append(texts, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals), money.FormatSum(minorOf(limit), limit.Code, decimals)))
+		}
+	}
+	return texts
 }

@@ -14,9 +14,34 @@ func (p *reporting) charts(most, bars int) []render.Chart {
 	return append(p.bars(bars), p.timelines(most)...)
 }
 
+// undated says what the timelines lack, and is empty where they lack nothing.
+func (p *reporting) undated() string {
+	switch n := p.report.Undated(); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 invoice without a readable date is not in the timelines"
+	default:
+		return fmt.Sprintf("%d invoices without a readable date are not in the timelines", n)
+	}
+}
+
+// idBeginning is how much of an id tells resellers with the same label apart.
+const idBeginning = 8
+
 func (p *reporting) bars(most int) []render.Chart {
 	var charts []render.Chart
 	sellers := p.report.Sellers()
+	labels := map[string]int{}
+	for _, standing := range p.report.AllTime() {
+		labels[standing.Label]++
+	}
+	apart := func(r report.Row) string {
+		if r.Label == "" || labels[r.Label] == 1 || len(r.ID) < idBeginning {
+			return ""
+		}
+		return r.ID[:idBeginning]
+	}
 	for _, total := range p.report.Totals() {
 		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller", Note: sumText(total)}
 		rest, count := new(big.Int), 0
@@ -24,7 +49,7 @@ func (p *reporting) bars(most int) []render.Chart {
 			switch {
 			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
 			case len(c.Bars) < most:
-				c.Bars = append(c.Bars, render.Bar{Label: nameOf(r.ID, r.Label), Value: r.Rebates, Text: sumText(r), Extra: percentText(r.Share)})
+				c.Bars = append(c.Bars, render.Bar{Label: nameOf(r.ID, r.Label), Apart: apart(r), Value: r.Rebates, Text: sumText(r), Extra: percentText(r.Share)})
 			default:
 				rest.Add(rest, r.Rebates)
 				count++
@@ -93,6 +118,9 @@ func (p *reporting) page() render.Page {
 			"Period: " + p.periodText() + ".",
 			fmt.Sprintf("%s. Made on %s.", countOf(p.resellers-len(p.failed), "reseller"), now.Format("2006-01-02 at 15:04 MST")),
 		},
+	}
+	if lack := p.undated(); lack != "" {
+		page.Lead = append(page.Lead, lack+".")
 	}
 	for _, f := range p.failed {
 		page.Alerts = append(page.Alerts, fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))

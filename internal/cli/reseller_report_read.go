@@ -63,11 +63,11 @@ func (p *reporting) read(args []string) error {
 	if p.DryRun {
 		return errDryRun
 	}
-	if len(p.failed) > 0 && len(p.failed) == len(resellers) {
-		return p.worst()
-	}
 	return nil
 }
+
+// nothing reports whether there were resellers and none could be read.
+func (p *reporting) nothing() bool { return len(p.failed) > 0 && len(p.failed) == p.resellers }
 
 // worst is the error of a report of which nothing could be read: a refused key and a limit of calls go before the others.
 func (p *reporting) worst() error {
@@ -127,8 +127,11 @@ func (p *reporting) print() error {
 	return p.outcome(written)
 }
 
-// files writes the page and the picture.
+// files writes the page and the picture. Where nothing could be read, those of an earlier report are better than none.
 func (p *reporting) files() error {
+	if p.nothing() {
+		return nil
+	}
 	if p.html.path != "" {
 		page, err := p.page().HTML()
 		if err == nil {
@@ -142,6 +145,8 @@ func (p *reporting) files() error {
 		charts, lead := p.charts(pageTimes, pageBars), p.periodText()
 		if len(charts) == 0 {
 			lead = noRebates
+		} else if lack := p.undated(); lack != "" {
+			lead += "; " + lack
 		}
 		return p.svg.write(content(render.SVG(reportTitle, lead, charts)))
 	}
@@ -155,6 +160,9 @@ const mostRemarks = 5
 func (p *reporting) remarks() {
 	if p.timed() {
 		p.note("%s, %s", p.periodText(), zoneRemark)
+	}
+	if lack := p.undated(); lack != "" && p.pictured() {
+		p.note("%s", lack)
 	}
 	differ := p.report.Differences()
 	for i, d := range differ {

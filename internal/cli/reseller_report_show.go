@@ -129,7 +129,13 @@ func (p *reporting) data() error {
 		}
 	}
 	if p.flags.chart {
-		return render.Charts(p.io.Out, p.out, p.charts(max(p.out.Width-20, 60), pageBars))
+		charts := p.charts(max(p.out.Width-20, 60), pageBars)
+		for i, c := range charts {
+			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits beside the title
+				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+countOf(n, "invoice")+" without a readable date", "; ")
+			}
+		}
+		return render.Charts(p.io.Out, p.out, charts)
 	}
 	return nil
 }
@@ -349,7 +355,7 @@ func spanText(span report.Span) string {
 		return "from " + first
 	case first == last:
 		return first
-	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(span.To) && len(first) == len(time.DateOnly):
+	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(*span.To) && len(first) == len(time.DateOnly):
 		return first[:len("2006-01")]
 	}
 	return first + " to " + last

@@ -93,16 +93,20 @@ func (p period) written(from, to string) (span report.Span, err error) {
 	p.zone = time.UTC // which is none here: a day has 24 hours
 	p.now = time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
 	if from != "" {
-		if span.From, err = p.wallClock("--from", from, false); err != nil {
+		at, err := p.wallClock("--from", from, false)
+		if err != nil {
 			return span, err
 		}
+		span.From = &at
 	}
 	if to != "" {
-		if span.To, err = p.wallClock("--to", to, true); err != nil {
+		at, err := p.wallClock("--to", to, true)
+		if err != nil {
 			return span, err
 		}
+		span.To = &at
 	}
-	if from != "" && to != "" && !span.From.Before(span.To) {
+	if from != "" && to != "" && !span.From.Before(*span.To) {
 		return span, usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
 	}
 	return span, nil

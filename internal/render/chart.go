@@ -18,9 +18,27 @@ type Chart struct {
 // Bar is one amount in a Chart.
 type Bar struct {
 	Label string
+	Apart string   // tells it from others with the same label, and is never cut
 	Value *big.Int // how long the bar is; what is less than nothing has none
 	Text  string   // the amount, for reading
 	Extra string   // behind it, such as the share
+}
+
+// label is the label in so many columns.
+func (b Bar) label(limit int) string {
+	if b.Apart == "" {
+		return cut(Safe(b.Label), limit, false)
+	}
+	apart := " " + Safe(b.Apart)
+	return cut(Safe(b.Label), max(limit-width(apart), 1), false) + apart
+}
+
+// name is all of the label.
+func (b Bar) name() string {
+	if b.Apart == "" {
+		return b.Label
+	}
+	return b.Label + " " + b.Apart
 }
 
 // part is how long a bar is when the longest is full.
@@ -85,11 +103,14 @@ const (
 func (c Chart) bars(p painter, limit int) []string {
 	label, text, extra := 0, 0, 0
 	for _, b := range c.Bars {
-		label = max(label, width(Safe(b.Label)))
+		label = max(label, width(Safe(b.name())))
 		text = max(text, width(Safe(b.Text)))
 		extra = max(extra, width(Safe(b.Extra)))
 	}
 	label = min(label, longestLabel, max(limit/3, comfortable))
+	for _, b := range c.Bars {
+		label = max(label, width(b.label(label)))
+	}
 	behind := text
 	if extra > 0 {
 		behind += len(gap) + extra
@@ -97,7 +118,7 @@ func (c Chart) bars(p painter, limit int) []string {
 	full := min(limit-label-behind-2*len(gap), longestBar)
 	var lines []string
 	for _, b := range c.Bars {
-		name := cut(Safe(b.Label), label, false)
+		name := b.label(label)
 		line := name + strings.Repeat(" ", label-width(name)) + gap
 		if full >= shortestBar {
 			bar := blocks(c.part(b, 8*full))

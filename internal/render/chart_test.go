@@ -112,6 +112,31 @@ func TestSVG(t *testing.T) {
 	}
 }
 
+// Labels below the columns of a picture keep their distance, the first two and the last two too, which the margin moves.
+func TestSVGLabelsKeepApart(t *testing.T) {
+	for n := 1; n <= 60; n++ {
+		c := Chart{Upright: true}
+		for i := range n {
+			c.Bars = append(c.Bars, bar(fmt.Sprintf("2026-W%02d", i), 5))
+		}
+		last, labels := -svgTick, 0
+		for line := range strings.Lines(string(SVG("t", "", []Chart{c}))) {
+			var x, y int
+			if _, err := fmt.Sscanf(line, `<text x="%d" y="%d" class="soft middle">`, &x, &y); err != nil {
+				continue
+			}
+			labels++
+			if x-last < svgTick {
+				t.Errorf("%d columns: a label at %d and one at %d", n, last, x)
+			}
+			last = x
+		}
+		if labels < min(n, 4) {
+			t.Errorf("%d columns have %d labels", n, labels)
+		}
+	}
+}
+
 func TestPage(t *testing.T) {
 	v := View[payment]{Columns: payments.Columns, Foot: []payment{{id: "sum", amount: Amount(3, "USD", 2)}}}
 	page := Page{

@@ -151,7 +151,7 @@ func pageBars(c Chart) []pageBar {
 	bars := make([]pageBar, len(c.Bars))
 	for i, b := range c.Bars {
 		n := c.part(b, fine)
-		bars[i] = pageBar{cut(Safe(b.Label), longLabel, false), b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
+		bars[i] = pageBar{b.label(longLabel), b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
 	}
 	return bars
 }
@@ -195,7 +195,7 @@ const fewColumns = 6
 func (c Chart) describe() string {
 	texts := make([]string, len(c.Bars))
 	for i, b := range c.Bars {
-		texts[i] = b.Label + ": " + b.Text
+		texts[i] = b.name() + ": " + b.Text
 	}
 	return c.Title + ". " + strings.Join(texts, ", ") + "."
 }

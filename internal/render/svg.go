@@ -77,7 +77,7 @@ func (d *drawing) text(x, y int, class, s string) {
 func (d *drawing) bars(c Chart) {
 	const room = svgWidth - 2*svgMargin - svgLabel - svgText
 	for _, b := range c.Bars {
-		d.text(svgMargin, d.y+20, "", cut(Safe(b.Label), svgLetters, false))
+		d.text(svgMargin, d.y+20, "", b.label(svgLetters))
 		if n := c.part(b, room); n > 0 {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", svgMargin+svgLabel, d.y+6, n)
 		}
@@ -94,7 +94,7 @@ func (d *drawing) columns(c Chart) {
 	fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, d.y, room)
 	n := len(c.Bars)
 	base := d.y + svgHeight
-	step := 1 + n*svgTick/room
+	step, free := 1+n*svgTick/room, 0 // from free on there is room for a label
 	for i, b := range c.Bars {
 		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
 		thick := max((right-left)*4/5, 1)
@@ -103,7 +103,10 @@ func (d *drawing) columns(c Chart) {
 		}
 		if i%step == 0 {
 			middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)
-			d.text(middle, base+20, "soft middle", b.Label)
+			if middle >= free {
+				d.text(middle, base+20, "soft middle", b.Label)
+				free = middle + svgTick
+			}
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)

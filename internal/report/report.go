@@ -62,6 +62,7 @@ type Report struct {
 	bySeller map[key]*figure
 	days     map[key]*figure
 	differ   []difference
+	undated  int
 }
 
 // currency is one under all its spellings.
@@ -82,8 +83,14 @@ type figure struct {
 	invoices        int64
 	volume, rebates sum
 	before          [2]sum // volume and rebates in the span before
-	last            time.Time
-	lastText        string
+	last            moment
+}
+
+// moment is a time as it was written. known says that it could be read, since the zero time can be written too.
+type moment struct {
+	time  time.Time
+	text  string
+	known bool
 }
 
 // Standing is what the service itself counts for a reseller over all time.
@@ -120,17 +127,18 @@ func New(q Query) *Report {
 // Previous returns the span that is compared with; it is open where there is none.
 func (r *Report) Previous() Span { return r.previous }
 
+// Undated returns how many invoices are in the sums and in no Timeline, because their time cannot be read.
+func (r *Report) Undated() int { return r.undated }
+
 // Add adds a reseller's statistics. Where the time of a record matters and cannot be read, nothing of the reseller is added.
 func (r *Report) Add(stats api.ResellerStats) error {
-	times := make([]time.Time, len(stats.InvoiceRebates))
+	times := make([]moment, len(stats.InvoiceRebates))
 	for i, record := range stats.InvoiceRebates {
 		at, _, ok := ParseWritten(record.Created)
 		if !ok && (!r.query.Span.Open() || r.query.unit() != "") {
 			return fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q", record.ID, record.Created)
 		}
-		if ok {
-			times[i] = at
-		}
+		times[i] = moment{at, record.Created, ok}
 	}
 	seller := int32(len(r.sellers))
 	r.sellers = append(r.sellers, Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
@@ -138,10 +146,13 @@ func (r *Report) Add(stats api.ResellerStats) error {
 	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
 	for i, record := range stats.InvoiceRebates {
 		named := make([]int32, 0, 4)
+		if !times[i].known && len(record.PaidAmount)+len(record.Rebate) > 0 {
+			r.undated++
+		}
 		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
 			for _, amount := range amounts {
 				unit := r.currency(amount.Code)
-				r.count(seller, unit, times[i], record.Created, kind, amount.Minor, !slices.Contains(named, unit))
+				r.count(seller, unit, times[i], kind, amount.Minor, !slices.Contains(named, unit))
 				named = append(named, unit)
 				entry(all[kind], unit).add(amount.Minor)
 			}
@@ -164,40 +175,40 @@ func entry[K comparable, V any](m map[K]*V, k K) *V {
 
 // count adds one amount, of a volume (0) or of rebates (1), wherever it belongs. first says that the record has not been
 // counted in this currency yet.
-func (r *Report) count(seller, unit int32, at time.Time, created string, kind int, minor int64, first bool) {
+func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, first bool) {
 	period := r.query.unit()
 	k := key{currency: unit}
 	if r.query.has(ByReseller) {
 		k.seller = seller
 	}
-	day := dayOf(at)
-	if r.query.Span.contains(at) {
+	day := dayOf(at.time)
+	if r.query.Span.contains(at.time) {
 		if period != "" {
 			k.begin = day.begin(period)
 		}
-		r.now(r.rows, k, at, created, kind, minor, first)
-		r.now(r.bySeller, key{seller: seller, currency: unit}, at, created, kind, minor, first)
-		if r.query.Days && !at.IsZero() {
-			r.now(r.days, key{begin: day, currency: unit}, at, created, kind, minor, first)
+		r.now(r.rows, k, at, kind, minor, first)
+		r.now(r.bySeller, key{seller: seller, currency: unit}, at, kind, minor, first)
+		if r.query.Days && at.known {
+			r.now(r.days, key{begin: day, currency: unit}, at, kind, minor, first)
 		}
 		return
 	}
-	if !r.query.Compare || !r.previous.contains(at) {
+	if !r.query.Compare || !r.previous.contains(at.time) {
 		return
 	}
 	entry(r.bySeller, key{seller: seller, currency: unit}).before[kind].add(minor)
 	if period != "" {
 		// It stands beside the period at the same place, if there is one.
-		n := dayOf(r.previous.From).begin(period).steps(period, day.begin(period))
-		k.begin = dayOf(r.query.Span.From).begin(period).step(period, n)
-		if !k.begin.time().Before(r.query.Span.To) {
+		n := dayOf(*r.previous.From).begin(period).steps(period, day.begin(period))
+		k.begin = dayOf(*r.query.Span.From).begin(period).step(period, n)
+		if !k.begin.time().Before(*r.query.Span.To) {
 			return
 		}
 	}
 	entry(r.rows, k).before[kind].add(minor)
 }
 
-func (r *Report) now(to map[key]*figure, k key, at time.Time, created string, kind int, minor int64, first bool) {
+func (r *Report) now(to map[key]*figure, k key, at moment, kind int, minor int64, first bool) {
 	f := entry(to, k)
 	if first {
 		f.invoices++
@@ -207,12 +218,12 @@ func (r *Report) now(to map[key]*figure, k key, at time.Time, created string, ki
 	} else {
 		f.rebates.add(minor)
 	}
-	f.seen(at, created)
+	f.seen(at)
 }
 
-func (f *figure) seen(at time.Time, created string) {
-	if !at.IsZero() && cmp.Or(at.Compare(f.last), strings.Compare(created, f.lastText)) > 0 {
-		f.last, f.lastText = at, created
+func (f *figure) seen(at moment) {
+	if at.known && (!f.last.known || cmp.Or(at.time.Compare(f.last.time), strings.Compare(at.text, f.last.text)) > 0) {
+		f.last = at
 	}
 }
 

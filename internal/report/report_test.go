@@ -68,7 +68,7 @@ func written(t *testing.T, text string) time.Time {
 
 func span(t *testing.T, from, to string) Span {
 	t.Helper()
-	return Span{written(t, from), written(t, to)}
+	return Span{new(written(t, from)), new(written(t, to))}
 }
 
 func TestRows(t *testing.T) {
@@ -263,7 +263,7 @@ func TestSpanBefore(t *testing.T) {
 // What cannot be placed is no part of a period, and nothing of its reseller is counted then.
 func TestUnreadableCreated(t *testing.T) {
 	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("1746266400", "EUR", 100)}}
-	for _, q := range []Query{{By: []Group{ByMonth}}, {By: []Group{ByReseller}, Span: Span{From: written(t, "2026-01-01")}}} {
+	for _, q := range []Query{{By: []Group{ByMonth}}, {By: []Group{ByReseller}, Span: Span{From: new(written(t, "2026-01-01"))}}} {
 		r := New(q)
 		err := r.Add(shop)
 		if err == nil || !strings.Contains(err.Error(), `"1746266400"`) {
@@ -275,6 +275,25 @@ func TestUnreadableCreated(t *testing.T) {
 	}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
 	same(t, "rows", brief(r.Rows()), []string{"N EUR n=2 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+}
+
+// The first years that can be written are times as all others are: the zero time is neither "no limit" nor "not readable".
+func TestFirstYears(t *testing.T) {
+	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
+		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20),
+	}}
+	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
+	same(t, "rows", brief(r.Rows()), []string{
+		"N EUR n=1 volume=100 rebates=10 share=1000 last=0000-01-01T00:00:00",
+		"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00",
+	})
+	if got := r.Timelines(60); len(got) != 2 {
+		t.Errorf("%d timelines, want 2", len(got))
+	}
+	r = added(t, Query{By: []Group{ByReseller}, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00")}, shop)
+	same(t, "rows", brief(r.Rows()), []string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
+	from, to := r.query.Span.Bounds()
+	same(t, "bounds", from+" "+to, "0001-01-01T00:00:00 0001-01-31T23:59:59")
 }
 
 func TestParseWritten(t *testing.T) {
@@ -396,7 +415,7 @@ func TestSumsProperty(t *testing.T) {
 		by := []Group{rapid.SampledFrom(Groups()).Draw(t, "by")}
 		from, to := "2026-02", "2026-04"
 		compare := rapid.Bool().Draw(t, "compare")
-		q := Query{By: by, Span: Span{time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)}, Compare: compare}
+		q := Query{By: by, Span: Span{new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}, Compare: compare}
 		if !compare && rapid.Bool().Draw(t, "all") {
 			q.Span, from, to = Span{}, "", "9"
 		}

@@ -76,7 +76,7 @@ func (r *Report) totals() map[key]*figure {
 		for i := range t.before {
 			t.before[i].plus(f.before[i])
 		}
-		t.seen(f.last, f.lastText)
+		t.seen(f.last)
 	}
 	return totals
 }
@@ -120,7 +120,7 @@ func (r *Report) makeRows(figures map[key]*figure, unit Unit, sellers bool) []Ro
 	for k, f := range figures {
 		row := Row{
 			Currency: r.units[k.currency].code, Decimals: r.units[k.currency].decimals,
-			Invoices: f.invoices, Volume: f.volume.big(), Rebates: f.rebates.big(), Last: f.lastText,
+			Invoices: f.invoices, Volume: f.volume.big(), Rebates: f.rebates.big(), Last: f.last.text,
 		}
 		if sellers {
 			row.ID, row.Label = r.sellers[k.seller].ID, r.sellers[k.seller].Label
@@ -197,10 +197,10 @@ func (r *Report) Timelines(most int) []Timeline {
 		unit = units[slices.Index(units, unit)+1]
 	}
 	from, to := first, last // beyond what there is, as far as was asked for
-	if span := r.query.Span; !span.From.IsZero() {
-		from = dayOf(span.From)
+	if span := r.query.Span; span.From != nil {
+		from = dayOf(*span.From)
 	}
-	if span := r.query.Span; !span.To.IsZero() {
+	if span := r.query.Span; span.To != nil {
 		to = dayOf(span.To.Add(-time.Nanosecond))
 	}
 	if count(from, to) <= most {

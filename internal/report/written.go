@@ -64,23 +64,24 @@ func fraction(text string) (nano int, rest string) {
 	return nano, text[i:]
 }
 
-// Span is a time from From on and before To. A zero end is open.
-type Span struct{ From, To time.Time }
+// Span is a time from From on and before To. An end that is nil is open; no time stands for that, since every one can be
+// written.
+type Span struct{ From, To *time.Time }
 
 // Open reports whether the span is all time.
-func (s Span) Open() bool { return s.From.IsZero() && s.To.IsZero() }
+func (s Span) Open() bool { return s.From == nil && s.To == nil }
 
 func (s Span) contains(at time.Time) bool {
-	return !at.Before(s.From) && (s.To.IsZero() || at.Before(s.To))
+	return (s.From == nil || !at.Before(*s.From)) && (s.To == nil || at.Before(*s.To))
 }
 
 // Before returns the span of the same length that ends where this one begins: as many months before whole months, and
 // otherwise as many days, hours and seconds. Both ends must be there.
 func (s Span) Before() Span {
-	if whole(s.From) && whole(s.To) {
-		return Span{s.From.AddDate(0, monthOf(s.From)-monthOf(s.To), 0), s.From}
+	if whole(*s.From) && whole(*s.To) {
+		return Span{new(s.From.AddDate(0, monthOf(*s.From)-monthOf(*s.To), 0)), s.From}
 	}
-	return Span{time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC(), s.From}
+	return Span{new(time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC()), s.From}
 }
 
 // whole reports whether a month begins then.
@@ -92,10 +93,10 @@ const writtenLayout = "2006-01-02T15:04:05"
 
 // Bounds returns the first and the last second of the span as text, empty where it is open.
 func (s Span) Bounds() (from, to string) {
-	if !s.From.IsZero() {
+	if s.From != nil {
 		from = s.From.Format(writtenLayout)
 	}
-	if !s.To.IsZero() {
+	if s.To != nil {
 		to = s.To.Add(-time.Nanosecond).Format(writtenLayout)
 	}
 	return from, to
