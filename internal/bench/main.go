@@ -58,6 +58,8 @@ var benchmarks = []struct {
 	{"sandbox", sandboxInMemory},
 	{"sandbox-start", sandboxStart},
 	{"sandbox-durable", sandboxDurable},
+	{"payout", payout},
+	{"payout-growth", payoutGrowth},
 }
 
 func run(args []string) error {
