@@ -47,7 +47,12 @@ func (t *tx) lockAccount(id int64) error {
 			return nil
 		}
 	}
-	return t.row(`SELECT id FROM accounts WHERE id = ?1 {lock}`, id).Scan(&id)
+	var a Account
+	if err := t.row(`SELECT address, name FROM accounts WHERE id = ?1 {lock}`, id).Scan(&a.Address, &a.Name); err != nil {
+		return err
+	}
+	t.accounts[a] = id
+	return nil
 }
 
 // A Standing is what the journal knows of an account as a whole.

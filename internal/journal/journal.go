@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -210,128 +209,6 @@ func (r reading) rows(query string, args ...any) (*sql.Rows, error) {
 
 func (r reading) row(query string, args ...any) *sql.Row {
 	return r.j.db.QueryRowContext(r.ctx, r.j.dialect.rewrite(query), args...)
-}
-
-// pending is a write that waits for its commit.
-type pending struct {
-	work func(*tx) error
-	done bool
-	err  error
-}
-
-// write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
-// together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone, and what work has
-// changed before it stays: that must be able to stand alone. Any other error undoes all of them, and the others are done
-// once more without it: work may run several times, and must begin anew each time.
-//
-// It cannot be cut short: a commit of which nobody waits for the outcome would be a record that nobody has seen.
-func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
-	p := &pending{work: work, err: errNotWritten}
-	j.queueing.Lock()
-	j.queue = append(j.queue, p)
-	j.queueing.Unlock()
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	if !p.done { // whoever gets here first commits for all that wait
-		j.queueing.Lock()
-		batch := j.queue
-		j.queue = nil
-		j.queueing.Unlock()
-		ctx, done := j.dialect.limit(context.WithoutCancel(ctx))
-		defer done()
-		j.commit(ctx, batch)
-	}
-	return p.err
-}
-
-// errNotWritten is for those whose commit ended in a panic: what nobody has committed must not look as if it were.
-var errNotWritten = errors.New("the record was not written")
-
-func (j *Journal) commit(ctx context.Context, batch []*pending) {
-	for {
-		failing := -1 // whose work has failed, if that is why
-		err := j.transact(ctx, func(t *tx) error {
-			for n, p := range batch {
-				if p.err = p.work(t); p.err != nil && !refused(p.err) {
-					failing = n
-					return p.err
-				}
-			}
-			return nil
-		})
-		if failing >= 0 && len(batch) > 1 { // the others have done nothing wrong, and one of them may be about money that was sent
-			batch[failing].done, batch[failing].err = true, j.failed(err)
-			batch = slices.Delete(batch, failing, failing+1)
-			continue
-		}
-		for _, p := range batch {
-			p.done = true
-			if err != nil { // a refusal too: it may rest on what was undone
-				p.err = j.failed(err)
-			}
-		}
-		return
-	}
-}
-
-func refused(err error) bool {
-	var (
-		stands    *StandsError
-		duplicate *DuplicateError
-		gone      *GoneError
-		holder    *HolderError
-		account   *AccountError
-		busy      *BusyError
-	)
-	return errors.As(err, &busy) || errors.As(err, &stands) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
-}
-
-// transact runs work between BEGIN and COMMIT on the connection that writes.
-func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error) {
-	if err := j.begin(ctx); err != nil {
-		return err
-	}
-	committed := false
-	defer func() {
-		if committed {
-			return
-		}
-		if _, e := j.conn.ExecContext(ctx, "ROLLBACK"); e != nil || errors.Is(err, driver.ErrBadConn) {
-			j.disconnect() // whatever state it is in
-		}
-	}()
-	t := &tx{j: j, ctx: ctx, now: stamp(j.options.Now()), accounts: map[Account]int64{}}
-	if j.sends { // a new connection: what this process is sending should not look as if it had died
-		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
-			return err
-		}
-	}
-	if err := work(t); err != nil {
-		return err
-	}
-	if err := j.dialect.commit(ctx, j.conn); err != nil {
-		return err
-	}
-	committed = true
-	return nil
-}
-
-// begin begins a transaction. The connection that was kept from the last one may have gone meanwhile, and so may those that
-// have only read. Nothing was done on it yet, so another takes its place; a new one that fails as well is the last.
-func (j *Journal) begin(ctx context.Context) error {
-	for tries := 1; ; tries++ {
-		if err := j.connect(ctx); err != nil {
-			return err
-		}
-		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
-		if err == nil {
-			return nil
-		}
-		j.disconnect() // whatever state it is in
-		if !j.dialect.broken(err) || tries > maxConnections {
-			return err
-		}
-	}
 }
 
 func (j *Journal) connect(ctx context.Context) error {

@@ -74,14 +74,6 @@ func (t *tx) insert(account int64, o Order) (Order, error) {
 	return o, err
 }
 
-func (t *tx) addEvent(order int64, o Order, e Event) (id int64, err error) {
-	err = t.row(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) RETURNING id`,
-		order, t.now, t.j.options.User, t.j.options.Host, e.What, string(e.State), o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback,
-		e.Key, e.Withdrawal, e.Status, e.Code, e.Reason).Scan(&id)
-	return id, err
-}
-
 // A Filter chooses orders. Its zero value chooses all of an account.
 type Filter struct {
 	From, To time.Time // of the last attempt or, where there is none, of the first record; To is not included
@@ -125,7 +117,8 @@ func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Ord
 	from, order := "orders", "id"
 	if f.Run != "" {
 		from, order = "run_rows JOIN orders ON id = order_row", "place"
-		add("run_id = (SELECT runs.id FROM runs JOIN accounts ON accounts.id = runs.account WHERE accounts.address = ?1 AND accounts.name = ?2 AND runs.name = ?%d)", f.Run)
+		args = append(args, f.Run)
+		where = append(where, ofRun(len(args)))
 	}
 	if f.Runs {
 		where = append(where, "id IN (SELECT order_row FROM run_rows)")
@@ -154,6 +147,11 @@ func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Ord
 			yield(Order{}, j.failed(err))
 		}
 	}
+}
+
+// ofRun chooses the rows of a run, whose account is that of the first two arguments.
+func ofRun(name int) string {
+	return fmt.Sprintf("run_id = (SELECT runs.id FROM runs JOIN accounts ON accounts.id = runs.account WHERE accounts.address = ?1 AND accounts.name = ?2 AND runs.name = ?%d)", name)
 }
 
 // Order returns one order. One that is not there is a *GoneError.

@@ -23,7 +23,8 @@ type Run struct {
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
 
-	id int64
+	id, account int64
+	made        []int64 // the orders that BeginRun has made, by place; 0: it was there before
 }
 
 // A Row is one withdrawal of a plan.
@@ -34,12 +35,10 @@ type Row struct {
 	Note     string
 }
 
-// together is how many rows one statement takes.
-const together = 100
-
 // BeginRun records a run and all its rows, or none of them, and returns the run; of one that has begun before it records
 // only that more of its orders may be paid already. An order that the journal has keeps its state; if it has other content, if
 // another run of the batch has begun since the plan was made, or if another plan has the run's name, that is a *RunError.
+// What Made of the run says afterwards is as old as this call.
 func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2[Row, error]) (run Run, err error) {
 	var unread error // of the rows, which is no fault of the journal's
 	err = j.write(ctx, func(t *tx) error {
@@ -61,6 +60,7 @@ func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2
 			return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, of which run %s has begun since its plan was made", r.Batch, newest), true})
 		}
 		run = r
+		run.account, run.made = account, nil
 		run.Began, run.User, run.Host = unstamp(t.now), t.j.options.User, t.j.options.Host
 		if err := t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
 			account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, t.now, run.User, run.Host).Scan(&run.id); err != nil {
@@ -72,9 +72,11 @@ func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2
 				unread = err
 				return err
 			}
-			if err := t.addRows(account, run, rows, place); err != nil {
+			made, err := t.addRows(account, run, rows, place)
+			if err != nil {
 				return err
 			}
+			run.made = append(run.made, made...)
 			place += len(rows)
 		}
 		_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
@@ -105,13 +107,13 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 
 func chunks(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
-		part := make([]Row, 0, together)
+		part := make([]Row, 0, mostTogether)
 		for row, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if part = append(part, row); len(part) == together {
+			if part = append(part, row); len(part) == mostTogether {
 				if !yield(part, nil) {
 					return
 				}
@@ -125,29 +127,78 @@ func chunks(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 }
 
 // addRows makes the orders that are not there yet, which is their step to planned, and notes all of them as the run's.
-func (t *tx) addRows(account int64, run Run, rows []Row, place int) error {
-	var values, args = []string{}, []any{account, run.Name, t.j.options.User, t.j.options.Host, t.now}
-	for _, r := range rows {
-		values = append(values, "(?1, ?2, 'planned', "+marks(len(args), 8)+", ?3, ?4, ?5, ?5)")
-		args = append(args, r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note)
-	}
-	if _, err := t.exec(`INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed)
-		VALUES `+strings.Join(values, ", ")+` ON CONFLICT (account, order_id) DO NOTHING`, args...); err != nil {
-		return err
-	}
-	values, args = values[:0], []any{account, run.id}
+func (t *tx) addRows(account int64, run Run, rows []Row, place int) (made []int64, err error) {
+	orders := make([][]any, len(rows))
 	for i, r := range rows {
-		n := len(args)
-		values = append(values, fmt.Sprintf("(CAST(?%d AS BIGINT), ?%d, ?%d, ?%d, CAST(?%d AS BIGINT), ?%d, ?%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7))
-		args = append(args, place+i, r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo)
+		orders[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note}
 	}
-	n, err := t.exec(`WITH row (place, order_id, currency, unit, minor, address, memo) AS (VALUES `+strings.Join(values, ", ")+`)
-		INSERT INTO run_rows (run_id, place, order_row) SELECT ?2, row.place, orders.id FROM row JOIN orders ON orders.account = ?1 AND orders.order_id = row.order_id
-		WHERE orders.currency = row.currency AND orders.unit = row.unit AND orders.minor = row.minor AND orders.address = row.address AND orders.memo = row.memo`, args...)
-	if err == nil && n != int64(len(rows)) {
-		return &RunError{Run: run.Name, Msg: "has an order that the journal has with other content"}
+	ids, err := t.insertPlanned(account, run, orders)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	for _, r := range rows {
+		made = append(made, ids[r.OrderID])
+	}
+	if err := t.findRest(account, run, rows, ids); err != nil {
+		return nil, err
+	}
+	places := make([][]any, len(rows))
+	for i, r := range rows {
+		places[i] = []any{int64(place + i), ids[r.OrderID]}
+	}
+	list, names, args := together(places, run.id)
+	_, err = t.exec(list+` INSERT INTO run_rows (run_id, place, order_row) SELECT ?1, `+strings.Join(names, ", ")+` FROM v`, args...)
+	return made, err
+}
+
+// Made returns the order of a row as BeginRun has made it, if it has just made it.
+func (r Run) Made(place int, row Row) (o Order, made bool) {
+	if place >= len(r.made) || r.made[place] == 0 {
+		return Order{}, false
+	}
+	return Order{
+		OrderID: row.OrderID, State: Planned, Content: row.Content, Callback: row.Callback, Note: row.Note, Run: r.Name,
+		Created: r.Began, Changed: r.Began, User: r.User, Host: r.Host, id: r.made[place], account: r.account,
+	}, true
+}
+
+// insertPlanned makes the orders that are not there yet, and returns the rows that they have.
+func (t *tx) insertPlanned(account int64, run Run, orders [][]any) (ids map[string]int64, err error) {
+	list, names, args := together(orders, account, run.Name, t.j.options.User, t.j.options.Host, t.now)
+	inserted, err := t.rows(list+` INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed)
+		SELECT ?1, ?2, 'planned', `+strings.Join(names, ", ")+`, ?3, ?4, ?5, ?5 FROM v WHERE TRUE ON CONFLICT (account, order_id) DO NOTHING RETURNING id, order_id`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer inserted.Close()
+	ids = make(map[string]int64, len(orders))
+	for inserted.Next() {
+		var id int64
+		var orderID string
+		if err := inserted.Scan(&id, &orderID); err != nil {
+			return nil, err
+		}
+		ids[orderID] = id
+	}
+	return ids, inserted.Err()
+}
+
+// findRest finds the rows of the orders that were there before, which must be the same that the run is to send.
+func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) error {
+	for _, r := range rows {
+		if ids[r.OrderID] != 0 {
+			continue
+		}
+		o, err := t.order(account, r.OrderID)
+		if err != nil {
+			return err
+		}
+		if o.Content != r.Content {
+			return &RunError{Run: run.Name, Msg: "has an order that the journal has with other content"}
+		}
+		ids[r.OrderID] = o.id
+	}
+	return nil
 }
 
 // marks are n placeholders after the first ones.
@@ -232,7 +283,7 @@ func (j *Journal) Paid(ctx context.Context, a Account, addresses []string) (paid
 // among asks about a list in parts that a statement can take; the first two arguments are the query's own.
 func (j *Journal) among(list []string, ask func(args []any, list string) error) error {
 	for len(list) > 0 {
-		part := list[:min(len(list), together)]
+		part := list[:min(len(list), mostTogether)]
 		list = list[len(part):]
 		args := make([]any, len(part))
 		for i, text := range part {

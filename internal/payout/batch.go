@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/pkg/api"
 )
 
 // A Batch is a plan that is applied: Open holds it against everything that speaks against sending it, Begin records it,
@@ -18,6 +17,7 @@ type Batch struct {
 	plan    *Plan
 	options Options
 	run     journal.Run // its digest is empty until it has begun
+	fresh   bool        // the orders that it has made are as it has made them
 	sent    atomic.Int64
 }
 
@@ -50,14 +50,15 @@ type Tally struct {
 
 // Stand counts where the orders of a run stand, by the journal alone.
 func Stand(ctx context.Context, j *journal.Journal, a journal.Account, r journal.Run) (Tally, error) {
+	sums, err := j.Sums(ctx, a, r.Name)
 	t := newTally()
-	for o, err := range j.Orders(ctx, a, journal.Filter{Run: r.Name}) {
-		if err != nil {
-			return Tally{}, err
+	for _, s := range sums {
+		if s.Claimed { // see AsLeft
+			s.State = journal.Unknown
 		}
-		t.add(AsLeft(j, o), r.Name, o.State == journal.Planned)
+		t.add(s, s.State == journal.Planned)
 	}
-	return t, nil
+	return t, err
 }
 
 // AsLeft is an order as this process leaves it, now that it sends nothing any more. What it has claimed and could not record the
@@ -130,6 +131,7 @@ func (x *Batch) Approved() int { return x.run.Before }
 // An entry is a row of the plan and its order. One that the journal does not have is planned.
 type entry struct {
 	PlanRow
+	place int // from 0
 	order journal.Order
 }
 
@@ -152,6 +154,9 @@ func (x *Batch) rows(ctx context.Context, from int) iter.Seq2[[]entry, error] {
 }
 
 func (x *Batch) hold(ctx context.Context, part []entry) error {
+	if x.made(part) {
+		return nil
+	}
 	ids := make([]string, len(part))
 	for i, r := range part {
 		ids[i] = r.ExternalOrderID
@@ -173,6 +178,22 @@ func (x *Batch) hold(ctx context.Context, part []entry) error {
 	return nil
 }
 
+// made takes orders from Begin, where it has just made all of them. Nobody else applies a plan from a journal in a file
+// meanwhile, and a claim finds it out where one of them has become something else all the same.
+func (x *Batch) made(part []entry) bool {
+	if !x.fresh {
+		return false
+	}
+	for i, r := range part {
+		o, made := x.run.Made(r.place, r.Row())
+		if !made {
+			return false
+		}
+		part[i].order = o
+	}
+	return true
+}
+
 func parts(all iter.Seq2[PlanRow, error], from int) iter.Seq2[[]entry, error] {
 	return func(yield func([]entry, error) bool) {
 		part, n := make([]entry, 0, chunk), 0
@@ -184,7 +205,7 @@ func parts(all iter.Seq2[PlanRow, error], from int) iter.Seq2[[]entry, error] {
 			if n++; n <= from {
 				continue
 			}
-			if part = append(part, entry{PlanRow: r}); len(part) == chunk {
+			if part = append(part, entry{PlanRow: r, place: n - 1}); len(part) == chunk {
 				if !yield(part, nil) {
 					return
 				}
@@ -210,51 +231,56 @@ func (x *Batch) Tally(ctx context.Context) (Tally, error) {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			t.add(r.order, x.plan.Name(), x.sendable(r.order))
+			t.count(r.order, x.plan.Name(), x.sendable(r.order))
 		}
 	}
 	return t, nil
 }
 
-func (t *Tally) add(o journal.Order, run string, sendable bool) {
-	t.Rows++
-	t.States[o.State]++
-	amount := Amount(o.Content)
-	t.Totals = addTotal(t.Totals, amount)
+// count counts an order.
+func (t *Tally) count(o journal.Order, run string, sendable bool) {
+	at := sentAt(o)
+	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID, First: at, Last: at}, sendable)
+}
+
+func (t *Tally) add(s journal.Sum, sendable bool) {
+	t.Rows += s.Rows
+	t.States[s.State] += s.Rows
+	total := Total{Amount(journal.Content{Unit: s.Unit, Minor: s.Minor}), s.Rows}
+	t.Totals = addTotal(t.Totals, total)
 	if sendable {
-		t.Left = addTotal(t.Left, amount)
+		t.Left = addTotal(t.Left, total)
 	}
 	switch {
-	case o.State == journal.Unknown && t.Unknown == "":
-		t.Unknown = o.OrderID
-	case o.State == journal.Conflict && t.Conflict == "":
-		t.Conflict = o.OrderID
-	case o.State == journal.Accepted:
-		t.Accepted = addTotal(t.Accepted, amount)
-		if o.SentBy(run) {
+	case s.State == journal.Unknown && t.Unknown == "":
+		t.Unknown = s.OrderID
+	case s.State == journal.Conflict && t.Conflict == "":
+		t.Conflict = s.OrderID
+	case s.State == journal.Accepted:
+		t.Accepted = addTotal(t.Accepted, total)
+		if s.SentBy {
 			break
 		}
-		t.Before++
-		at := sentAt(o)
-		if t.First.IsZero() || at.Before(t.First) {
-			t.First = at
+		t.Before += s.Rows
+		if t.First.IsZero() || s.First.Before(t.First) {
+			t.First = s.First
 		}
-		if at.After(t.Last) {
-			t.Last = at
+		if s.Last.After(t.Last) {
+			t.Last = s.Last
 		}
 	}
 }
 
-// addTotal adds an amount to the total of its unit. Totals of a plan fit, so those of a part of it do.
-func addTotal(totals []Total, a api.Amount) []Total {
+// addTotal adds to the total of a unit. Totals of a plan fit, so those of a part of it do.
+func addTotal(totals []Total, more Total) []Total {
 	for i := range totals {
-		if sameUnit(totals[i].Amount, a) {
-			totals[i].Amount.Minor += a.Minor
-			totals[i].Rows++
+		if sameUnit(totals[i].Amount, more.Amount) {
+			totals[i].Amount.Minor += more.Amount.Minor
+			totals[i].Rows += more.Rows
 			return totals
 		}
 	}
-	return append(totals, Total{a, 1})
+	return append(totals, more)
 }
 
 // Begin records the run and its rows, and how many of them may be paid already. From here on the plan can be applied again
@@ -272,7 +298,7 @@ func (x *Batch) Begin(ctx context.Context, before int) error {
 		}
 	})
 	if err == nil {
-		x.run = run
+		x.run, x.fresh = run, !x.book.Journal.Shared()
 	}
 	return err
 }
@@ -282,6 +308,7 @@ func (x *Batch) Begin(ctx context.Context, before int) error {
 func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 	var unknown []journal.Order
 	sought, from := map[string]bool{}, x.book.Since
+	t := newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
@@ -298,13 +325,18 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 					from = x.book.since(from, r.order)
 				}
 			}
+			t.count(r.order, x.plan.Name(), x.sendable(r.order))
 		}
 	}
 	listed, err := x.look(ctx, unknown, sought, from)
 	if err != nil {
 		return Tally{}, unsettled(unknown, err)
 	}
-	t := newTally()
+	if len(listed) == 0 && !x.book.Journal.Shared() {
+		return t, nil
+	}
+	x.fresh = false
+	t = newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
@@ -316,7 +348,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 					return Tally{}, err
 				}
 			}
-			t.add(r.order, x.plan.Name(), x.sendable(r.order))
+			t.count(r.order, x.plan.Name(), x.sendable(r.order))
 		}
 	}
 	if t.Conflict == "" {

@@ -35,18 +35,20 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	if r := x.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
-	queue := make(chan entry)
+	many := max(1, x.options.Concurrency)
+	queue := make(chan entry, many) // a worker that has an answer finds the next row there
 	var workers sync.WaitGroup
-	for range max(1, x.options.Concurrency) {
+	for range many {
 		workers.Go(func() {
 			for r := range queue {
-				s.send(r)
+				s.send(r, queue)
 			}
 		})
 	}
 	s.feed(queue)
 	close(queue)
 	workers.Wait()
+	x.fresh = false
 	return cmp.Or(s.why, given.Err())
 }
 
@@ -60,8 +62,9 @@ type sender struct {
 
 	mu    sync.Mutex
 	tally Tally
-	tried bool // a entry was accepted and read back
-	inRow int  // how many outcomes were unknown, one after the other
+	tried bool            // a entry was accepted and read back
+	inRow int             // how many outcomes were unknown, one after the other
+	lost  map[string]bool // rows that another process was quicker to claim
 
 	stopping sync.Mutex
 	why      error
@@ -139,7 +142,7 @@ func (s *sender) pass(queue chan<- entry, from int, handed map[string]bool) (n i
 			case journal.Unknown:
 				unknown++
 			}
-			if !s.sendable(r.order) || handed[r.ExternalOrderID] {
+			if !s.sendable(r.order) || handed[r.ExternalOrderID] && !s.comesBack(r.order) {
 				continue
 			}
 			if handed != nil {
@@ -155,10 +158,21 @@ func (s *sender) pass(queue chan<- entry, from int, handed map[string]bool) (n i
 	return n, busy && handed != nil
 }
 
+// comesBack reports whether a row was lost to another process which did not send it after all.
+func (s *sender) comesBack(o journal.Order) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.State != journal.Planned || !s.lost[o.OrderID] {
+		return false
+	}
+	delete(s.lost, o.OrderID)
+	return true
+}
+
 // hand gives a row to a worker or, until one was accepted and read back, sends it itself.
 func (s *sender) hand(queue chan<- entry, r entry) {
 	if !s.tried {
-		s.send(r)
+		s.send(r, nil)
 		return
 	}
 	select {
@@ -167,24 +181,56 @@ func (s *sender) hand(queue chan<- entry, r entry) {
 	}
 }
 
-func (s *sender) send(r entry) {
+// send sends a row, and goes on with the next as long as there are more: the outcome of one and the claim of the next are one
+// commit.
+func (s *sender) send(r entry, more <-chan entry) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return
 	}
-	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, journal.Claim{
+	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, s.claim(r))
+	for err == nil {
+		s.sent.Add(1)
+		call := s.book.call(s.ctx, s.calls, r.CreateWithdrawal, ticket)
+		next, goesOn := s.next(call, more)
+		var following journal.Ticket
+		var recorded error
+		if goesOn {
+			call.order, recorded, following, err = s.book.Journal.FinishAndClaim(s.ctx, ticket, call.outcome, s.book.Account, s.claim(next))
+		}
+		if !goesOn || recorded != nil {
+			call.order, recorded = s.book.finish(s.ctx, s.calls, ticket, call.outcome)
+		}
+		order, ended := s.book.ended(call, recorded)
+		s.count(r, order, ended)
+		if ended == nil && !s.tried {
+			s.try(order)
+		}
+		if !goesOn {
+			return
+		}
+		r, ticket = next, following
+	}
+	s.notClaimed(err)
+}
+
+func (s *sender) claim(r entry) journal.Claim {
+	return journal.Claim{
 		OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: s.book.Key, Run: s.plan.Name(),
-		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, SameContent: true,
-	})
-	if err != nil {
-		s.notClaimed(err)
-		return
+		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, SameContent: true, Known: r.order,
 	}
-	s.sent.Add(1)
-	order, err := s.book.sendOnce(s.ctx, s.calls, r.CreateWithdrawal, ticket)
-	s.count(r, order, err)
-	if err == nil && !s.tried {
-		s.try(order)
+}
+
+// next is the row that is claimed together with an outcome, where there is one already and nothing speaks against it. If it
+// turns out afterwards that something does, the call is not made.
+func (s *sender) next(c called, more <-chan entry) (r entry, found bool) {
+	if s.options.Rate > 0 || s.ctx.Err() != nil || c.outcome.State != journal.Accepted && c.outcome.State != journal.Rejected {
+		return entry{}, false
 	}
+	select {
+	case r, found = <-more:
+	default:
+	}
+	return r, found
 }
 
 // try reads back what was accepted first. Only one entry is under way until it has.
@@ -206,6 +252,12 @@ func (s *sender) notClaimed(err error) {
 	var duplicate *journal.DuplicateError
 	switch {
 	case errors.As(err, &stands) && stands.Same:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.lost == nil {
+			s.lost = map[string]bool{}
+		}
+		s.lost[stands.Order.OrderID] = true
 	case errors.As(err, &stands):
 		o := stands.Order
 		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened: till journal show "+o.OrderID))

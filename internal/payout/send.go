@@ -158,23 +158,30 @@ func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 
 // sendOnce makes the call that a ticket is for, and records how it ended. The error is nil where it was accepted.
 func (b *Book) sendOnce(ctx, calls context.Context, r api.CreateWithdrawal, ticket journal.Ticket) (journal.Order, error) {
-	outcome, callErr, left := b.call(ctx, calls, r, ticket)
-	order, err := b.finish(ctx, calls, ticket, outcome)
-	if left {
+	call := b.call(ctx, calls, r, ticket)
+	var err error
+	call.order, err = b.finish(ctx, calls, ticket, call.outcome)
+	return b.ended(call, err)
+}
+
+// ended is how a call has ended, once that is recorded or could not be.
+func (b *Book) ended(c called, recorded error) (journal.Order, error) {
+	if c.left {
 		atomic.AddInt32(&b.underWay, -1)
 	}
-	if err != nil {
-		return journal.Order{OrderID: ticket.OrderID, Withdrawal: outcome.Withdrawal}, unrecorded(ticket.OrderID, outcome, err)
+	order := c.order
+	if recorded != nil {
+		return journal.Order{OrderID: c.orderID, Withdrawal: c.outcome.Withdrawal}, unrecorded(c.orderID, c.outcome, recorded)
 	}
 	switch order.State {
 	case journal.Accepted:
 		return order, nil
 	case journal.Unknown:
-		return order, &Error{Kind: Unknown, Err: callErr, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, order.Reason), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
+		return order, &Error{Kind: Unknown, Err: c.err, Msg: fmt.Sprintf("nobody knows whether order %s was taken: %s", order.OrderID, order.Reason), Hint: "do not send it again: till withdraw reconcile " + order.OrderID}
 	case journal.Conflict:
 		return order, b.standing(order, false)
 	}
-	return order, callErr
+	return order, c.err
 }
 
 // finish records an outcome. A database that was started anew, or has moved, is asked for a while: what it does not learn now,
@@ -220,9 +227,17 @@ func duplicateOf(e *journal.DuplicateError) error {
 // UnderWay returns how many withdrawals have left, or are just leaving, whose outcome is not recorded yet.
 func (b *Book) UnderWay() int { return int(atomic.LoadInt32(&b.underWay)) }
 
-// call makes the one call, and says how it ended. A call that has left counts as under way: the caller ends that, when the
-// outcome is recorded.
-func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journal.Ticket) (_ journal.Outcome, _ error, left bool) {
+// called is a call that has ended.
+type called struct {
+	orderID string
+	outcome journal.Outcome
+	err     error         // of the call
+	left    bool          // it counts as under way until ended
+	order   journal.Order // once the outcome is recorded
+}
+
+// call makes the one call, and says how it ended. A call that has left counts as under way until its outcome is recorded.
+func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journal.Ticket) called {
 	var leaves atomic.Bool // the check is made by whoever writes the request
 	calls = api.BeforeSending(calls, func() error {
 		if late := b.elapsed(t.Began); late > slowest {
@@ -237,9 +252,10 @@ func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journa
 		return nil
 	})
 	id, err := b.Client.Withdrawals.Create(calls, r)
-	left = leaves.Load()
+	c := called{orderID: t.OrderID, err: err, left: leaves.Load()}
 	if err == nil {
-		return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}, nil, left
+		c.outcome = journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}
+		return c
 	}
 	out := journal.Outcome{State: journal.Unknown, Reason: err.Error()}
 	var call *api.Error
@@ -260,7 +276,8 @@ func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journa
 			out.State = journal.Rejected
 		}
 	}
-	return out, err, left
+	c.outcome = out
+	return c
 }
 
 // elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.

@@ -1,0 +1,185 @@
+package journal
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+)
+
+// pending is a write that waits for its commit.
+type pending struct {
+	work   func(*tx) error
+	claim  *claiming  // what work is, where many
+	finish *finishing // of the kind can be done with a few statements
+	made   bool       // together with others, in this transaction
+	said   error      // by work, in this transaction
+	done   bool
+	err    error
+}
+
+// write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
+// together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone, and what work has
+// changed before it stays: that must be able to stand alone. Any other error undoes all of them, and the others are done
+// once more without it: work may run several times, and must begin anew each time.
+//
+// It cannot be cut short: a commit of which nobody waits for the outcome would be a record that nobody has seen.
+func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
+	p := &pending{work: work}
+	j.do(ctx, p)
+	return p.err
+}
+
+// do is write for works that go into the same commit.
+func (j *Journal) do(ctx context.Context, all ...*pending) {
+	for _, p := range all {
+		p.err = errNotWritten
+	}
+	j.queueing.Lock()
+	j.queue = append(j.queue, all...)
+	j.queueing.Unlock()
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if all[0].done { // whoever gets here first commits for all that wait
+		return
+	}
+	j.queueing.Lock()
+	batch := j.queue
+	j.queue = nil
+	j.queueing.Unlock()
+	ctx, done := j.dialect.limit(context.WithoutCancel(ctx))
+	defer done()
+	j.commit(ctx, batch)
+}
+
+// errNotWritten is for those whose commit ended in a panic: what nobody has committed must not look as if it were.
+var errNotWritten = errors.New("the record was not written")
+
+// commit does in one transaction what waits. Outcomes come first: what is not known by now may stand in the way of a claim.
+func (j *Journal) commit(ctx context.Context, batch []*pending) {
+	kinds := []kind{{together: (*tx).finishTogether}, {together: (*tx).claimTogether}, {}}
+	for _, p := range batch {
+		k := &kinds[2]
+		switch {
+		case p.finish != nil:
+			k = &kinds[0]
+		case p.claim != nil:
+			k = &kinds[1]
+		}
+		k.all = append(k.all, p)
+	}
+	for apart := false; ; {
+		var failing *pending // whose work has failed, if that is why
+		failed := false      // what was done together has
+		err := j.transact(ctx, func(t *tx) error {
+			for _, k := range kinds {
+				for _, p := range k.all {
+					p.made, p.said = false, nil
+				}
+				if k.together != nil && !apart && len(k.all) > 0 {
+					if err := k.together(t, k.all); err != nil {
+						failed = true
+						return err
+					}
+				}
+				for _, p := range k.all {
+					if p.made {
+						continue
+					}
+					if p.said = p.work(t); p.said != nil && !refused(p.said) {
+						failing = p
+						return p.said
+					}
+				}
+			}
+			return nil
+		})
+		switch {
+		case len(batch) == 1: // nobody else's
+		case failed:
+			apart = true // to find out whose fault it is
+			continue
+		case failing != nil: // the others have done nothing wrong, and one of them may be about money that was sent
+			failing.done, failing.err = true, j.failed(err)
+			is := func(p *pending) bool { return p == failing }
+			batch = slices.DeleteFunc(batch, is)
+			for i := range kinds {
+				kinds[i].all = slices.DeleteFunc(kinds[i].all, is)
+			}
+			continue
+		}
+		for _, p := range batch {
+			p.done, p.err = true, p.said
+			if err != nil { // a refusal too: it may rest on what was undone
+				p.err = j.failed(err)
+			}
+		}
+		return
+	}
+}
+
+// kind is what waits of one kind, and how much of it is done with a few statements.
+type kind struct {
+	all      []*pending
+	together func(*tx, []*pending) error
+}
+
+func refused(err error) bool {
+	var (
+		stands    *StandsError
+		duplicate *DuplicateError
+		gone      *GoneError
+		holder    *HolderError
+		account   *AccountError
+		busy      *BusyError
+	)
+	return errors.As(err, &busy) || errors.As(err, &stands) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
+}
+
+// transact runs work between BEGIN and COMMIT on the connection that writes.
+func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error) {
+	if err := j.begin(ctx); err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if committed {
+			return
+		}
+		if _, e := j.conn.ExecContext(ctx, "ROLLBACK"); e != nil || errors.Is(err, driver.ErrBadConn) {
+			j.disconnect() // whatever state it is in
+		}
+	}()
+	t := &tx{j: j, ctx: ctx, now: stamp(j.options.Now()), accounts: map[Account]int64{}}
+	if j.sends { // a new connection: what this process is sending should not look as if it had died
+		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
+			return err
+		}
+	}
+	if err := work(t); err != nil {
+		return err
+	}
+	if err := j.dialect.commit(ctx, j.conn); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// begin begins a transaction. The connection that was kept from the last one may have gone meanwhile, and so may those that
+// have only read. Nothing was done on it yet, so another takes its place; a new one that fails as well is the last.
+func (j *Journal) begin(ctx context.Context) error {
+	for tries := 1; ; tries++ {
+		if err := j.connect(ctx); err != nil {
+			return err
+		}
+		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+		if err == nil {
+			return nil
+		}
+		j.disconnect() // whatever state it is in
+		if !j.dialect.broken(err) || tries > maxConnections {
+			return err
+		}
+	}
+}
