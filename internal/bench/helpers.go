@@ -26,7 +26,6 @@ var helpers = map[string]func(args []string) error{
 	"-bare":        serveBare,
 	"-bare-file":   serveBareFile,
 	"-serve-stats": serveStats,
-	"-accepting":   serveAccepting,
 	"-fetch-stats": fetchStats,
 	"-copy":        func(args []string) error { return eachPage(args[0], copyPage) },
 	"-split":       func(args []string) error { return eachPage(args[0], splitPage) },

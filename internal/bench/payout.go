@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -32,35 +30,6 @@ const (
 	growthRounds = 3
 )
 
-// serveAccepting accepts every withdrawal under an id of its own, in which the order id stands, and lists none.
-func serveAccepting([]string) error {
-	const id = "7c9e6679-7425-40de-944b-"
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+createPath, func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		_, after, _ := bytes.Cut(body, []byte(`"external_order_id":"`))
-		order, err2 := strconv.ParseInt(string(after[:max(0, bytes.IndexByte(after, '"'))]), 10, 64)
-		if err := errors.Join(err, err2); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `"%s%012d"`, id, order)
-	})
-	mux.HandleFunc("GET "+getPath, func(w http.ResponseWriter, r *http.Request) {
-		order := strings.TrimLeft(strings.TrimPrefix(r.URL.Query().Get("id"), id), "0")
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, strings.NewReplacer(`"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7"`, `"id":"`+r.URL.Query().Get("id")+`"`,
-			"4711", order).Replace(single))
-	})
-	mux.HandleFunc("POST /api/merchant_withdrawal/list", func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"page_content":[],"page_count":0,"total":0}`)
-	})
-	return untilStdinCloses(mux)
-}
-
 // payments are rows that differ as people do.
 func payments(n int) []api.CreateWithdrawal {
 	all := make([]api.CreateWithdrawal, n)
@@ -73,24 +42,38 @@ func payments(n int) []api.CreateWithdrawal {
 	return all
 }
 
-// payoutWorld is a service that takes everything, and plans to apply to it.
+// payoutWorld is a sandbox as the binary serves it, and plans to apply to it.
 type payoutWorld struct {
-	till, url, dir string
-	stop           func()
-	round          int
+	service
+	till, dir string
 }
 
+// newPayoutWorld is one in which nothing was ever sent.
 func newPayoutWorld(till string) (*payoutWorld, error) {
 	dir, err := os.MkdirTemp("", "till-bench") // on a disk: a sync costs what it costs there
 	if err != nil {
 		return nil, err
 	}
-	url, stop, err := serve("-accepting")
+	s, err := startSandbox(till)
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, err
 	}
-	return &payoutWorld{till: till, url: url, dir: dir, stop: func() { stop(); os.RemoveAll(dir) }}, nil
+	stop := s.stop
+	s.stop = func() { stop(); os.RemoveAll(dir) }
+	return &payoutWorld{service: s, till: till, dir: dir}, nil
+}
+
+// inWorld measures something in a world of its own.
+func inWorld(till string, measure func(*payoutWorld) (time.Duration, error)) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		w, err := newPayoutWorld(till)
+		if err != nil {
+			return 0, err
+		}
+		defer w.stop()
+		return measure(w)
+	}
 }
 
 // plan makes a plan of so many rows, which can be applied with any number of journals.
@@ -106,19 +89,22 @@ func (w *payoutWorld) plan(n int) (string, error) {
 	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 		return "", err
 	}
-	env := append(environment(w.url), "TILL_JOURNAL="+filepath.Join(w.dir, "plan.db"))
-	_, err := start(nil, env, w.till, "payout", "plan", path, "--out", path+".plan", "--expires", "720h")
+	_, err := start(nil, w.environment(), w.till, "payout", "plan", path, "--out", path+".plan", "--expires", "720h")
 	return path + ".plan", err
 }
 
-// apply applies a plan with a new journal, and returns how long the whole process took.
-func (w *payoutWorld) apply(plan string, rows int) (time.Duration, error) {
-	w.round++
-	dir := filepath.Join(w.dir, strconv.Itoa(w.round))
-	defer os.RemoveAll(dir)
+func (w *payoutWorld) environment() []string {
+	return append(environment(w.url), "TILL_JOURNAL="+filepath.Join(w.dir, "journal.db"))
+}
+
+// apply makes a plan and applies it, and returns how long the whole process took that applied it.
+func (w *payoutWorld) apply(rows int) (time.Duration, error) {
+	plan, err := w.plan(rows)
+	if err != nil {
+		return 0, err
+	}
 	var out bytes.Buffer
-	p, err := start(&out, append(environment(w.url), "TILL_JOURNAL="+filepath.Join(dir, "journal.db")),
-		w.till, "payout", "apply", plan, "--yes", "--concurrency", strconv.Itoa(connections), "--jq", ".accepted")
+	p, err := start(&out, w.environment(), w.till, "payout", "apply", plan, "--yes", "--concurrency", strconv.Itoa(connections), "--jq", ".accepted")
 	if err == nil && strings.TrimSpace(out.String()) != strconv.Itoa(rows) {
 		err = fmt.Errorf("%s of %d rows were accepted", strings.TrimSpace(out.String()), rows)
 	}
@@ -174,15 +160,6 @@ func (w *payoutWorld) curl(bodies [][]byte) (time.Duration, error) {
 
 // payout holds the sending of a plan against senders without a journal.
 func payout(till string) ([]row, error) {
-	w, err := newPayoutWorld(till)
-	if err != nil {
-		return nil, err
-	}
-	defer w.stop()
-	plan, err := w.plan(appliedRows)
-	if err != nil {
-		return nil, err
-	}
 	var bodies [][]byte
 	for _, r := range payments(appliedRows) {
 		body, err := gojson.Marshal(r)
@@ -191,16 +168,16 @@ func payout(till string) ([]row, error) {
 		}
 		bodies = append(bodies, body)
 	}
-	apply := func() (time.Duration, error) { return w.apply(plan, appliedRows) }
-	bare, err := pairs(appliedPairs, func() (time.Duration, error) { return w.post(bodies) }, apply)
+	apply := inWorld(till, func(w *payoutWorld) (time.Duration, error) { return w.apply(appliedRows) })
+	bare, err := pairs(appliedPairs, inWorld(till, func(w *payoutWorld) (time.Duration, error) { return w.post(bodies) }), apply)
 	if err != nil {
 		return nil, err
 	}
 	perRow := float64(appliedRows) / curledRows // the rates are compared, and the scripts send less
-	curl, err := pairs(curledPairs, func() (time.Duration, error) { return w.curl(bodies[:curledRows]) }, apply)
+	curl, err := pairs(curledPairs, inWorld(till, func(w *payoutWorld) (time.Duration, error) { return w.curl(bodies[:curledRows]) }), apply)
 	name := fmt.Sprintf("payout apply --concurrency %d, whole process", connections)
 	return []row{
-		{what: name + " / net/http without a journal, rows per second", got: bare, unit: "x", limit: 0.35, detail: fmt.Sprintf("median of %d pairs of %d rows", appliedPairs, appliedRows)},
+		{what: name + " / net/http without a journal, rows per second", got: bare, unit: "x", limit: 0.35, detail: fmt.Sprintf("median of %d pairs of %d rows, sent to a sandbox", appliedPairs, appliedRows)},
 		{what: name + " / a shell loop of curl, rows per second", got: curl * perRow, unit: "x", limit: 40, detail: fmt.Sprintf("median of %d pairs of %d rows and %d", curledPairs, appliedRows, curledRows)},
 	}, err
 }
@@ -208,34 +185,17 @@ func payout(till string) ([]row, error) {
 // payoutGrowth shows that a row costs the same however many there are. The whole process counts, also what it does but
 // once, which is most of what a row costs less among many.
 func payoutGrowth(till string) ([]row, error) {
-	w, err := newPayoutWorld(till)
-	if err != nil {
-		return nil, err
-	}
-	defer w.stop()
-	perRow := func(n int) (func() (time.Duration, error), error) {
-		plan, err := w.plan(n)
-		return func() (time.Duration, error) {
-			took, err := w.apply(plan, n)
+	perRow := func(n int) func() (time.Duration, error) {
+		return inWorld(till, func(w *payoutWorld) (time.Duration, error) {
+			took, err := w.apply(n)
 			return took / time.Duration(n), err
-		}, err
-	}
-	few, err := perRow(fewRows)
-	if err != nil {
-		return nil, err
-	}
-	some, err := perRow(appliedRows)
-	if err != nil {
-		return nil, err
-	}
-	many, err := perRow(manyRows)
-	if err != nil {
-		return nil, err
+		})
 	}
 	var byFew, bySome []float64
 	for range growthRounds {
 		var took [3]time.Duration
-		for i, measure := range []func() (time.Duration, error){middle(9, few), middle(3, some), many} {
+		var err error
+		for i, measure := range []func() (time.Duration, error){middle(9, perRow(fewRows)), middle(3, perRow(appliedRows)), perRow(manyRows)} {
 			if took[i], err = measure(); err != nil {
 				return nil, err
 			}

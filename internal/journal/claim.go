@@ -177,8 +177,9 @@ func (t *tx) twins(all []*pending) (map[int64]bool, error) {
 	for i, p := range all {
 		ids[i] = p.claim.Known.id
 	}
+	list, args := oneOf(ids)
 	return t.numbers(`SELECT o.id FROM orders o JOIN orders twin ON twin.account = o.account AND twin.address = o.address AND twin.minor = o.minor AND twin.currency = o.currency
-		AND twin.unit = o.unit AND twin.memo = o.memo AND twin.id <> o.id AND twin.state IN ('unknown', 'sending') WHERE o.id IN (`+marks(0, len(ids))+`)`, ids...)
+		AND twin.unit = o.unit AND twin.memo = o.memo AND twin.id <> o.id AND twin.state IN ('unknown', 'sending') WHERE o.id IN (`+list+`)`, args...)
 }
 
 // duplicates looks for another order with the same content that stands in the way.

@@ -85,7 +85,7 @@ func (t *tx) finishTogether(all []*pending) error {
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(p *pending) bool { return p.finish.ticket.order.account != account })
 	return inPieces(all, func(some []*pending) error {
-		withdrawals := []any{account}
+		var withdrawals []any
 		times := map[string]int{} // which only a service could say that is wrong
 		for _, p := range some {
 			if id := p.finish.out.Withdrawal; id != "" {
@@ -93,7 +93,7 @@ func (t *tx) finishTogether(all []*pending) error {
 				times[id]++
 			}
 		}
-		held, err := t.held(withdrawals)
+		held, err := t.held(account, withdrawals)
 		if err != nil {
 			return err
 		}
@@ -114,13 +114,14 @@ func (t *tx) finishTogether(all []*pending) error {
 	})
 }
 
-// held are those of some withdrawals' ids that an order of an account has. The account is the first argument.
-func (t *tx) held(args []any) (map[string]bool, error) {
+// held are those of some withdrawals' ids that an order of the account has.
+func (t *tx) held(account int64, withdrawals []any) (map[string]bool, error) {
 	held := map[string]bool{}
-	if len(args) == 1 {
+	if len(withdrawals) == 0 {
 		return held, nil
 	}
-	rows, err := t.rows(`SELECT withdrawal FROM orders WHERE account = ?1 AND withdrawal <> '' AND withdrawal IN (`+marks(1, len(args)-1)+`)`, args...)
+	list, args := oneOf(withdrawals, account)
+	rows, err := t.rows(`SELECT withdrawal FROM orders WHERE account = ?1 AND withdrawal <> '' AND withdrawal IN (`+list+`)`, args...)
 	if err != nil {
 		return nil, err
 	}

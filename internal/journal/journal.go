@@ -20,7 +20,8 @@ type Journal struct {
 	db      *sql.DB
 
 	queueing sync.Mutex
-	queue    []*pending
+	queue    [][]*pending // those that come together
+	commits  bool         // somebody takes from it
 
 	writing sync.Mutex // holds what follows
 	conn    *sql.Conn  // the one that writes; nil: none, or one that has broken

@@ -1,7 +1,7 @@
 package journal
 
 import (
-	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -11,17 +11,36 @@ import (
 // mostTogether is how many rows one statement takes.
 const mostTogether = 64
 
-// inPieces does something for rows in pieces that a statement can take. Their lengths are powers of two, so that there are few
-// statements to be prepared.
+// inPieces does something for rows in pieces that a statement can take.
 func inPieces[R any](rows []R, do func([]R) error) error {
 	for len(rows) > 0 {
-		n := min(1<<(bits.Len(uint(len(rows)))-1), mostTogether)
+		n := min(len(rows), mostTogether)
 		if err := do(rows[:n]); err != nil {
 			return err
 		}
 		rows = rows[n:]
 	}
 	return nil
+}
+
+// filled is rows about orders, filled up to a power of two with some about none: so there are few statements to be prepared.
+func filled(rows [][]any) [][]any {
+	rows = slices.Clip(rows)
+	none := append([]any{int64(0)}, rows[0][1:]...)
+	for len(rows)&(len(rows)-1) != 0 {
+		rows = append(rows, none)
+	}
+	return rows
+}
+
+// oneOf is a list of places for values, filled up in the same way with the last of them, and all arguments, of which the given
+// ones come first.
+func oneOf(values []any, first ...any) (list string, args []any) {
+	args = append(first, values...)
+	for n := len(values); n&(n-1) != 0; n++ {
+		args = append(args, values[len(values)-1])
+	}
+	return marks(len(first), len(args)-len(first)), args
 }
 
 // together makes rows of int64 and string a table v at the head of a statement. It returns that head, what the statement calls
@@ -32,7 +51,7 @@ func together(rows [][]any, first ...any) (head string, names []string, args []a
 	names = make([]string, len(rows[0]))
 	var differing []int
 	for k, value := range rows[0] {
-		same := k > 0 // the first column tells the rows apart
+		same := k > 0
 		for _, row := range rows[1:] {
 			same = same && row[k] == value
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // steps are all the ways that there are from one state to another. The empty state is that of an order which is not there.
@@ -46,6 +48,7 @@ func (t *tx) move(old, next Order, e Event) (Order, error) {
 // moveAll makes those of some changes whose order still stands where it is said to, with the same content. It is the only place
 // that changes orders.
 func (t *tx) moveAll(changes []*change) error {
+	now := unstamp(t.now)
 	for _, c := range changes {
 		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State {
 			return fmt.Errorf("there is no step from %q to %q (order %s)", c.old.State, c.next.State, c.old.OrderID)
@@ -53,7 +56,7 @@ func (t *tx) moveAll(changes []*change) error {
 		if c.next.State == Sending {
 			c.next.attempt = c.old.attempt + 1
 		}
-		c.next.Changed = unstamp(t.now)
+		c.next.Changed = now
 	}
 	return inPieces(firstOfEach(changes), t.moveSome)
 }
@@ -69,28 +72,22 @@ func firstOfEach(changes []*change) []*change {
 }
 
 func (t *tx) moveSome(changes []*change) error {
-	was, now := make([][]any, len(changes)), make([][]any, len(changes))
 	rows := make([][]any, len(changes))
 	for i, c := range changes {
-		was[i], now[i] = c.old.changing(), c.next.changing()
 		o := c.old
 		rows[i] = []any{o.id, string(o.State), o.attempt, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note}
 	}
 	var columns []string // an index is written anew for every column that is named
-	for k, name := range changingColumns {
-		differs := false
-		for i := range changes {
-			differs = differs || was[i][k] != now[i][k]
-		}
-		if !differs {
+	for _, column := range changingColumns() {
+		if !slices.ContainsFunc(changes, func(c *change) bool { return column.differs(&c.old, &c.next) }) {
 			continue
 		}
-		columns = append(columns, name)
-		for i := range changes {
-			rows[i] = append(rows[i], now[i][k])
+		columns = append(columns, column.name)
+		for i, c := range changes {
+			rows[i] = append(rows[i], column.value(&c.next))
 		}
 	}
-	list, names, args := together(rows, t.now)
+	list, names, args := together(filled(rows), t.now)
 	set, where := "changed = ?1", "id = "+names[0]
 	for i, name := range []string{"state", "attempt", "currency", "unit", "minor", "address", "memo", "callback", "note"} {
 		where += " AND " + name + " = " + names[1+i]
@@ -114,21 +111,68 @@ func (t *tx) moveSome(changes []*change) error {
 
 // addEvents tells what has happened to some orders, as they stand now.
 func (t *tx) addEvents(rows [][]any) error {
-	list, names, args := together(rows, t.now, t.j.options.User, t.j.options.Host)
+	list, names, args := together(filled(rows), t.now, t.j.options.User, t.j.options.Host)
 	_, err := t.exec(list+` INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
 		SELECT id, ?1, ?2, ?3, state, currency, unit, minor, address, memo, callback, `+strings.Join(names[1:], ", ")+` FROM v JOIN orders ON id = `+names[0], args...)
 	return err
 }
 
-// changingColumns are those of an order that a step can change, and changing their values.
-var changingColumns = []string{"state", "run", "currency", "unit", "minor", "address", "memo", "callback", "note", "withdrawal", "attempt", "sender", "doubt", "last_doubt",
-	"sent", "code", "reason", "user_name", "host", "fingerprint", "decided", "decided_at", "decided_user", "decided_host", "decided_why"}
+// column is one of an order that a step can change.
+type column struct {
+	name    string
+	differs func(a, b *Order) bool
+	value   func(*Order) any
+}
 
-func (o Order) changing() []any {
-	d := Decided{}
-	if o.Decided != nil {
-		d = *o.Decided
+var changingColumns = sync.OnceValue(func() []column {
+	return []column{
+		of("state", func(o *Order) State { return o.State }, func(s State) any { return string(s) }),
+		text("run", func(o *Order) string { return o.Run }),
+		text("currency", func(o *Order) string { return o.Currency }),
+		text("unit", func(o *Order) string { return o.Unit }),
+		number("minor", func(o *Order) int64 { return o.Minor }),
+		text("address", func(o *Order) string { return o.Address }),
+		text("memo", func(o *Order) string { return o.Memo }),
+		text("callback", func(o *Order) string { return o.Callback }),
+		text("note", func(o *Order) string { return o.Note }),
+		text("withdrawal", func(o *Order) string { return o.Withdrawal }),
+		number("attempt", func(o *Order) int64 { return o.attempt }),
+		number("sender", func(o *Order) int64 { return o.sender }),
+		number("doubt", func(o *Order) int64 { return o.doubt }),
+		number("last_doubt", func(o *Order) int64 { return o.lastDoubt }),
+		moment("sent", func(o *Order) time.Time { return o.Sent }),
+		number("code", func(o *Order) int64 { return o.Code }),
+		text("reason", func(o *Order) string { return o.Reason }),
+		text("user_name", func(o *Order) string { return o.User }),
+		text("host", func(o *Order) string { return o.Host }),
+		text("fingerprint", func(o *Order) string { return o.Key }),
+		text("decided", func(o *Order) string { return o.decided().As }),
+		moment("decided_at", func(o *Order) time.Time { return o.decided().At }),
+		text("decided_user", func(o *Order) string { return o.decided().User }),
+		text("decided_host", func(o *Order) string { return o.decided().Host }),
+		text("decided_why", func(o *Order) string { return o.decided().Reason }),
 	}
-	return []any{string(o.State), o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, o.Withdrawal, o.attempt, o.sender, o.doubt, o.lastDoubt,
-		stamp(o.Sent), o.Code, o.Reason, o.User, o.Host, o.Key, d.As, stamp(d.At), d.User, d.Host, d.Reason}
+})
+
+func text(name string, get func(*Order) string) column {
+	return of(name, get, func(s string) any { return s })
+}
+
+func number(name string, get func(*Order) int64) column {
+	return of(name, get, func(n int64) any { return n })
+}
+
+func moment(name string, get func(*Order) time.Time) column {
+	return of(name, get, func(t time.Time) any { return stamp(t) })
+}
+
+func of[V comparable](name string, get func(*Order) V, value func(V) any) column {
+	return column{name, func(a, b *Order) bool { return get(a) != get(b) }, func(o *Order) any { return value(get(o)) }}
+}
+
+func (o *Order) decided() Decided {
+	if o.Decided == nil {
+		return Decided{}
+	}
+	return *o.Decided
 }

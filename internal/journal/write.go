@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -14,7 +15,7 @@ type pending struct {
 	finish *finishing // of the kind can be done with a few statements
 	made   bool       // together with others, in this transaction
 	said   error      // by work, in this transaction
-	done   bool
+	done   chan struct{}
 	err    error
 }
 
@@ -30,29 +31,62 @@ func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 	return p.err
 }
 
-// do is write for works that go into the same commit.
+// do is write for works that go into the same commit. A goroutine of its own commits as long as somebody waits: what is
+// written for some is written while others are busy with what they have.
 func (j *Journal) do(ctx context.Context, all ...*pending) {
+	done := make(chan struct{})
 	for _, p := range all {
-		p.err = errNotWritten
+		p.done, p.err = done, errNotWritten
 	}
 	j.queueing.Lock()
-	j.queue = append(j.queue, all...)
-	j.queueing.Unlock()
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	if all[0].done { // whoever gets here first commits for all that wait
-		return
+	j.queue = append(j.queue, all)
+	if !j.commits {
+		j.commits = true
+		go j.commitAll(context.WithoutCancel(ctx))
 	}
-	j.queueing.Lock()
-	batch := j.queue
-	j.queue = nil
 	j.queueing.Unlock()
-	ctx, done := j.dialect.limit(context.WithoutCancel(ctx))
-	defer done()
-	j.commit(ctx, batch)
+	<-done
 }
 
-// errNotWritten is for those whose commit ended in a panic: what nobody has committed must not look as if it were.
+// mostInACommit is how many of those who wait go into one commit.
+const mostInACommit = 16
+
+func (j *Journal) commitAll(ctx context.Context) {
+	for j.commitSome(ctx) {
+	}
+}
+
+// commitSome reports whether there was anything to commit.
+func (j *Journal) commitSome(ctx context.Context) (more bool) {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	j.queueing.Lock()
+	n := min(len(j.queue), mostInACommit)
+	some := slices.Clone(j.queue[:n])
+	j.queue = slices.Delete(j.queue, 0, n)
+	j.commits = n > 0
+	j.queueing.Unlock()
+	if n == 0 {
+		return false
+	}
+	more = true
+	batch := slices.Concat(some...)
+	defer func() {
+		if fault := recover(); fault != nil { // what nobody has committed must not look as if it were
+			for _, p := range batch {
+				p.err = fmt.Errorf("%w: %v", errNotWritten, fault)
+			}
+		}
+		for _, together := range some {
+			close(together[0].done)
+		}
+	}()
+	ctx, done := j.dialect.limit(ctx)
+	defer done()
+	j.commit(ctx, batch)
+	return more
+}
+
 var errNotWritten = errors.New("the record was not written")
 
 // commit does in one transaction what waits. Outcomes come first: what is not known by now may stand in the way of a claim.
@@ -100,7 +134,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 			apart = true // to find out whose fault it is
 			continue
 		case failing != nil: // the others have done nothing wrong, and one of them may be about money that was sent
-			failing.done, failing.err = true, j.failed(err)
+			failing.err = j.failed(err)
 			is := func(p *pending) bool { return p == failing }
 			batch = slices.DeleteFunc(batch, is)
 			for i := range kinds {
@@ -109,7 +143,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 			continue
 		}
 		for _, p := range batch {
-			p.done, p.err = true, p.said
+			p.err = p.said
 			if err != nil { // a refusal too: it may rest on what was undone
 				p.err = j.failed(err)
 			}
