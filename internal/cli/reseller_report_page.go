@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -138,7 +139,7 @@ func (p *reporting) page() render.Page {
 	o.Columns = nil
 	v := p.tableView()
 	v.Foot = p.foot()
-	rows := v.Sorted(p.report.Rows(), o)
+	rows := v.Sorted(slices.Collect(p.report.Rows()), o)
 	table := render.Section{Title: "Figures", Table: v.Page(o, rows)}
 	if len(rows) == 0 {
 		table.Note, table.Table = noRebates, nil
@@ -147,7 +148,7 @@ func (p *reporting) page() render.Page {
 		table.Note = fmt.Sprintf("At most %d rows of each currency, those with the largest rebates.", p.flags.top)
 	}
 	page.Sections = append(page.Sections, table)
-	if shown := p.shownStandings(rows); len(shown) > 0 {
+	if shown := p.shownStandings(); len(shown) > 0 {
 		page.Sections = append(page.Sections, render.Section{
 			Title: "All time, as the service counts",
 			Note:  "These figures are the service's own. They are not limited to any period.",

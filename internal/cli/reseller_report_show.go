@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math/big"
 	"slices"
 	"strings"
@@ -110,21 +111,21 @@ func (p *reporting) data() error {
 	rows := p.report.Rows()
 	switch {
 	case p.Quiet:
-		return out.slice(onceEach(rows))
+		return out.list(eachRow(onceEach(rows)))
 	case !out.tabular() && (p.out.Format != render.JSONL || p.out.Filter != nil || p.out.Template != ""):
 		return output[document]{p.session, documentView()}.one(document{text: p.document(rows)})
 	case p.out.Format != render.Table:
-		return out.slice(rows)
+		return out.list(eachRow(rows))
 	}
 	alone := len(p.Columns) > 0 || p.NoHeaders // for a script
 	if !p.NoHeaders {
 		out.view.Foot = p.foot()
 	}
-	if err := out.slice(rows); err != nil {
+	if err := out.list(eachRow(rows)); err != nil {
 		return err
 	}
 	if p.bySeller() && !alone {
-		if err := p.standings(rows); err != nil {
+		if err := p.standings(); err != nil {
 			return err
 		}
 	}
@@ -141,23 +142,36 @@ func (p *reporting) data() error {
 }
 
 // onceEach keeps one row of each reseller, for its id.
-func onceEach(rows []report.Row) []report.Row {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(rows, func(r report.Row) bool {
-		again := seen[r.ID]
-		seen[r.ID] = true
-		return again
-	})
+func onceEach(rows iter.Seq[report.Row]) iter.Seq[report.Row] {
+	return func(yield func(report.Row) bool) {
+		seen := map[string]bool{}
+		for r := range rows {
+			if !seen[r.ID] && !yield(r) {
+				return
+			}
+			seen[r.ID] = true
+		}
+	}
+}
+
+func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
+	return func(yield func(report.Row, error) bool) {
+		for r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
 
 // standings prints how many invoices have each status, which the service counts over all time. They have a table of their
 // own, so that nobody takes them for the period's.
-func (p *reporting) standings(rows []report.Row) error {
+func (p *reporting) standings() error {
 	v := standingView(p.money, p.distinct())
 	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
 	o := p.out
 	o.Sort = ""
-	shown := p.shownStandings(rows)
+	shown := p.shownStandings()
 	if len(shown) == 0 {
 		return nil
 	}
@@ -168,14 +182,16 @@ func (p *reporting) standings(rows []report.Row) error {
 }
 
 // shownStandings is all resellers, or with --top those that have a row.
-func (p *reporting) shownStandings(rows []report.Row) []report.Standing {
+func (p *reporting) shownStandings() []report.Standing {
 	all := p.report.AllTime()
 	if p.flags.top == 0 {
 		return all
 	}
-	return slices.DeleteFunc(all, func(standing report.Standing) bool {
-		return !slices.ContainsFunc(rows, func(r report.Row) bool { return r.ID == standing.ID })
-	})
+	shown := map[string]bool{}
+	for r := range p.report.Rows() {
+		shown[r.ID] = true
+	}
+	return slices.DeleteFunc(all, func(standing report.Standing) bool { return !shown[standing.ID] })
 }
 
 func standingView(m money.Registry, distinct bool) render.View[report.Standing] {
@@ -240,13 +256,13 @@ type (
 	}
 )
 
-func (p *reporting) document(rows []report.Row) json.RawMessage {
+func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
 	doc := reportJSON{Period: spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{}, AllTime: []standingJSON{}, Failed: []failedReseller{}}
 	if p.flags.compare {
 		previous := spanOf(p.report.Previous())
 		doc.Previous = &previous
 	}
-	for _, r := range rows {
+	for r := range rows {
 		doc.Rows = append(doc.Rows, rowJSON(r, p.by))
 	}
 	for _, r := range p.report.Totals() {
