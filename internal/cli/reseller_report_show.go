@@ -29,7 +29,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 			return render.BigAmount(value(r), r.Currency, r.Decimals)
 		}
 	}
-	v := render.View[row]{JSON: func(r row) []byte { return rowJSON(r, by) }}
+	v := render.View[row]{Again: true, JSON: func(r row) []byte { return rowJSON(r, by) }}
 	bySeller := slices.Contains(by, report.ByReseller)
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }

@@ -92,8 +92,8 @@ func pageText(c Cell, whole bool) PageText {
 	switch {
 	case c.numeric():
 		text.Class = "n"
-		if c.signed && c.large.Sign() != 0 {
-			text.Class += " " + ChangeClass(c.large.Sign())
+		if c.signed && c.sign() != 0 {
+			text.Class += " " + ChangeClass(c.sign())
 		}
 	case whole && len(text.Text) > oneLine:
 		text.Class = "code"

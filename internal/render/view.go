@@ -52,6 +52,7 @@ type View[T any] struct {
 	Columns []Column[T]
 	ID      func(T) string // what --quiet prints
 	JSON    func(T) []byte // the row's JSON text as the service sent it
+	Again   bool           // the rows can be gone through twice, so that a long table need not keep them
 	Foot    []T            // rows that sum up the others: below a rule at the end of a table, and nowhere else
 }
 
