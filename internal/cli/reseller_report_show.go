@@ -130,7 +130,7 @@ func (p *reporting) data() error {
 		}
 	}
 	if p.flags.chart {
-		charts := p.charts(max(p.out.Width-20, 60), pageBars)
+		charts := p.charts(p.periods(), pageBars)
 		for i, c := range charts {
 			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits beside the title
 				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+countOf(n, "invoice")+" without a readable date", "; ")
@@ -139,6 +139,14 @@ func (p *reporting) data() error {
 		return render.Charts(p.io.Out, p.out, charts)
 	}
 	return nil
+}
+
+// periods is how many columns a timeline may have on this terminal, or on paper.
+func (p *reporting) periods() int {
+	if p.out.Width == 0 {
+		return pageTimes
+	}
+	return max(p.out.Width-20, 12)
 }
 
 // onceEach keeps one row of each reseller, for its id.
@@ -175,7 +183,8 @@ func (p *reporting) standings() error {
 	if len(shown) == 0 {
 		return nil
 	}
-	if _, err := io.WriteString(p.io.Out, "\nInvoices by status, of all time, as the service counts them:\n"); err != nil {
+	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
+	if _, err := io.WriteString(p.io.Out, "\n"+heading+"\n"); err != nil {
 		return &render.WriteError{Err: err}
 	}
 	return v.List(p.io.Out, o, limited(shown, 0))
@@ -343,9 +352,9 @@ const (
 	pageBars    = 20 // bars of a currency; the others make one together
 )
 
-// timed reports whether times decide which figures there are, or where they stand.
+// timed reports whether times decide which figures there are, or where they stand, as they do in a timeline.
 func (p *reporting) timed() bool {
-	return !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
+	return p.pictured() || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
 }
 
 // periodText says which time the report is about.
@@ -380,6 +389,11 @@ func spanText(span report.Span) string {
 func differenceText(d report.Difference) string {
 	return fmt.Sprintf("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
 		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What, money.FormatSum(d.Service, d.Currency, d.Decimals))
+}
+
+// spellingText says how a currency that nobody knows is written.
+func spellingText(codes []string) string {
+	return fmt.Sprintf("the service writes one currency as %s: here it is %s", strings.Join(codes, " and as "), codes[0])
 }
 
 func nameOf(id, label string) string {

@@ -339,7 +339,7 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 	for i, c := range row {
 		label := p.mark(bold, labels[i])
 		if stacked {
-			for _, part := range wrap(labels[i], o.Width) {
+			for _, part := range Wrap(labels[i], o.Width) {
 				if err := lines.print(p.mark(bold, part)); err != nil {
 					return err
 				}
@@ -389,11 +389,11 @@ func valueLines(p painter, c Cell, limit int) []string {
 		var lines []string
 		for _, s := range c.steps {
 			line := Safe(s.Status) + strings.Repeat(" ", status-width(Safe(s.Status))) + gap + Safe(s.At)
-			lines = append(lines, wrap(strings.TrimRight(line, " "), limit)...)
+			lines = append(lines, Wrap(strings.TrimRight(line, " "), limit)...)
 		}
 		return lines
 	}
-	return wrap(c.short(), limit)
+	return Wrap(c.short(), limit)
 }
 
 // newTable returns a tablewriter without any lines, that takes its cells as they
@@ -620,9 +620,9 @@ func tail(s string, room int) string {
 	return strings.TrimLeftFunc(s[from:], func(r rune) bool { return unicode.Is(unicode.M, r) })
 }
 
-// wrap breaks a text into lines of at most limit columns, between words where it
+// Wrap breaks a text into lines of at most limit columns, between words where it
 // can. A limit of 0 is none.
-func wrap(s string, limit int) []string {
+func Wrap(s string, limit int) []string {
 	if limit <= 0 {
 		return []string{s}
 	}
