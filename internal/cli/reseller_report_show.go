@@ -177,6 +177,7 @@ func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
 func (p *reporting) standings() error {
 	v := standingView(p.money, p.distinct())
 	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
+	v.Columns[len(v.Columns)-1].Whole = true // a status that is cut off is a status lost
 	o := p.out
 	o.Sort = ""
 	shown := p.shownStandings()

@@ -579,6 +579,9 @@ func width(s string) int {
 	return len(s)
 }
 
+// Cut shortens a text to a width, by its end.
+func Cut(s string, limit int) string { return cut(s, limit, false) }
+
 // cut shortens a text to a width. A text of one word is an id, an address or a
 // time, and both its ends tell it from others: those lose their middle. Other
 // text loses its end.
