@@ -78,6 +78,21 @@ func (c Cell) of(n *big.Int) Cell {
 	return c
 }
 
+// minor is the integer of an Amount, and code what it counts.
+func (c Cell) minor() Cell {
+	if c.kind != kindAmount {
+		return Cell{}
+	}
+	return Cell{kind: kindInt, n: c.n, large: c.large}
+}
+
+func (c Cell) code() Cell {
+	if c.kind != kindAmount {
+		return Cell{}
+	}
+	return Text(c.text)
+}
+
 func (c Cell) sign() int {
 	if c.large != nil {
 		return c.large.Sign()

@@ -127,7 +127,11 @@ func cells[T any](columns []Column[T], item T) []Cell {
 }
 
 func names[T any](columns []Column[T]) []string {
-	return View[T]{Columns: columns}.Names()
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = c.Name
+	}
+	return all
 }
 
 // stripe is one column of a table. It is laid out from cells that it has been shown, and prints them when they come again.
