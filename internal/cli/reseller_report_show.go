@@ -353,9 +353,10 @@ const (
 	pageBars    = 20 // bars of a currency; the others make one together
 )
 
-// timed reports whether times decide which figures there are, or where they stand, as they do in a timeline.
+// timed reports whether times decide which figures there are, or where they stand, as they do in a timeline. A
+// page and a picture say it themselves.
 func (p *reporting) timed() bool {
-	return p.pictured() || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
+	return p.flags.chart || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
 }
 
 // periodText says which time the report is about.
