@@ -197,8 +197,9 @@ is an array in json, and one object on each line in jsonl, as they arrive.
 
 csv has all columns unless some are named. An amount takes three of them: the
 decimal, which is empty where the decimals are not known, the integer in minor
-units, and the currency. A text of the service that a spreadsheet would run as
-a formula gets an apostrophe in front.
+units, and the currency. --columns and --sort know the latter two by names of
+their own, such as amount_minor. A text of the service that a spreadsheet would
+run as a formula gets an apostrophe in front.
 
 table is for reading. It fits the terminal, and shows control characters as
 escapes. Some columns of a list are left out where it would be too wide, and

@@ -35,6 +35,9 @@ func (f outFile) check() error {
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(f.path); err == nil { // to replace the link would leave what it names without the file
+			return refuse("is a symbolic link to a file that does not exist", "make that file first, or name another")
+		}
 	case err != nil:
 		return refuse("cannot be looked at: "+err.Error(), "name another file")
 	case !info.Mode().IsRegular():

@@ -60,7 +60,7 @@ func TestReportInBrowser(t *testing.T) {
 	}{
 		{"demo", demo, demo.Key(), nil, 0, 2},
 		{"compared", demo, demo.Key(), []string{"--from", "30d", "--compare", "--by", "reseller", "--by", "month"}, 0, 2},
-		{"hostile", http.HandlerFunc(hostileService), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 2},
+		{"hostile", http.HandlerFunc(hostileService), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 3},
 		{"failed", demo, demo.Key(), []string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 2},
 		{"nothing", demo, demo.Key(), []string{"--from", "2999-01", "--by", "day"}, 0, 1},
 	} {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -44,7 +45,7 @@ func (p *reporting) bars(most int) []render.Chart {
 	}
 	for _, total := range p.report.Totals() {
 		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller", Note: sumText(total)}
-		rest, count := new(big.Int), 0
+		rest, count, below := new(big.Int), 0, 0
 		for _, r := range sellers {
 			switch {
 			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
@@ -53,10 +54,15 @@ func (p *reporting) bars(most int) []render.Chart {
 			default:
 				rest.Add(rest, r.Rebates)
 				count++
+				below += (1 - r.Rebates.Sign()) / 2
 			}
 		}
 		if count > 0 {
-			c.Bars = append(c.Bars, render.Bar{Label: fmt.Sprintf("%d others", count), Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
+			label := fmt.Sprintf("%d others", count)
+			if below > 0 {
+				label += fmt.Sprintf(", %d below 0", below)
+			}
+			c.Bars = append(c.Bars, render.Bar{Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
 		}
 		if len(c.Bars) > 0 {
 			charts = append(charts, c)
@@ -138,7 +144,7 @@ func (p *reporting) page() render.Page {
 	o.Columns = nil
 	v := p.tableView()
 	v.Foot = p.foot()
-	rows := v.Sorted(p.report.Rows(), o)
+	rows := v.Sorted(slices.Collect(p.report.Rows()), o)
 	table := render.Section{Title: "Figures", Table: v.Page(o, rows)}
 	if len(rows) == 0 {
 		table.Note, table.Table = noRebates, nil
@@ -147,24 +153,45 @@ func (p *reporting) page() render.Page {
 		table.Note = fmt.Sprintf("At most %d rows of each currency, those with the largest rebates.", p.flags.top)
 	}
 	page.Sections = append(page.Sections, table)
-	if shown := p.shownStandings(rows); len(shown) > 0 {
+	if shown := p.shownStandings(); len(shown) > 0 {
 		page.Sections = append(page.Sections, render.Section{
 			Title: "All time, as the service counts",
 			Note:  "These figures are the service's own. They are not limited to any period.",
 			Table: standingView(p.money, p.distinct()).Page(o, shown),
 		})
 	}
+	if differ := p.report.Differences(); len(differ) > 0 {
+		page.Sections = append(page.Sections, render.Section{
+			Title: "Where the service counts otherwise",
+			Note:  "Sums of the single invoices over all time that are not what the service itself counts. The figures above are made of the single invoices.",
+			Table: disagreementView(p.distinct()).Page(o, differ),
+		})
+	}
 	page.Notes = append(page.Notes,
 		"A day is that of an invoice's creation as the service wrote it. The service's interface does not show in which time zone.",
 		"A share is that of all rebates in the currency. Sums are exact; percentages are rounded.",
 		"An amount with the word minor is in the currency's smallest unit, because the number of its decimals is not known.")
-	for i, d := range p.report.Differences() {
-		if i == mostRemarks {
-			break
-		}
-		page.Notes = append(page.Notes, differenceText(d)+".")
+	for _, codes := range p.report.Spellings() {
+		page.Notes = append(page.Notes, spellingText(codes)+".")
 	}
 	return page
+}
+
+// disagreementView is for the page, which has room for all of them.
+func disagreementView(distinct bool) render.View[report.Difference] {
+	type row = report.Difference
+	amount := func(value func(row) *big.Int) func(row) render.Cell {
+		return func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }
+	}
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+		{Name: "id", Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+		{Name: "of", Cell: func(r row) render.Cell { return render.Own(r.What) }},
+		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		{Name: "single_invoices", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Sum })},
+		{Name: "service", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Service })},
+		{Name: "service_less_invoices", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) })},
+	}}
 }
 
 // tile is a currency's total.

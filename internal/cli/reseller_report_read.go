@@ -91,6 +91,9 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 	}
 	if len(args) == 0 {
 		for _, r := range all {
+			for _, rebate := range r.Rebates { // also of those whose statistics cannot be read
+				p.report.Spell(rebate.Code)
+			}
 			found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
 		}
 		return found, nil
@@ -113,9 +116,7 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 // print writes the files first, since a pipe that is closed early ends the program.
 func (p *reporting) print() error {
 	p.spinner.stop()
-	if !p.Quiet {
-		p.remarks()
-	}
+	p.remarks()
 	written := p.files()
 	if err := p.data(); err != nil {
 		var unusable *render.UsageError
@@ -142,11 +143,11 @@ func (p *reporting) files() error {
 		}
 	}
 	if p.svg.path != "" {
-		charts, lead := p.charts(pageTimes, pageBars), p.periodText()
+		charts, lead := p.charts(pageTimes, pageBars), []string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
 		if len(charts) == 0 {
-			lead = noRebates
+			lead = []string{noRebates}
 		} else if lack := p.undated(); lack != "" {
-			lead += "; " + lack
+			lead = append(lead, lack)
 		}
 		return p.svg.write(content(render.SVG(reportTitle, lead, charts)))
 	}
@@ -156,18 +157,25 @@ func (p *reporting) files() error {
 // mostRemarks is how many differences are named one by one.
 const mostRemarks = 5
 
-// remarks says on standard error what a reader of the figures has to know.
+// remarks says on standard error what a reader of the figures has to know. Where there are only ids, that is which time they
+// are of.
 func (p *reporting) remarks() {
 	if p.timed() {
 		p.note("%s, %s", p.periodText(), zoneRemark)
 	}
+	if p.Quiet && p.html.path == "" && p.svg.path == "" && len(p.limits) == 0 {
+		return
+	}
 	if lack := p.undated(); lack != "" && p.pictured() {
 		p.note("%s", lack)
+	}
+	for _, codes := range p.report.Spellings() {
+		p.note("%s", spellingText(codes))
 	}
 	differ := p.report.Differences()
 	for i, d := range differ {
 		if i == mostRemarks {
-			p.note("and %d more sums over all time are not the service's own", len(differ)-i)
+			p.note("and %d more sums over all time are not the service's own; --html FILE makes a page with all of them", len(differ)-i)
 			break
 		}
 		p.note("%s", differenceText(d))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math/big"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 			return render.BigAmount(value(r), r.Currency, r.Decimals)
 		}
 	}
-	v := render.View[row]{JSON: func(r row) []byte { return rowJSON(r, by) }}
+	v := render.View[row]{Again: true, JSON: func(r row) []byte { return rowJSON(r, by) }}
 	bySeller := slices.Contains(by, report.ByReseller)
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }
@@ -110,26 +111,26 @@ func (p *reporting) data() error {
 	rows := p.report.Rows()
 	switch {
 	case p.Quiet:
-		return out.slice(onceEach(rows))
+		return out.list(eachRow(onceEach(rows)))
 	case !out.tabular() && (p.out.Format != render.JSONL || p.out.Filter != nil || p.out.Template != ""):
 		return output[document]{p.session, documentView()}.one(document{text: p.document(rows)})
 	case p.out.Format != render.Table:
-		return out.slice(rows)
+		return out.list(eachRow(rows))
 	}
 	alone := len(p.Columns) > 0 || p.NoHeaders // for a script
 	if !p.NoHeaders {
 		out.view.Foot = p.foot()
 	}
-	if err := out.slice(rows); err != nil {
+	if err := out.list(eachRow(rows)); err != nil {
 		return err
 	}
 	if p.bySeller() && !alone {
-		if err := p.standings(rows); err != nil {
+		if err := p.standings(); err != nil {
 			return err
 		}
 	}
 	if p.flags.chart {
-		charts := p.charts(max(p.out.Width-20, 60), pageBars)
+		charts := p.charts(p.periods(), pageBars)
 		for i, c := range charts {
 			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits beside the title
 				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+countOf(n, "invoice")+" without a readable date", "; ")
@@ -140,42 +141,67 @@ func (p *reporting) data() error {
 	return nil
 }
 
+// periods is how many columns a timeline may have on this terminal, or on paper.
+func (p *reporting) periods() int {
+	if p.out.Width == 0 {
+		return pageTimes
+	}
+	return max(p.out.Width-20, 12)
+}
+
 // onceEach keeps one row of each reseller, for its id.
-func onceEach(rows []report.Row) []report.Row {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(rows, func(r report.Row) bool {
-		again := seen[r.ID]
-		seen[r.ID] = true
-		return again
-	})
+func onceEach(rows iter.Seq[report.Row]) iter.Seq[report.Row] {
+	return func(yield func(report.Row) bool) {
+		seen := map[string]bool{}
+		for r := range rows {
+			if !seen[r.ID] && !yield(r) {
+				return
+			}
+			seen[r.ID] = true
+		}
+	}
+}
+
+func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
+	return func(yield func(report.Row, error) bool) {
+		for r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
 
 // standings prints how many invoices have each status, which the service counts over all time. They have a table of their
 // own, so that nobody takes them for the period's.
-func (p *reporting) standings(rows []report.Row) error {
+func (p *reporting) standings() error {
 	v := standingView(p.money, p.distinct())
 	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
+	v.Columns[len(v.Columns)-1].Whole = true // a status that is cut off is a status lost
 	o := p.out
 	o.Sort = ""
-	shown := p.shownStandings(rows)
+	shown := p.shownStandings()
 	if len(shown) == 0 {
 		return nil
 	}
-	if _, err := io.WriteString(p.io.Out, "\nInvoices by status, of all time, as the service counts them:\n"); err != nil {
+	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
+	if _, err := io.WriteString(p.io.Out, "\n"+heading+"\n"); err != nil {
 		return &render.WriteError{Err: err}
 	}
 	return v.List(p.io.Out, o, limited(shown, 0))
 }
 
 // shownStandings is all resellers, or with --top those that have a row.
-func (p *reporting) shownStandings(rows []report.Row) []report.Standing {
+func (p *reporting) shownStandings() []report.Standing {
 	all := p.report.AllTime()
 	if p.flags.top == 0 {
 		return all
 	}
-	return slices.DeleteFunc(all, func(standing report.Standing) bool {
-		return !slices.ContainsFunc(rows, func(r report.Row) bool { return r.ID == standing.ID })
-	})
+	shown := map[string]bool{}
+	for r := range p.report.Rows() {
+		shown[r.ID] = true
+	}
+	return slices.DeleteFunc(all, func(standing report.Standing) bool { return !shown[standing.ID] })
 }
 
 func standingView(m money.Registry, distinct bool) render.View[report.Standing] {
@@ -240,13 +266,13 @@ type (
 	}
 )
 
-func (p *reporting) document(rows []report.Row) json.RawMessage {
+func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
 	doc := reportJSON{Period: spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{}, AllTime: []standingJSON{}, Failed: []failedReseller{}}
 	if p.flags.compare {
 		previous := spanOf(p.report.Previous())
 		doc.Previous = &previous
 	}
-	for _, r := range rows {
+	for r := range rows {
 		doc.Rows = append(doc.Rows, rowJSON(r, p.by))
 	}
 	for _, r := range p.report.Totals() {
@@ -327,9 +353,10 @@ const (
 	pageBars    = 20 // bars of a currency; the others make one together
 )
 
-// timed reports whether times decide which figures there are, or where they stand.
+// timed reports whether times decide which figures there are, or where they stand, as they do in a timeline. A
+// page and a picture say it themselves.
 func (p *reporting) timed() bool {
-	return !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
+	return p.flags.chart || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
 }
 
 // periodText says which time the report is about.
@@ -364,6 +391,11 @@ func spanText(span report.Span) string {
 func differenceText(d report.Difference) string {
 	return fmt.Sprintf("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
 		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What, money.FormatSum(d.Service, d.Currency, d.Decimals))
+}
+
+// spellingText says how a currency that nobody knows is written.
+func spellingText(codes []string) string {
+	return fmt.Sprintf("the service writes one currency as %s: here it is %s", strings.Join(codes, " and as "), codes[0])
 }
 
 func nameOf(id, label string) string {

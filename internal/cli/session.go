@@ -90,6 +90,11 @@ func (a *app) width() int {
 	if out == nil {
 		return 0
 	}
+	return terminalWidth(out)
+}
+
+// terminalWidth is how wide a terminal is.
+func terminalWidth(out *os.File) int {
 	width, _, err := term.GetSize(int(out.Fd()))
 	if err != nil || width <= 0 {
 		return 80

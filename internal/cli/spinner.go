@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"example.com/till/internal/render"
 )
 
 // spinner shows that a call is under way, once it takes longer than a person waits without wondering.
@@ -42,7 +44,9 @@ func spin(out *os.File, text string, done <-chan struct{}) {
 	defer tick.Stop()
 	begin := time.Now()
 	for i := 0; ; i++ {
-		fmt.Fprintf(out, "\r%c %s %s\x1b[K", frames[i%len(frames)], text, (patience + time.Since(begin)).Round(time.Second))
+		seconds := (patience + time.Since(begin)).Round(time.Second).String()
+		room := terminalWidth(out) - len(". ") - len(" "+seconds) - 1 // a line that goes on below is not wiped
+		fmt.Fprintf(out, "\r%c %s %s\x1b[K", frames[i%len(frames)], render.Cut(text, max(room, 1)), seconds)
 		select {
 		case <-done:
 			fmt.Fprint(out, "\r\x1b[K")

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// Cell is a typed value in a row. The zero Cell is an empty one.
+// Cell is a typed value in a row. The zero Cell is an empty one. A long table has many of them, so that it is small.
 type Cell struct {
+	text     string   // Text, Own, JSONText; the code of an Amount
+	n        int64    // Int, Bool; the tenths of a Percent; the minor units of an Amount
+	large    *big.Int // instead of n, where that does not hold it
+	steps    []Step   // History
+	decimals int32
 	kind     kind
-	text     string // Text, Own; the code of an Amount
-	n        int64  // Int, Bool; the minor units of an Amount
-	decimals int
-	large    *big.Int // Percent; the minor units of an Amount that n does not hold
-	signed   bool     // Percent: whether a plus is shown
-	bare     bool     // Amount: whether its code stands elsewhere
-	steps    []Step
-	raw      []byte
+	signed   bool // Percent: whether a plus is shown
+	bare     bool // Amount: whether its code stands elsewhere
 }
 
 type kind uint8
@@ -61,17 +60,44 @@ func Bool(b bool) Cell {
 // Amount is an amount of money in the minor unit of the currency with that
 // code. Decimals below zero are unknown ones.
 func Amount(minor int64, code string, decimals int) Cell {
-	return Cell{kind: kindAmount, n: minor, text: code, decimals: max(decimals, -1)}
+	return Cell{kind: kindAmount, n: minor, text: code, decimals: int32(max(decimals, -1))}
 }
 
 // BigAmount is an Amount of any size.
 func BigAmount(minor *big.Int, code string, decimals int) Cell {
-	if minor.IsInt64() {
-		return Amount(minor.Int64(), code, decimals)
+	return Amount(0, code, decimals).of(minor)
+}
+
+// of is the cell with a number of any size in it.
+func (c Cell) of(n *big.Int) Cell {
+	if n.IsInt64() {
+		c.n = n.Int64()
+	} else {
+		c.large = n
 	}
-	c := Amount(0, code, decimals)
-	c.large = minor
 	return c
+}
+
+// minor is the integer of an Amount, and code what it counts.
+func (c Cell) minor() Cell {
+	if c.kind != kindAmount {
+		return Cell{}
+	}
+	return Cell{kind: kindInt, n: c.n, large: c.large}
+}
+
+func (c Cell) code() Cell {
+	if c.kind != kindAmount {
+		return Cell{}
+	}
+	return Text(c.text)
+}
+
+func (c Cell) sign() int {
+	if c.large != nil {
+		return c.large.Sign()
+	}
+	return cmp.Compare(c.n, 0)
 }
 
 // Percent is a number of tenths of a percent: 425 is shown as 42.5%, and is 42.5
@@ -80,7 +106,7 @@ func Percent(tenths *big.Int) Cell {
 	if tenths == nil {
 		return Cell{}
 	}
-	return Cell{kind: kindPercent, large: tenths}
+	return Cell{kind: kindPercent}.of(tenths)
 }
 
 // Change is a Percent by which something has grown. It is shown with its sign.
@@ -95,7 +121,7 @@ func Change(tenths *big.Int) Cell {
 func History(steps []Step) Cell { return Cell{kind: kindHistory, steps: steps} }
 
 // JSONText is a record of unknown shape. It is shown as JSON on one line.
-func JSONText(text []byte) Cell { return Cell{kind: kindJSON, raw: text} }
+func JSONText(text []byte) Cell { return Cell{kind: kindJSON, text: string(text)} }
 
 // numeric says whether the cell is aligned to the right, like a number.
 func (c Cell) numeric() bool {
@@ -113,7 +139,7 @@ func (c Cell) short() string {
 	case kindText, kindOwn:
 		return Safe(c.text)
 	case kindInt:
-		return strconv.FormatInt(c.n, 10)
+		return string(c.digits(nil, 0))
 	case kindBool:
 		return strconv.FormatBool(c.n != 0)
 	case kindAmount:
@@ -125,10 +151,10 @@ func (c Cell) short() string {
 		}
 		return Safe(c.steps[len(c.steps)-1].String())
 	case kindJSON:
-		return compactJSON(c.raw)
+		return compactJSON(c.text)
 	case kindPercent:
 		text := string(c.digits(nil, 1)) + "%"
-		if c.signed && c.large.Sign() > 0 {
+		if c.signed && c.sign() > 0 {
 			text = "+" + text
 		}
 		return text
@@ -164,7 +190,7 @@ func (c Cell) amount() (number, unit string) {
 		unit = Safe(c.text)
 	}
 	if c.decimals >= 0 {
-		return string(c.digits(nil, c.decimals)), unit
+		return string(c.digits(nil, int(c.decimals))), unit
 	}
 	return string(c.digits(nil, 0)), strings.TrimSuffix(minorWord+" "+unit, " ")
 }
@@ -204,10 +230,10 @@ func appendPoint(b, digits []byte, decimals int) []byte {
 // compactJSON returns JSON text on one line with the invisible characters in
 // its strings escaped as JSON does it, so that it stays JSON. Text that is no
 // JSON is shown as text.
-func compactJSON(raw []byte) string {
+func compactJSON(raw string) string {
 	var line bytes.Buffer
-	if json.Compact(&line, raw) != nil {
-		return Safe(string(raw))
+	if json.Compact(&line, []byte(raw)) != nil {
+		return Safe(raw)
 	}
 	return safeJSON(line.String())
 }
@@ -219,10 +245,8 @@ func compare(a, b Cell) int {
 		return cmp.Compare(a.kind, b.kind) // empty cells first
 	}
 	switch a.kind {
-	case kindInt, kindBool:
-		return cmp.Compare(a.n, b.n)
-	case kindPercent:
-		return a.large.Cmp(b.large)
+	case kindInt, kindBool, kindPercent:
+		return compareAmounts(a, b)
 	case kindAmount:
 		return cmp.Or(
 			strings.Compare(strings.ToUpper(a.text), strings.ToUpper(b.text)),
@@ -231,8 +255,6 @@ func compare(a, b Cell) int {
 	case kindHistory:
 		x, y := a.last(), b.last()
 		return cmp.Or(strings.Compare(x.At, y.At), strings.Compare(x.Status, y.Status))
-	case kindJSON:
-		return bytes.Compare(a.raw, b.raw)
 	}
 	return strings.Compare(a.text, b.text)
 }
@@ -246,7 +268,7 @@ func (c Cell) last() Step {
 	return c.steps[len(c.steps)-1]
 }
 
-// compareAmounts compares two amounts of one code. Where the decimals of one
+// compareAmounts compares two amounts of one code, or two other numbers. Where the decimals of one
 // are unknown there is no common unit: those stand apart, and first.
 func compareAmounts(a, b Cell) int {
 	switch {
@@ -255,12 +277,12 @@ func compareAmounts(a, b Cell) int {
 	case a.decimals != b.decimals && (a.decimals < 0 || b.decimals < 0):
 		return cmp.Compare(a.decimals, b.decimals)
 	}
-	scale := max(a.decimals, b.decimals)
+	scale := int(max(a.decimals, b.decimals))
 	return a.scaled(scale).Cmp(b.scaled(scale))
 }
 
 func (c Cell) scaled(decimals int) *big.Int {
-	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-c.decimals)), nil)
+	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-int(c.decimals))), nil)
 	if c.large != nil {
 		return factor.Mul(factor, c.large)
 	}

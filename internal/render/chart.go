@@ -19,7 +19,7 @@ type Chart struct {
 type Bar struct {
 	Label string
 	Apart string   // tells it from others with the same label, and is never cut
-	Value *big.Int // how long the bar is; what is less than nothing has none
+	Value *big.Int // how long the bar is; what is less than nothing is drawn to the other side of zero
 	Text  string   // the amount, for reading
 	Extra string   // behind it, such as the share
 }
@@ -41,20 +41,37 @@ func (b Bar) name() string {
 	return b.Label + " " + b.Apart
 }
 
-// part is how long a bar is when the longest is full.
-func (c Chart) part(b Bar, full int) int {
-	most := new(big.Int)
-	for _, other := range c.Bars {
-		if other.Value.Cmp(most) > 0 {
-			most = other.Value
+// scale is what a chart's bars are held against: the least and the largest amount, with zero between them.
+type scale struct{ least, most, whole *big.Int }
+
+func (c Chart) scale() scale {
+	s := scale{new(big.Int), new(big.Int), new(big.Int)}
+	for _, b := range c.Bars {
+		if b.Value.Cmp(s.least) < 0 {
+			s.least = b.Value
+		}
+		if b.Value.Cmp(s.most) > 0 {
+			s.most = b.Value
 		}
 	}
-	if b.Value.Sign() <= 0 {
+	s.whole.Sub(s.most, s.least)
+	return s
+}
+
+// part is how long a bar is, to either side of zero, when it is so far from one end to the other.
+func (s scale) part(value *big.Int, full int) int {
+	if value.Sign() == 0 {
 		return 0
 	}
-	n := new(big.Int).Mul(b.Value, big.NewInt(int64(2*full)))
-	n.Add(n, most).Quo(n, new(big.Int).Lsh(most, 1)) // to the nearest
-	return max(int(n.Int64()), 1)                    // what is there can be seen
+	n := new(big.Int).Abs(value)
+	n.Mul(n, big.NewInt(int64(2*full)))
+	n.Add(n, s.whole).Quo(n, new(big.Int).Lsh(s.whole, 1)) // to the nearest
+	return max(int(n.Int64()), 1)                          // what is there can be seen
+}
+
+// zero is how much of such a way is before zero.
+func (s scale) zero(full int) int {
+	return min(s.part(s.least, full), full-s.most.Sign())
 }
 
 // noTerminal is how wide a chart is where there is no terminal.
@@ -81,16 +98,25 @@ func (c Chart) lines(p painter, limit int) []string {
 	if limit <= 0 {
 		limit = noTerminal
 	}
-	title := p.mark(bold, Safe(c.Title))
-	if c.Note != "" {
-		if note := Safe(c.Note); width(Safe(c.Title))+len(gap)+width(note) <= limit {
-			title += gap + note
-		}
+	if room := c.room(limit); c.Upright && len(c.Bars) > room {
+		c.Bars = c.Bars[len(c.Bars)-room:]
+		c.Note = strings.TrimSuffix("the latest only; "+strings.TrimPrefix(c.Note, "the latest only"), "; ")
+	}
+	lines := Wrap(Safe(c.Title), limit)
+	for i, line := range lines {
+		lines[i] = p.mark(bold, line)
+	}
+	switch note := Safe(c.Note); {
+	case note == "":
+	case len(lines) == 1 && width(Safe(c.Title))+len(gap)+width(note) <= limit:
+		lines[0] += gap + note
+	default:
+		lines = append(lines, Wrap(note, limit)...)
 	}
 	if c.Upright {
-		return append([]string{title}, c.columns(p, limit)...)
+		return append(lines, c.columns(p, limit)...)
 	}
-	return append([]string{title}, c.bars(p, limit)...)
+	return append(lines, c.bars(p, limit)...)
 }
 
 const (
@@ -99,38 +125,77 @@ const (
 	shortestBar  = 4
 )
 
-// bars draws one bar a line: the label, the bar, the amount.
+// bars draws one bar a line: the label, the bar, the amount. Where that is too wide, the amount is without its unit, which
+// the title has, and then there is no bar, and then the amount stands below the label.
 func (c Chart) bars(p painter, limit int) []string {
-	label, text, extra := 0, 0, 0
+	name, text, number, extra := 0, 0, 0, 0
 	for _, b := range c.Bars {
-		label = max(label, width(Safe(b.name())))
+		name = max(name, width(Safe(b.name())))
 		text = max(text, width(Safe(b.Text)))
+		number = max(number, width(b.number()))
 		extra = max(extra, width(Safe(b.Extra)))
 	}
-	label = min(label, longestLabel, max(limit/3, comfortable))
+	label := 0
 	for _, b := range c.Bars {
-		label = max(label, width(b.label(label)))
+		label = max(label, width(b.label(min(name, longestLabel, max(limit/3, comfortable)))))
 	}
 	behind := text
 	if extra > 0 {
 		behind += len(gap) + extra
 	}
+	short := limit-label-behind-2*len(gap) < shortestBar
+	if short {
+		behind += number - text
+		text = number
+	}
 	full := min(limit-label-behind-2*len(gap), longestBar)
+	drawn, below := full >= shortestBar, label+len(gap)+behind > limit
 	var lines []string
+	s := c.scale()
 	for _, b := range c.Bars {
+		amount := Safe(b.Text)
+		if short {
+			amount = b.number()
+		}
+		if below {
+			lines = append(lines, b.label(limit))
+			if b.Extra != "" {
+				amount += gap + Safe(b.Extra)
+			}
+			for _, line := range Wrap(amount, limit-len(gap)) {
+				lines = append(lines, gap+line)
+			}
+			continue
+		}
 		name := b.label(label)
 		line := name + strings.Repeat(" ", label-width(name)) + gap
-		if full >= shortestBar {
-			bar := blocks(c.part(b, 8*full))
-			line += p.mark(blue, bar) + strings.Repeat(" ", full-width(bar)) + gap
+		if drawn {
+			line += s.flat(p, b.Value, full) + gap
 		}
-		line += strings.Repeat(" ", text-width(Safe(b.Text))) + Safe(b.Text)
+		line += strings.Repeat(" ", text-width(amount)) + amount
 		if extra > 0 {
 			line += gap + strings.Repeat(" ", extra-width(Safe(b.Extra))) + Safe(b.Extra)
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// flat is a bar in so many columns. Where there is less than nothing, zero is a line, and such a bar is to its left.
+func (s scale) flat(p painter, value *big.Int, full int) string {
+	if s.least.Sign() == 0 {
+		bar := blocks(s.part(value, 8*full))
+		return p.mark(blue, bar) + strings.Repeat(" ", full-width(bar))
+	}
+	full-- // the line
+	room := 8 * (full - s.most.Sign())
+	left := (s.part(s.least, room) + 7) / 8 // each side may have a column that is not full
+	if value.Sign() < 0 {
+		bar := blocksBack(s.part(value, room))
+		return strings.Repeat(" ", left-width(bar)) + p.mark(blue, bar) + "│" + strings.Repeat(" ", full-left)
+	}
+	bar := blocks(s.part(value, room))
+	return strings.Repeat(" ", left) + "│" + p.mark(blue, bar) + strings.Repeat(" ", full-left-width(bar))
 }
 
 // blocks is a bar of so many eighths of a column.
@@ -142,62 +207,95 @@ func blocks(eighths int) string {
 	return bar
 }
 
+// blocksBack is one that grows to the left, for which there are fewer characters.
+func blocksBack(eighths int) string {
+	return strings.TrimSpace(string([]rune(" ▕▕▕▐▐▐▐")[eighths%8])) + strings.Repeat("█", eighths/8)
+}
+
 const (
 	columnHeight = 8
 	widestColumn = 12
 )
 
-// columns draws an upright chart, with the largest amount at the axis. Under the columns are their labels, and the amounts
+// axis is what stands at its upper end, at zero and at its lower end, and how wide that is. Where nothing is less than
+// zero, nothing stands at the lower end.
+func (c Chart) axis() (most, zero, least string, wide int) {
+	zero = "0"
+	most = zero
+	for s, i := c.scale(), 0; i < len(c.Bars); i++ {
+		switch b := c.Bars[i]; {
+		case b.Value.Sign() > 0 && b.Value.Cmp(s.most) == 0:
+			most = b.number()
+		case b.Value.Sign() < 0 && b.Value.Cmp(s.least) == 0:
+			least = b.number()
+		}
+	}
+	return most, zero, least, max(width(most), width(zero), width(least))
+}
+
+// room is how many columns an upright chart can have.
+func (c Chart) room(limit int) int {
+	_, _, _, axis := c.axis()
+	return max(limit-axis-2, 0)
+}
+
+// columns draws an upright chart, with the ends of the axis beside it. Under the columns are their labels, and the amounts
 // where all of them have room.
 func (c Chart) columns(p painter, limit int) []string {
-	top, zero := c.largest(), "0"
-	axis := max(width(top), width(zero))
-	slot := min((limit-axis-2)/max(len(c.Bars), 1), widestColumn)
-	if slot < 1 { // no room for all: the later ones
-		c.Bars = c.Bars[len(c.Bars)-max(min(limit-axis-2, len(c.Bars)), 0):]
-		slot = 1
-	}
+	top, zero, bottom, axis := c.axis()
+	room := c.room(limit)
+	slot := max(min(room/max(len(c.Bars), 1), widestColumn), 1)
 	thick := max(slot-1, 1)
 	if slot > 6 {
 		thick = slot - 2
 	}
-	var lines []string
-	for row := columnHeight; row > 0; row-- {
-		line := strings.Repeat(" ", axis) + " │"
-		if row == columnHeight {
-			line = strings.Repeat(" ", axis-width(top)) + top + " ┤"
-		}
-		for _, b := range c.Bars {
-			eighths := min(max(c.part(b, 8*columnHeight)-8*(row-1), 0), 8)
-			block := " "
-			if eighths > 0 {
-				block = string([]rune("▁▂▃▄▅▆▇█")[eighths-1])
-			}
-			line += p.mark(blue, strings.Repeat(block, thick)) + strings.Repeat(" ", slot-thick)
-		}
-		lines = append(lines, line)
+	s := c.scale()
+	above, below := (s.part(s.most, 8*columnHeight)+7)/8, (s.part(s.least, 8*columnHeight)+7)/8
+	if above+below == 0 {
+		above = columnHeight
 	}
-	lines = append(lines, strings.Repeat(" ", axis-width(zero))+zero+" ┴"+strings.Repeat("─", slot*len(c.Bars)))
+	beside := func(text, line string) string { return strings.Repeat(" ", axis-width(text)) + text + " " + line }
+	row := func(shapes string, sign, far int) string {
+		line := ""
+		for _, b := range c.Bars {
+			eighths := 0
+			if b.Value.Sign() == sign {
+				eighths = min(max(s.part(b.Value, 8*columnHeight)-8*far, 0), 8)
+			}
+			line += p.mark(blue, strings.Repeat(string([]rune(shapes)[eighths]), thick)) + strings.Repeat(" ", slot-thick)
+		}
+		return line
+	}
+	var lines []string
+	for far := above - 1; far >= 0; far-- {
+		text, line := "", "│"
+		if far == above-1 {
+			text, line = top, "┤"
+		}
+		lines = append(lines, beside(text, line+row(" ▁▂▃▄▅▆▇█", 1, far)))
+	}
+	corner := "┴"
+	if below > 0 {
+		corner = "┼"
+	}
+	lines = append(lines, beside(zero, corner+strings.Repeat("─", slot*len(c.Bars))))
+	for far := range below {
+		text, line := "", "│"
+		if far == below-1 {
+			text, line = bottom, "┤"
+		}
+		lines = append(lines, beside(text, line+row(" ▔▔▔▀▀▀▀█", -1, far)))
+	}
 	under := strings.Repeat(" ", axis+2)
-	lines = append(lines, under+c.below(slot, limit-axis-2, func(b Bar) string { return Safe(b.Label) }))
+	lines = append(lines, under+c.below(slot, room, func(b Bar) string { return Safe(b.Label) }))
 	widest := 0
 	for _, b := range c.Bars {
 		widest = max(widest, width(b.number()))
 	}
 	if len(c.Bars) > 0 && widest+len(gap) <= slot {
-		lines = append(lines, under+c.below(slot, limit-axis-2, Bar.number))
+		lines = append(lines, under+c.below(slot, room, Bar.number))
 	}
 	return lines
-}
-
-func (c Chart) largest() string {
-	text, most := "0", new(big.Int)
-	for _, b := range c.Bars {
-		if b.Value.Cmp(most) > 0 {
-			text, most = b.number(), b.Value
-		}
-	}
-	return text
 }
 
 // number is the text of an amount without its unit, which the title has.

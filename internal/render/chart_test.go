@@ -26,15 +26,35 @@ func drawn(t *testing.T, o Options, charts ...Chart) string {
 }
 
 func TestBars(t *testing.T) {
-	c := Chart{Title: "Earned", Note: "so far", Bars: []Bar{bar("North", 160), bar("東京", 80), bar("Small", 1), bar("None", 0), bar("Back\x1b", -5)}}
+	c := Chart{Title: "Earned", Note: "so far", Bars: []Bar{bar("North", 160), bar("東京", 80), bar("Small", 1), bar("None\x1b", 0)}}
 	// 40 columns less the label (8), the amount (7), the share (4) and the gaps (6) are 15 for the bar: 120 eighths for 160.
 	equal(t, drawn(t, Options{Width: 40}, c), "\nEarned  so far\n"+
 		"North     ███████████████  160 EUR  1.0%\n"+
 		"東京      ███████▌          80 EUR  1.0%\n"+
 		"Small     ▏                  1 EUR  1.0%\n"+
-		"None                         0 EUR  1.0%\n"+
-		"Back\\x1b                    -5 EUR  1.0%\n")
-	equal(t, drawn(t, Options{Width: 24}, c)[:len("\nEarned  so far\nNorth     160 EUR  1.0%\n")], "\nEarned  so far\nNorth     160 EUR  1.0%\n")
+		"None\\x1b                     0 EUR  1.0%\n")
+	// Narrower: no unit, which the title has; no bar; the amount below.
+	equal(t, drawn(t, Options{Width: 27}, c)[:len("\nEarned  so far\nNorth     ██████  160  1.0%\n")], "\nEarned  so far\nNorth     ██████  160  1.0%\n")
+	equal(t, drawn(t, Options{Width: 24}, c)[:len("\nEarned  so far\nNorth     160  1.0%\n")], "\nEarned  so far\nNorth     160  1.0%\n")
+	equal(t, drawn(t, Options{Width: 12}, c), "\nEarned\nso far\nNorth\n  160  1.0%\n東京\n  80  1.0%\nSmall\n  1  1.0%\nNone\\x1b\n  0  1.0%\n")
+}
+
+// What is less than nothing is to the left of a line, on the same scale.
+func TestBarsBelowZero(t *testing.T) {
+	c := Chart{Title: "Earned", Bars: []Bar{bar("North", 100), bar("None", 0), bar("South", -50), bar("West", -5), bar("East", -1)}}
+	// 15 columns for the bars as above, of which one is the line and one is spare: 104 eighths for 150.
+	equal(t, drawn(t, Options{Width: 37}, c), "\nEarned\n"+
+		"North       │████████▋  100 EUR  1.0%\n"+
+		"None        │             0 EUR  1.0%\n"+
+		"South  ▕████│           -50 EUR  1.0%\n"+
+		"West       ▕│            -5 EUR  1.0%\n"+
+		"East       ▕│            -1 EUR  1.0%\n")
+	c.Bars = c.Bars[2:]
+	equal(t, drawn(t, Options{Width: 36}, c), "\nEarned\n"+
+		"South  ██████████████│  -50 EUR  1.0%\n"[:0]+
+		"South  █████████████│  -50 EUR  1.0%\n"+
+		"West              ▕█│   -5 EUR  1.0%\n"+
+		"East               ▕│   -1 EUR  1.0%\n")
 }
 
 func TestUprightChart(t *testing.T) {
@@ -45,15 +65,46 @@ func TestUprightChart(t *testing.T) {
 		" 0 ┴────────────────────────────────────\n"+
 		"    2026-01     2026-02     2026-03\n"+
 		"    80          0           35\n")
+	c.Bars[1].Value, c.Bars[1].Text = big.NewInt(-40), "-40 EUR"
+	// 64 eighths for 120: 43 above (80) and 21 below (40), and 19 for 35.
+	equal(t, drawn(t, Options{Width: 41}, c), "\nEarned\n"+
+		" 80 ┤▃▃▃▃▃▃▃▃▃▃\n"+strings.Repeat("    │██████████\n", 2)+
+		"    │██████████              ▃▃▃▃▃▃▃▃▃▃\n"+strings.Repeat("    │██████████              ██████████\n", 2)+
+		"  0 ┼────────────────────────────────────\n"+
+		strings.Repeat("    │            ██████████\n", 2)+
+		"-40 ┤            ▀▀▀▀▀▀▀▀▀▀\n"+
+		"     2026-01     2026-02     2026-03\n"+
+		"     80          -40         35\n")
+	c.Bars = c.Bars[1:2]
+	equal(t, drawn(t, Options{Width: 41}, c), "\nEarned\n"+
+		"  0 ┼────────────\n"+strings.Repeat("    │██████████\n", 7)+
+		"-40 ┤██████████\n"+
+		"     2026-02\n"+
+		"     -40\n")
+}
+
+// Where not all columns have room, it is said that the earlier ones are missing.
+func TestUprightChartWithoutRoom(t *testing.T) {
+	c := Chart{Title: "Earned", Note: "1 left out", Upright: true}
+	for i := range 30 {
+		c.Bars = append(c.Bars, bar("x", int64(30-i)))
+	}
+	if got := drawn(t, Options{Width: 24}, c); !strings.HasPrefix(got, "\nEarned\nthe latest only; 1 left\nout\n20 ┤█") {
+		t.Errorf("%s", got)
+	}
+	c.Note = "the latest only"
+	if got := drawn(t, Options{Width: 24}, c); !strings.HasPrefix(got, "\nEarned  the latest only\n20 ┤█") {
+		t.Errorf("%s", got)
+	}
 }
 
 // However wide the screen and however many bars, no line is wider than the screen, and no digit is lost.
 func TestChartsFit(t *testing.T) {
-	for _, limit := range []int{30, 80, 200} {
+	for _, limit := range []int{20, 40, 80, 200} {
 		for _, n := range []int{1, 2, 7, 60, 365} {
-			c := Chart{Title: strings.Repeat("T", limit), Note: "note", Upright: true}
+			c := Chart{Title: strings.Repeat("T ", limit), Note: "a note of its own", Upright: true}
 			for i := range n {
-				c.Bars = append(c.Bars, bar(fmt.Sprintf("2026-%02d", i), int64(i)*1_000_003))
+				c.Bars = append(c.Bars, bar(fmt.Sprintf("2026-%02d", i), int64(i-n/3)*1_000_003))
 			}
 			flat := c
 			flat.Upright = false
@@ -62,8 +113,8 @@ func TestChartsFit(t *testing.T) {
 					t.Errorf("%d bars in %d columns: a line is %d wide: %s", n, limit, got, line)
 				}
 			}
-			if text := drawn(t, Options{Width: limit}, flat); !strings.Contains(text, c.Bars[n-1].Text) {
-				t.Errorf("%d bars in %d columns: %s is not there", n, limit, c.Bars[n-1].Text)
+			if text := drawn(t, Options{Width: limit}, flat); !strings.Contains(text, c.Bars[n-1].number()) {
+				t.Errorf("%d bars in %d columns: %s is not there", n, limit, c.Bars[n-1].number())
 			}
 		}
 	}
@@ -72,11 +123,61 @@ func TestChartsFit(t *testing.T) {
 
 func TestChartPart(t *testing.T) {
 	huge := new(big.Int).Lsh(big.NewInt(1), 100)
-	c := Chart{Bars: []Bar{{Value: huge}, {Value: new(big.Int).Rsh(huge, 1)}, {Value: big.NewInt(1)}, {Value: big.NewInt(math.MinInt64)}}}
-	for i, want := range []int{1000, 500, 1, 0} {
-		if got := c.part(c.Bars[i], 1000); got != want {
+	values := []*big.Int{huge, new(big.Int).Rsh(huge, 1), big.NewInt(1), big.NewInt(math.MinInt64), new(big.Int)}
+	c := Chart{}
+	for _, v := range values {
+		c.Bars = append(c.Bars, Bar{Value: v})
+	}
+	for i, want := range []int{1000, 500, 1, 1, 0} {
+		if got := c.scale().part(values[i], 1000); got != want {
 			t.Errorf("bar %d is %d long, not %d", i, got, want)
 		}
+	}
+	for _, test := range []struct {
+		bars []int64
+		want int
+	}{{nil, 0}, {[]int64{0, 5}, 0}, {[]int64{5, -15}, 75}, {[]int64{-5}, 100}, {[]int64{-1, 100000}, 1}, {[]int64{-100000, 1}, 99}} {
+		c := Chart{}
+		for _, n := range test.bars {
+			c.Bars = append(c.Bars, bar("", n))
+		}
+		if got := c.scale().zero(100); got != test.want {
+			t.Errorf("of %d zero is at %d, not %d", test.bars, got, test.want)
+		}
+	}
+}
+
+// In a picture and on a page, too, what is less than nothing has a bar on the other side of zero.
+func TestBelowZero(t *testing.T) {
+	c := Chart{Title: "T", Bars: []Bar{bar("up", 30), bar("down", -10)}}
+	upright := c
+	upright.Upright = true
+	svg := string(SVG("t", nil, []Chart{c, upright}))
+	// There are 960 - 64 - 232 - 224 = 440 for the bars, from 264 on, and 180 for the columns.
+	for _, want := range []string{
+		`<rect class="bar" x="374" y="126" width="330" height="18" rx="3"/>`, `<rect class="bar" x="264" y="156" width="110" height="18" rx="3"/>`,
+		`<path class="axis" d="M374 120V180"/>`, ` height="135"><title>up: 30 EUR</title>`, ` height="45"><title>down: -10 EUR</title>`, `class="soft">-10</text>`,
+	} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("there is no %s in %s", want, svg)
+		}
+	}
+	html, err := Page{Sections: []Section{{Charts: []Chart{c, upright}}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<rect x="25.00%" width="75.00%"`, `<rect x="0.00%" width="25.00%"`, `<line class="zero" x1="25.00%"`,
+		`y="0" width="10" height="7500"><title>up`, `y="7500" width="10" height="2500"><title>down`, `<path class="zero" d="M0 7500H40">`, `<div class="least">-10</div>`,
+	} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("there is no %s in %s", want, html)
+		}
+	}
+	c.Bars = c.Bars[:1]
+	html, err = Page{Sections: []Section{{Charts: []Chart{c}}}}.HTML()
+	if err != nil || strings.Contains(string(html), `class="zero"`) {
+		t.Errorf("there is a line at zero where nothing is less: %v", err)
 	}
 }
 
@@ -87,7 +188,7 @@ func TestSVG(t *testing.T) {
 	c := Chart{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, bar("x", 1)}}
 	upright := c
 	upright.Upright = true
-	text := SVG(nasty, nasty, []Chart{c, upright})
+	text := SVG(nasty, []string{nasty, ""}, []Chart{c, upright})
 	allowed := map[string]bool{"svg": true, "title": true, "desc": true, "style": true, "rect": true, "text": true, "path": true}
 	seen := map[string]int{}
 	for dec := xml.NewDecoder(bytes.NewReader(text)); ; {
@@ -120,7 +221,7 @@ func TestSVGLabelsKeepApart(t *testing.T) {
 			c.Bars = append(c.Bars, bar(fmt.Sprintf("2026-W%02d", i), 5))
 		}
 		last, labels := -svgTick, 0
-		for line := range strings.Lines(string(SVG("t", "", []Chart{c}))) {
+		for line := range strings.Lines(string(SVG("t", nil, []Chart{c}))) {
 			var x, y int
 			if _, err := fmt.Sscanf(line, `<text x="%d" y="%d" class="soft middle">`, &x, &y); err != nil {
 				continue

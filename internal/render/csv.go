@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"iter"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -98,7 +97,7 @@ func (r *record) cell(c Cell, amount bool) {
 		r.add(c.text)
 	case kindInt:
 		from := len(r.digits)
-		r.digits = strconv.AppendInt(r.digits, c.n, 10)
+		r.digits = c.digits(r.digits, 0)
 		r.number(from)
 	case kindAmount:
 		if !amount { // there is one field only, so it has to say everything
@@ -107,7 +106,7 @@ func (r *record) cell(c Cell, amount bool) {
 		}
 		from := len(r.digits)
 		if c.decimals >= 0 {
-			r.digits = c.digits(r.digits, c.decimals)
+			r.digits = c.digits(r.digits, int(c.decimals))
 		}
 		r.number(from)
 		from = len(r.digits)
@@ -127,7 +126,7 @@ func (r *record) cell(c Cell, amount bool) {
 		r.add(csvText(strings.Join(steps, "; ")))
 	case kindJSON:
 		// JSON begins with no sign but that of a number, so it runs nowhere.
-		if text := c.short(); json.Valid(c.raw) {
+		if text := c.short(); json.Valid([]byte(c.text)) {
 			r.add(text)
 		} else {
 			r.add(csvText(text))

@@ -92,8 +92,8 @@ func pageText(c Cell, whole bool) PageText {
 	switch {
 	case c.numeric():
 		text.Class = "n"
-		if c.signed && c.large.Sign() != 0 {
-			text.Class += " " + ChangeClass(c.large.Sign())
+		if c.signed && c.sign() != 0 {
+			text.Class += " " + ChangeClass(c.sign())
 		}
 	case whole && len(text.Text) > oneLine:
 		text.Class = "code"
@@ -138,7 +138,8 @@ func (p Page) HTML() ([]byte, error) {
 
 type pageBar struct {
 	Label, Number, Extra string
-	Percent              string // of the room that there is
+	From, Percent        string // of the room that there is
+	Zero                 string // where that is, if there is less
 }
 
 // longLabel is how many columns the label of a bar takes at most.
@@ -149,20 +150,31 @@ const fine = 10_000
 
 func pageBars(c Chart) []pageBar {
 	bars := make([]pageBar, len(c.Bars))
+	percent := func(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
+	s := c.scale()
+	zero := s.zero(fine)
 	for i, b := range c.Bars {
-		n := c.part(b, fine)
-		bars[i] = pageBar{b.label(longLabel), b.number(), b.Extra, fmt.Sprintf("%d.%02d", n/100, n%100)}
+		from, n := zero, s.part(b.Value, fine)
+		if b.Value.Sign() < 0 {
+			from -= n
+		} else {
+			n = min(n, fine-zero)
+		}
+		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, From: percent(from), Percent: percent(n)}
+		if zero > 0 {
+			bars[i].Zero = percent(zero)
+		}
 	}
 	return bars
 }
 
 // line is an upright chart in units that have nothing to do with the screen's: it is stretched to the room there is.
 type line struct {
-	Most, Description string
-	Width, Height     int
-	Columns           []lineColumn
-	Labels            []string
-	Each              bool // every column has a label; otherwise the first, the middle and the last one
+	Most, Least, Description string // Least is empty where nothing is less than zero
+	Width, Height, Zero      int
+	Columns                  []lineColumn
+	Labels                   []string
+	Each                     bool // every column has a label; otherwise the first, the middle and the last one
 }
 
 type lineColumn struct {
@@ -173,14 +185,20 @@ type lineColumn struct {
 func pageLine(c Chart) line {
 	const slot = 20
 	thick := slot * 3 / 4
-	l := line{Most: c.largest(), Description: c.describe(), Width: slot * len(c.Bars), Height: fine}
+	s := c.scale()
+	l := line{Description: c.describe(), Width: slot * len(c.Bars), Height: fine, Zero: fine - s.zero(fine)}
+	l.Most, _, l.Least, _ = c.axis()
 	if len(c.Bars) <= fewColumns { // each with its label in the middle
 		thick = slot / 2
 		l.Each = true
 	}
 	for i, b := range c.Bars {
-		tall := c.part(b, fine)
-		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, fine - tall, thick, tall, b.Label + ": " + b.Text})
+		y, tall := l.Zero, s.part(b.Value, fine)
+		if b.Value.Sign() > 0 {
+			tall = min(tall, l.Zero)
+			y -= tall
+		}
+		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, y, thick, tall, b.Label + ": " + b.Text})
 		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
 			l.Labels = append(l.Labels, b.Label)
 		}

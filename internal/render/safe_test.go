@@ -74,7 +74,7 @@ func FuzzSafe(f *testing.F) {
 		// In JSON the escapes mean what they stand for.
 		if text, err := json.Marshal(s); err == nil {
 			var before, after string
-			shown := compactJSON(text)
+			shown := compactJSON(string(text))
 			if json.Unmarshal(text, &before) != nil || json.Unmarshal([]byte(shown), &after) != nil || before != after || Safe(shown) != shown {
 				t.Errorf("%q was shown as %q", text, shown)
 			}

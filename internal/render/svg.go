@@ -27,12 +27,12 @@ const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto
 
 // SVG returns a picture of charts, below one another under a title. It is one
 // file with no script, which loads nothing and suits light and dark.
-func SVG(title, lead string, charts []Chart) []byte {
+func SVG(title string, lead []string, charts []Chart) []byte {
 	d := &drawing{y: svgMargin + 20}
 	d.text(svgMargin, d.y, "title", title)
-	if lead != "" {
-		d.y += 28
-		d.text(svgMargin, d.y, "soft", lead)
+	for _, line := range lead {
+		d.y += 24
+		d.text(svgMargin, d.y, "soft", line)
 	}
 	var words []string
 	for _, c := range charts {
@@ -76,39 +76,66 @@ func (d *drawing) text(x, y int, class, s string) {
 
 func (d *drawing) bars(c Chart) {
 	const room = svgWidth - 2*svgMargin - svgLabel - svgText
+	s := c.scale()
+	zero, top := s.zero(room), d.y
 	for _, b := range c.Bars {
 		d.text(svgMargin, d.y+20, "", b.label(svgLetters))
-		if n := c.part(b, room); n > 0 {
-			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", svgMargin+svgLabel, d.y+6, n)
+		left := svgMargin + svgLabel + zero
+		n := s.part(b.Value, room)
+		if b.Value.Sign() < 0 {
+			left -= n
+		} else {
+			n = min(n, room-zero)
+		}
+		if n > 0 {
+			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", left, d.y+6, n)
 		}
 		d.text(svgWidth-svgMargin-svgExtra, d.y+20, "end", b.number())
 		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
 		d.y += svgRow
 	}
+	if zero > 0 {
+		fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dV%d"/>`+"\n", svgMargin+svgLabel+zero, top, d.y)
+	}
 }
 
 func (d *drawing) columns(c Chart) {
 	const room = svgWidth - 2*svgMargin
-	d.text(svgMargin, d.y+12, "soft", c.largest())
+	most, _, least, _ := c.axis()
+	d.text(svgMargin, d.y+12, "soft", most)
 	d.y += 20
 	fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, d.y, room)
 	n := len(c.Bars)
-	base := d.y + svgHeight
-	step, free := 1+n*svgTick/room, 0 // from free on there is room for a label
+	bottom := d.y + svgHeight
+	s := c.scale()
+	base := bottom - s.zero(svgHeight)
 	for i, b := range c.Bars {
 		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
 		thick := max((right-left)*4/5, 1)
-		if tall := c.part(b, svgHeight); tall > 0 {
-			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", left+(right-left-thick)/2, base-tall, thick, tall, escapeXML(b.Label+": "+b.Text))
+		tall := s.part(b.Value, svgHeight)
+		y := base
+		if b.Value.Sign() > 0 {
+			tall = min(tall, base-d.y)
+			y -= tall
 		}
-		if i%step == 0 {
-			middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)
-			if middle >= free {
-				d.text(middle, base+20, "soft middle", b.Label)
-				free = middle + svgTick
-			}
+		if tall > 0 {
+			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", left+(right-left-thick)/2, y, thick, tall, escapeXML(b.Label+": "+b.Text))
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)
-	d.y = base + 24
+	if least != "" {
+		fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, bottom, room)
+		bottom += 20
+		d.text(svgMargin, bottom-4, "soft", least)
+	}
+	step, free := 1+n*svgTick/room, 0 // from free on there is room for a label
+	for i := 0; i < n; i += step {
+		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
+		middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)
+		if middle >= free {
+			d.text(middle, bottom+20, "soft middle", c.Bars[i].Label)
+			free = middle + svgTick
+		}
+	}
+	d.y = bottom + 24
 }

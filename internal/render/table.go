@@ -30,40 +30,43 @@ const (
 
 func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
-	var rows [][]Cell
-	var broken error
-	for item, err := range items {
-		if err != nil {
-			broken = err
-			break
-		}
-		rows = append(rows, cells(columns, item))
-	}
-	if broken != nil && len(rows) == 0 {
-		return broken
-	}
-	body := len(rows)
+	body, broken := v.body(columns, items)
+	var foot [][]Cell
 	if broken == nil {
 		for _, item := range v.Foot {
-			rows = append(rows, cells(columns, item))
+			foot = append(foot, cells(columns, item))
 		}
 	}
 	p := newPainter(o.Color)
 	grid := make([]*stripe, len(columns))
 	for i, c := range columns {
-		grid[i] = newStripe(p, c.Name, rows, i, o.NoHeaders)
-		grid[i].elastic = grid[i].elastic && !c.Whole
-		grid[i].wide = c.Wide && len(o.Columns) == 0
+		grid[i] = &stripe{column: i, header: strings.ToUpper(strings.ReplaceAll(c.Name, "_", " ")), wide: c.Wide && len(o.Columns) == 0}
+	}
+	count := 0
+	for row := range body {
+		count++
+		measure(grid, row)
+	}
+	if broken != nil && count == 0 {
+		return broken
+	}
+	for _, row := range foot {
+		measure(grid, row)
+	}
+	for i, c := range columns {
+		grid[i].finish(c.Whole, o.NoHeaders)
 	}
 	grid = dropWide(grid, o.Width)
 	var err error
 	if fit(grid, o.Width) {
-		err = writeGrid(out, p, grid, body, len(rows), o.NoHeaders)
+		err = writeGrid(out, p, grid, body, foot, o.NoHeaders)
 	} else {
-		for i, row := range rows {
-			if i > 0 {
+		first := true
+		for row := range chain(body, slices.Values(foot)) {
+			if !first {
 				out.WriteByte('\n')
 			}
+			first = false
 			if err = writeUpright(out, p, names(columns), row, o); err != nil {
 				break
 			}
@@ -73,6 +76,40 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 		return err
 	}
 	return broken
+}
+
+// body returns the rows, to go through them twice. They are kept, unless they can be made again.
+func (v View[T]) body(columns []Column[T], items iter.Seq2[T, error]) (rows iter.Seq[[]Cell], broken error) {
+	if v.Again {
+		return func(yield func([]Cell) bool) {
+			for item := range items {
+				if !yield(cells(columns, item)) {
+					return
+				}
+			}
+		}, nil
+	}
+	var kept [][]Cell
+	for item, err := range items {
+		if err != nil {
+			broken = err
+			break
+		}
+		kept = append(kept, cells(columns, item))
+	}
+	return slices.Values(kept), broken
+}
+
+func chain[T any](all ...iter.Seq[T]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, some := range all {
+			for item := range some {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (v View[T]) oneTable(out *bufio.Writer, o Options, item T) error {
@@ -90,13 +127,20 @@ func cells[T any](columns []Column[T], item T) []Cell {
 }
 
 func names[T any](columns []Column[T]) []string {
-	return View[T]{Columns: columns}.Names()
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = c.Name
+	}
+	return all
 }
 
-// stripe is one column of a table, laid out.
+// stripe is one column of a table. It is laid out from cells that it has been shown, and prints them when they come again.
 type stripe struct {
+	column  int // in a row
 	header  string
-	cells   []string
+	amounts amounts
+	numbers bool
+	others  bool
 	right   bool
 	width   int // as wide as this it is printed
 	content int // the widest cell
@@ -104,40 +148,44 @@ type stripe struct {
 	wide    bool // left out where it does not fit
 }
 
-// newStripe lays out column i of the rows. Amounts become blocks of equal width
-// with the decimal points below each other.
-func newStripe(p painter, name string, rows [][]Cell, i int, bare bool) *stripe {
-	s := &stripe{header: strings.ToUpper(strings.ReplaceAll(name, "_", " ")), cells: make([]string, len(rows))}
-	a := alignAmounts(rows, i)
-	numbers, others := false, false
-	for n, row := range rows {
-		c := row[i]
-		switch {
-		case c.kind == kindAmount:
-			s.cells[n] = a.block(p, c)
-			s.content = max(s.content, a.width())
-		case c.kind == kindPercent:
-			s.cells[n] = p.percent(c)
-			s.content = max(s.content, width(c.short()))
-		case c.kind == kindBool:
-			s.cells[n] = p.truth(c)
-			s.content = max(s.content, width(c.short()))
-		default:
-			s.cells[n] = c.short()
-			s.content = max(s.content, width(s.cells[n]))
+func measure(grid []*stripe, row []Cell) {
+	for _, s := range grid {
+		c := row[s.column]
+		if c.kind == kindAmount {
+			s.amounts.measure(c)
+		} else {
+			text := c.short()
+			s.content = max(s.content, width(text))
+			s.elastic = s.elastic || c.elastic() && text != ""
 		}
-		numbers = numbers || c.numeric()
-		others = others || !c.numeric() && c.kind != kindEmpty
-		s.elastic = s.elastic || c.elastic() && s.cells[n] != ""
+		s.numbers = s.numbers || c.numeric()
+		s.others = s.others || !c.numeric() && c.kind != kindEmpty
 	}
-	s.right = numbers && !others
+}
+
+// finish lays out what has been measured. Amounts become blocks of equal width with the decimal points below each other.
+func (s *stripe) finish(whole, bare bool) {
+	s.content = max(s.content, s.amounts.width())
+	s.right = s.numbers && !s.others
 	// A number between texts keeps the whole column from being cut.
-	s.elastic = s.elastic && !numbers
+	s.elastic = s.elastic && !s.numbers && !whole
 	s.width = s.content
 	if !bare {
 		s.width = max(s.width, width(s.header))
 	}
-	return s
+}
+
+func (s *stripe) text(p painter, row []Cell) string {
+	switch c := row[s.column]; c.kind {
+	case kindAmount:
+		return s.amounts.block(p, c)
+	case kindPercent:
+		return p.percent(c)
+	case kindBool:
+		return p.truth(c)
+	default:
+		return c.short()
+	}
 }
 
 // dropWide leaves out, from the right, the columns that are only for wide terminals, until the others have room.
@@ -195,44 +243,79 @@ func fit(grid []*stripe, limit int) bool {
 	return excess <= 0
 }
 
-// writeGrid writes the rows as a table, with a rule before those that are no longer the body.
-func writeGrid(out *bufio.Writer, p painter, grid []*stripe, body, rows int, bare bool) error {
-	var aligns []tw.Align
-	header := make([]string, len(grid))
+// atOnce is how many rows a tablewriter is given, which keeps several copies of each until it writes the first.
+const atOnce = 500
+
+// writeGrid writes the rows as a table, with a rule before the foot.
+func writeGrid(out *bufio.Writer, p painter, grid []*stripe, body iter.Seq[[]Cell], foot [][]Cell, bare bool) error {
+	aligns := make([]tw.Align, len(grid))
+	header, rule := make([]string, len(grid)), make([]string, len(grid))
 	for i, s := range grid {
-		align := tw.AlignLeft
+		aligns[i] = tw.AlignLeft
 		if s.right {
-			align = tw.AlignRight
+			aligns[i] = tw.AlignRight
 		}
-		aligns = append(aligns, align)
 		header[i] = p.mark(bold, cut(s.header, s.width, false))
+		rule[i] = p.mark(dim, strings.Repeat("─", s.width))
 	}
 	t := newTable(&lineWriter{w: out, painter: p}, aligns)
 	if !bare {
 		t.Header(header)
 	}
-	for n := range rows {
-		row := make([]string, len(grid)) // tablewriter keeps it
-		if n == body {
-			rule := make([]string, len(grid))
-			for i, s := range grid {
-				rule[i] = p.mark(dim, strings.Repeat("─", s.width))
+	count := 0
+	add := func(row []string) error {
+		if count++; count%atOnce == 0 {
+			if err := t.Render(); err != nil {
+				return err
 			}
-			if err := t.Append(rule); err != nil {
-				return unwritable(err)
-			}
+			t = newTable(&lineWriter{w: out, painter: p}, aligns)
 		}
+		return t.Append(row)
+	}
+	texts := func(row []Cell) []string {
+		texts := make([]string, len(grid)) // tablewriter keeps it
 		for i, s := range grid {
-			row[i] = s.cells[n]
+			texts[i] = s.text(p, row)
 			if s.elastic {
-				row[i] = cut(row[i], s.width, true)
+				texts[i] = cut(texts[i], s.width, true)
+			}
+			if (count+1)%atOnce == 0 || count == 0 { // so that every part of the table has columns as wide as the others
+				texts[i] = p.pad(texts[i], s)
 			}
 		}
-		if err := t.Append(row); err != nil {
+		return texts
+	}
+	for row := range body {
+		if err := add(texts(row)); err != nil {
+			return unwritable(err)
+		}
+	}
+	if len(foot) > 0 {
+		if err := add(rule); err != nil {
+			return unwritable(err)
+		}
+	}
+	for _, row := range foot {
+		if err := add(texts(row)); err != nil {
 			return unwritable(err)
 		}
 	}
 	return unwritable(t.Render())
+}
+
+// pad makes a cell as wide as its column.
+func (p painter) pad(cell string, s *stripe) string {
+	visible := strings.Map(func(r rune) rune {
+		if p.styles != nil && r <= end {
+			return -1
+		}
+		return r
+	}, cell)
+	spaces := strings.Repeat(" ", max(s.width-width(visible), 0))
+	if s.right {
+		return spaces + cell
+	}
+	return cell + spaces
 }
 
 // writeUpright prints one thing, a line for each property and a line for each
@@ -260,7 +343,7 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 	for i, c := range row {
 		label := p.mark(bold, labels[i])
 		if stacked {
-			for _, part := range wrap(labels[i], o.Width) {
+			for _, part := range Wrap(labels[i], o.Width) {
 				if err := lines.print(p.mark(bold, part)); err != nil {
 					return err
 				}
@@ -310,11 +393,11 @@ func valueLines(p painter, c Cell, limit int) []string {
 		var lines []string
 		for _, s := range c.steps {
 			line := Safe(s.Status) + strings.Repeat(" ", status-width(Safe(s.Status))) + gap + Safe(s.At)
-			lines = append(lines, wrap(strings.TrimRight(line, " "), limit)...)
+			lines = append(lines, Wrap(strings.TrimRight(line, " "), limit)...)
 		}
 		return lines
 	}
-	return wrap(c.short(), limit)
+	return Wrap(c.short(), limit)
 }
 
 // newTable returns a tablewriter without any lines, that takes its cells as they
@@ -371,19 +454,12 @@ func (l *lineWriter) print(line string) error {
 // decimal point, from it on, and the unit.
 type amounts struct{ whole, fraction, unit int }
 
-func alignAmounts(rows [][]Cell, i int) amounts {
-	var a amounts
-	for _, row := range rows {
-		if row[i].kind != kindAmount {
-			continue
-		}
-		number, unit := row[i].amount()
-		whole, fraction := splitDecimal(number)
-		a.whole = max(a.whole, len(whole))
-		a.fraction = max(a.fraction, len(fraction))
-		a.unit = max(a.unit, width(unit))
-	}
-	return a
+func (a *amounts) measure(c Cell) {
+	number, unit := c.amount()
+	whole, fraction := splitDecimal(number)
+	a.whole = max(a.whole, len(whole))
+	a.fraction = max(a.fraction, len(fraction))
+	a.unit = max(a.unit, width(unit))
 }
 
 func (a amounts) width() int {
@@ -476,9 +552,9 @@ func (p painter) truth(c Cell) string {
 
 func (p painter) percent(c Cell) string {
 	switch {
-	case c.signed && c.large.Sign() > 0:
+	case c.signed && c.sign() > 0:
 		return p.mark(green, c.short())
-	case c.signed && c.large.Sign() < 0:
+	case c.signed && c.sign() < 0:
 		return p.mark(red, c.short())
 	}
 	return c.short()
@@ -506,6 +582,9 @@ func width(s string) int {
 	}
 	return len(s)
 }
+
+// Cut shortens a text to a width, by its end.
+func Cut(s string, limit int) string { return cut(s, limit, false) }
 
 // cut shortens a text to a width. A text of one word is an id, an address or a
 // time, and both its ends tell it from others: those lose their middle. Other
@@ -548,9 +627,9 @@ func tail(s string, room int) string {
 	return strings.TrimLeftFunc(s[from:], func(r rune) bool { return unicode.Is(unicode.M, r) })
 }
 
-// wrap breaks a text into lines of at most limit columns, between words where it
+// Wrap breaks a text into lines of at most limit columns, between words where it
 // can. A limit of 0 is none.
-func wrap(s string, limit int) []string {
+func Wrap(s string, limit int) []string {
 	if limit <= 0 {
 		return []string{s}
 	}

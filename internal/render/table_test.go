@@ -3,7 +3,9 @@ package render
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -143,7 +145,7 @@ func TestTableFits(t *testing.T) {
 				rows[i] = payment{id: text(), to: text(), title: text(), order: random.Int64N(1e6), memo: text(), done: random.IntN(2) == 0,
 					amount: Amount(random.Int64N(1e9), codes[random.IntN(len(codes))], random.IntN(9)-1), steps: []Step{{text(), "2026-05-01T10:00:00Z"}}}
 			}
-			got := list(t, Options{Width: limit, Columns: payments.Names()}, rows...)
+			got := list(t, Options{Width: limit, Columns: names(payments.Columns)}, rows...)
 			if !strings.HasPrefix(got, "ID ") && !strings.HasPrefix(got, "I… ") {
 				upright++
 			}
@@ -218,4 +220,58 @@ func TestExtremes(t *testing.T) {
 		"-92233720368547758.08                             USD\n"+
 		"                 9.223372036854775807             Eth\n"+
 		"                 0.000000000000000000000000000000 X\n")
+}
+
+var escapeSequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// A long table is printed in parts, which look like one: the widest cells are in the last row. Rows that can be made again
+// are not kept.
+func TestLongTable(t *testing.T) {
+	type row struct{ n int }
+	v := View[row]{
+		Columns: []Column[row]{
+			{Name: "name", Cell: func(r row) Cell { return Text(strings.Repeat("x", 1+r.n/atOnce)) }},
+			{Name: "sum", Amount: true, Cell: func(r row) Cell { return Amount(int64(r.n), "EUR", 2) }},
+			{Name: "change", Cell: func(r row) Cell { return Change(big.NewInt(int64(r.n - 600))) }},
+			{Name: "end", Cell: func(r row) Cell { return Bool(r.n%2 == 0) }},
+		},
+		Foot: []row{{123456}},
+	}
+	const count = 2*atOnce + 1
+	times := 0
+	rows := func(yield func(row, error) bool) {
+		times++
+		for n := range count {
+			if !yield(row{n}, nil) {
+				return
+			}
+		}
+	}
+	for _, o := range []Options{{}, {Color: true}, {NoHeaders: true}} {
+		for _, v.Again = range []bool{false, true} {
+			times = 0
+			var b strings.Builder
+			if err := v.List(&b, o, rows); err != nil {
+				t.Fatal(err)
+			}
+			if again := times == 2; again != v.Again {
+				t.Errorf("the rows were made %d times", times)
+			}
+			lines := strings.Split(strings.TrimSuffix(escapeSequence.ReplaceAllString(b.String(), ""), "\n"), "\n")
+			if o.NoHeaders {
+				lines = append([]string{"NAME"}, lines...)
+			}
+			if len(lines) != count+3 {
+				t.Fatalf("%d lines", len(lines))
+			}
+			const sums = 247 + 2 + 11 // the first two columns
+			wide := width(lines[count+1])
+			for i, line := range lines[1 : count+1] {
+				end := fmt.Sprintf(" %d.%02d EUR", i/100, i%100)
+				if at := strings.Index(line, end); at+len(end) != sums || wide != sums+2+9+2+5 || line[sums+2+9:] != map[bool]string{true: "  true", false: "  false"}[i%2 == 0] {
+					t.Fatalf("line %d, above a rule of %d, ends otherwise: %q", i, wide, line[max(len(line)-60, 0):])
+				}
+			}
+		}
+	}
 }

@@ -52,6 +52,7 @@ type View[T any] struct {
 	Columns []Column[T]
 	ID      func(T) string // what --quiet prints
 	JSON    func(T) []byte // the row's JSON text as the service sent it
+	Again   bool           // the rows can be gone through twice, so that a long table need not keep them
 	Foot    []T            // rows that sum up the others: below a rule at the end of a table, and nowhere else
 }
 
@@ -88,13 +89,43 @@ type WriteError struct{ Err error }
 func (e *WriteError) Error() string { return "the result could not be written: " + e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Names returns the names of all columns, in order.
+// Names returns the names of all columns, in order. An amount has two more, for its parts in CSV.
 func (v View[T]) Names() []string {
-	names := make([]string, len(v.Columns))
-	for i, c := range v.Columns {
-		names[i] = c.Name
+	var names []string
+	for _, c := range v.Columns {
+		names = append(names, c.Name)
+		if c.Amount {
+			names = append(names, c.Name+minorSuffix, c.Name+codeSuffix)
+		}
 	}
 	return names
+}
+
+// What the parts of an amount are called after it.
+const (
+	minorSuffix = "_minor"
+	codeSuffix  = "_currency"
+)
+
+// column finds a column, or a part of an amount as a column of its own.
+func (v View[T]) column(name string) (Column[T], bool) {
+	for _, c := range v.Columns {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	for _, c := range v.Columns {
+		if suffix, ok := strings.CutPrefix(name, c.Name); ok && c.Amount && (suffix == minorSuffix || suffix == codeSuffix) {
+			whole := c.Cell
+			return Column[T]{Name: name, Whole: true, Cell: func(item T) Cell {
+				if suffix == codeSuffix {
+					return whole(item).code()
+				}
+				return whole(item).minor()
+			}}, true
+		}
+	}
+	return Column[T]{}, false
 }
 
 // Check returns a *UsageError when the options name a column that the view does
@@ -143,11 +174,11 @@ func (v View[T]) Check(o Options) error {
 		}
 	}
 	for _, name := range o.Columns {
-		if v.index(name) < 0 {
+		if _, ok := v.column(name); !ok {
 			return usagef("unknown column %q: use %s", name, strings.Join(v.Names(), ", "))
 		}
 	}
-	if o.Sort != "" && v.index(strings.TrimPrefix(o.Sort, "-")) < 0 {
+	if _, ok := v.column(strings.TrimPrefix(o.Sort, "-")); o.Sort != "" && !ok {
 		return usagef("unknown column %q in --sort: use %s", strings.TrimPrefix(o.Sort, "-"), strings.Join(v.Names(), ", "))
 	}
 	switch {
@@ -159,16 +190,13 @@ func (v View[T]) Check(o Options) error {
 	return nil
 }
 
-func (v View[T]) index(name string) int {
-	return slices.IndexFunc(v.Columns, func(c Column[T]) bool { return c.Name == name })
-}
-
 // pick returns the named columns, or without names those that are wanted.
 func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
 	var picked []Column[T]
 	if len(names) > 0 {
 		for _, name := range names {
-			picked = append(picked, v.Columns[v.index(name)])
+			c, _ := v.column(name)
+			picked = append(picked, c)
 		}
 		return picked
 	}
@@ -278,7 +306,8 @@ func (v View[T]) Sorted(rows []T, o Options) []T {
 
 func (v View[T]) sort(rows []T, key string) {
 	name, descending := strings.CutPrefix(key, "-")
-	cell := v.Columns[v.index(name)].Cell
+	c, _ := v.column(name)
+	cell := c.Cell
 	type keyed struct {
 		row T
 		key Cell

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestCheck(t *testing.T) {
 		{"quiet beside json", Options{Format: JSON, Quiet: true}, ""},
 		{"quiet sorted", Options{Quiet: true, Sort: "id"}, ""},
 		{"format", Options{Format: "xml"}, "jsonl"},
-		{"column", Options{Columns: []string{"id", "name"}}, `"name": use id, order_id, to, amount, title, done, history, memo`},
+		{"column", Options{Columns: []string{"id", "name"}}, `"name": use id, order_id, to, amount, amount_minor, amount_currency, title, done, history, memo`},
 		{"no column", Options{Columns: []string{""}}, "use id, order_id"},
 		{"sort", Options{Sort: "-name"}, `"name" in --sort: use id, order_id`},
 		{"sort by nothing", Options{Sort: "-"}, `""`},
@@ -140,7 +141,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	want := []string{"id", "order_id", "to", "amount", "title", "done", "history", "memo"}
+	want := []string{"id", "order_id", "to", "amount", "amount_minor", "amount_currency", "title", "done", "history", "memo"}
 	if got := payments.Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q", got)
 	}
@@ -411,5 +412,24 @@ func TestLinesAllocateNothing(t *testing.T) {
 	}
 	if few, many := cost(10), cost(10_000); many > few {
 		t.Errorf("%v allocations for 10 rows, %v for 10,000", few, many)
+	}
+}
+
+// The parts that an amount has in CSV are columns of their own, in a table too, and to sort by.
+func TestPartsOfAmounts(t *testing.T) {
+	large, _ := new(big.Int).SetString("-184467440737095516150", 10)
+	rows := []payment{{amount: BigAmount(large, "X", -1)}, {amount: Amount(5, "USD", 2)}, {amount: Amount(-5, "=A", 2)}}
+	o := Options{Columns: []string{"amount_minor", "amount_currency"}, Sort: "-amount_minor"}
+	equal(t, list(t, o, rows...), ""+
+		"          AMOUNT MINOR  AMOUNT CURRENCY\n"+
+		"                     5  USD\n"+
+		"                    -5  =A\n"+
+		"-184467440737095516150  X\n")
+	o.Format = CSV
+	equal(t, list(t, o, rows...), "amount_minor,amount_currency\n5,USD\n-5,'=A\n-184467440737095516150,X\n")
+	for _, name := range []string{"title_minor", "amount_", "amount_minor_minor"} {
+		if err := payments.Check(Options{Columns: []string{name}}); err == nil {
+			t.Errorf("there is a column %s", name)
+		}
 	}
 }

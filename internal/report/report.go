@@ -56,11 +56,12 @@ type Report struct {
 	query    Query
 	previous Span
 	sellers  []Standing
-	codes    map[string]int // as written, and folded
+	codes    map[string]int // as written
+	folded   map[string]int
 	units    []currency
-	rows     map[key]*figure
-	bySeller map[key]*figure
-	days     map[key]*figure
+	rows     groups
+	bySeller groups
+	days     groups
 	differ   []difference
 	undated  int
 }
@@ -70,6 +71,7 @@ type currency struct {
 	code     string
 	decimals int
 	known    bool
+	others   []string // spellings beside code, where they are not known
 }
 
 // key is a group and a currency. What a group does not have is 0.
@@ -82,15 +84,34 @@ type key struct {
 type figure struct {
 	invoices        int64
 	volume, rebates sum
-	before          [2]sum // volume and rebates in the span before
+	before          *[2]sum // volume and rebates in the span before, if there were any
 	last            moment
 }
 
-// moment is a time as it was written. known says that it could be read, since the zero time can be written too.
+// previous is what was in the span before.
+func (f *figure) previous() *[2]sum {
+	if f.before == nil {
+		f.before = new([2]sum)
+	}
+	return f.before
+}
+
+// moment is a time as it was written, and the day and the nanosecond of it that it is. One that could not be read has no text.
 type moment struct {
-	time  time.Time
-	text  string
-	known bool
+	text string
+	nano int64
+	day  date
+}
+
+func momentOf(at time.Time, text string) moment {
+	day := dayOf(at)
+	return moment{text, int64(at.Sub(day.time())), day}
+}
+
+func (m moment) time() time.Time { return m.day.time().Add(time.Duration(m.nano)) }
+
+func (m moment) compare(other moment) int {
+	return cmp.Or(cmp.Compare(m.day, other.day), cmp.Compare(m.nano, other.nano), strings.Compare(m.text, other.text))
 }
 
 // Standing is what the service itself counts for a reseller over all time.
@@ -117,7 +138,7 @@ type difference struct {
 
 // New returns an empty report.
 func New(q Query) *Report {
-	r := &Report{query: q, codes: map[string]int{}, rows: map[key]*figure{}, bySeller: map[key]*figure{}, days: map[key]*figure{}}
+	r := &Report{query: q, codes: map[string]int{}, folded: map[string]int{}}
 	if q.Compare {
 		r.previous = q.Span.Before()
 	}
@@ -130,38 +151,65 @@ func (r *Report) Previous() Span { return r.previous }
 // Undated returns how many invoices are in the sums and in no Timeline, because their time cannot be read.
 func (r *Report) Undated() int { return r.undated }
 
-// Add adds a reseller's statistics. Where the time of a record matters and cannot be read, nothing of the reseller is added.
+// Add adds a reseller's statistics. Where the time of a record matters and cannot be read, the error says so, and the
+// reseller has no rows and no part in the totals: figures that lack an invoice would be wrong. What the service counts for
+// it, and where that is not the sum of its invoices, is independent of any time and kept.
 func (r *Report) Add(stats api.ResellerStats) error {
-	times := make([]moment, len(stats.InvoiceRebates))
-	for i, record := range stats.InvoiceRebates {
-		at, _, ok := ParseWritten(record.Created)
-		if !ok && (!r.query.Span.Open() || r.query.unit() != "") {
-			return fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q", record.ID, record.Created)
-		}
-		times[i] = moment{at, record.Created, ok}
-	}
+	times, err := r.times(stats.InvoiceRebates)
 	seller := int32(len(r.sellers))
 	r.sellers = append(r.sellers, Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
 	var all [2]map[int32]*sum // of all time
 	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
 	for i, record := range stats.InvoiceRebates {
 		named := make([]int32, 0, 4)
-		if !times[i].known && len(record.PaidAmount)+len(record.Rebate) > 0 {
+		if err == nil && times[i].text == "" && len(record.PaidAmount)+len(record.Rebate) > 0 {
 			r.undated++
 		}
 		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
 			for _, amount := range amounts {
 				unit := r.currency(amount.Code)
-				r.count(seller, unit, times[i], kind, amount.Minor, !slices.Contains(named, unit))
+				if err == nil {
+					r.count(seller, unit, times[i], kind, amount.Minor, !slices.Contains(named, unit))
+				}
 				named = append(named, unit)
 				entry(all[kind], unit).add(amount.Minor)
 			}
 		}
 	}
+	r.bySeller.settle()
+	if r.query.has(ByReseller) {
+		r.rows.settle()
+	}
 	for kind, totals := range [2][]api.CodeTotal{stats.TotalVolume, stats.TotalRebates} {
 		r.compare(seller, [2]string{"volume", "rebates"}[kind], all[kind], totals)
 	}
-	return nil
+	return err
+}
+
+// times are when the invoices were created. The error names those whose time matters and cannot be read.
+func (r *Report) times(records []api.InvoiceRebate) ([]moment, error) {
+	times := make([]moment, len(records))
+	var first *api.InvoiceRebate
+	others := 0
+	for i, record := range records {
+		at, _, ok := ParseWritten(record.Created)
+		switch {
+		case ok:
+			times[i] = momentOf(at, record.Created)
+		case first == nil:
+			first = &records[i]
+		default:
+			others++
+		}
+	}
+	if first == nil || r.query.Span.Open() && r.query.unit() == "" {
+		return times, nil
+	}
+	more := ""
+	if others > 0 {
+		more = fmt.Sprintf(", and %d more like it", others)
+	}
+	return nil, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s", first.ID, first.Created, more)
 }
 
 func entry[K comparable, V any](m map[K]*V, k K) *V {
@@ -181,35 +229,33 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 	if r.query.has(ByReseller) {
 		k.seller = seller
 	}
-	day := dayOf(at.time)
-	if r.query.Span.contains(at.time) {
+	if r.query.Span.Open() || r.query.Span.contains(at.time()) {
 		if period != "" {
-			k.begin = day.begin(period)
+			k.begin = at.day.begin(period)
 		}
-		r.now(r.rows, k, at, kind, minor, first)
-		r.now(r.bySeller, key{seller: seller, currency: unit}, at, kind, minor, first)
-		if r.query.Days && at.known {
-			r.now(r.days, key{begin: day, currency: unit}, at, kind, minor, first)
+		r.rows.at(k).now(at, kind, minor, first)
+		r.bySeller.at(key{seller: seller, currency: unit}).now(at, kind, minor, first)
+		if r.query.Days && at.text != "" {
+			r.days.at(key{begin: at.day, currency: unit}).now(at, kind, minor, first)
 		}
 		return
 	}
-	if !r.query.Compare || !r.previous.contains(at.time) {
+	if !r.query.Compare || !r.previous.contains(at.time()) {
 		return
 	}
-	entry(r.bySeller, key{seller: seller, currency: unit}).before[kind].add(minor)
+	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].add(minor)
 	if period != "" {
 		// It stands beside the period at the same place, if there is one.
-		n := dayOf(*r.previous.From).begin(period).steps(period, day.begin(period))
+		n := dayOf(*r.previous.From).begin(period).steps(period, at.day.begin(period))
 		k.begin = dayOf(*r.query.Span.From).begin(period).step(period, n)
 		if !k.begin.time().Before(*r.query.Span.To) {
 			return
 		}
 	}
-	entry(r.rows, k).before[kind].add(minor)
+	r.rows.at(k).previous()[kind].add(minor)
 }
 
-func (r *Report) now(to map[key]*figure, k key, at moment, kind int, minor int64, first bool) {
-	f := entry(to, k)
+func (f *figure) now(at moment, kind int, minor int64, first bool) {
 	if first {
 		f.invoices++
 	}
@@ -222,10 +268,14 @@ func (r *Report) now(to map[key]*figure, k key, at moment, kind int, minor int64
 }
 
 func (f *figure) seen(at moment) {
-	if at.known && (!f.last.known || cmp.Or(at.time.Compare(f.last.time), strings.Compare(at.text, f.last.text)) > 0) {
+	if at.text != "" && (f.last.text == "" || at.compare(f.last) > 0) {
 		f.last = at
 	}
 }
+
+// Spell tells a code as the service writes it. Where a currency is not known, every spelling that the service has for it
+// should be told or added, whoever's statistics cannot be read: they decide which one the rows have.
+func (r *Report) Spell(code string) { r.currency(code) }
 
 // currency returns the number of the currency that a code is of.
 func (r *Report) currency(code string) int32 {
@@ -233,18 +283,21 @@ func (r *Report) currency(code string) int32 {
 		return int32(i)
 	}
 	folded := fold(code)
-	i, ok := r.codes[folded]
+	i, ok := r.folded[folded]
 	if !ok {
 		i = len(r.units)
 		unit := currency{code: code, decimals: money.Unknown}
 		if e, known := r.query.Money.Lookup(code); known {
-			unit = currency{e.Amount(0).Code, e.Decimals, true}
+			unit = currency{code: e.Amount(0).Code, decimals: e.Decimals, known: true}
 		}
 		r.units = append(r.units, unit)
-		r.codes[folded] = i
+		r.folded[folded] = i
 	}
-	if u := &r.units[i]; !u.known && code < u.code { // of the spellings, the one that does not depend on who came first
-		u.code = code
+	if u := &r.units[i]; !u.known && code != u.code {
+		if code < u.code { // of the spellings, the one that does not depend on who came first
+			u.code, code = code, u.code
+		}
+		u.others = append(u.others, code)
 	}
 	r.codes[code] = i
 	return int32(i)

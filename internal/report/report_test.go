@@ -107,7 +107,7 @@ func TestRows(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test.by, test.top), func(t *testing.T) {
 			r := added(t, Query{By: test.by, Top: test.top}, shops...)
-			same(t, "rows", brief(r.Rows()), test.want)
+			same(t, "rows", brief(slices.Collect(r.Rows())), test.want)
 			same(t, "totals", brief(r.Totals()), []string{
 				"EUR n=3 volume=1400 rebates=140 share=1000 last=2026-05-31T23:59:59",
 				"USD n=1 volume=70 rebates=7 share=1000 last=2026-05-04T10:00:00"})
@@ -131,8 +131,8 @@ func TestCurrencies(t *testing.T) {
 		"ＵＳＤ n=1 volume=0 rebates=9 share=1000 last=2026-05-03T10:00:00",
 	}
 	r := added(t, Query{By: []Group{ByCurrency}}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{record}})
-	same(t, "rows", brief(r.Rows()), want)
-	for _, row := range r.Rows() {
+	same(t, "rows", brief(slices.Collect(r.Rows())), want)
+	for row := range r.Rows() {
 		if known := row.Currency == "USD"; (row.Decimals == 2) != known || (row.Decimals == money.Unknown) == known {
 			t.Errorf("%s has %d decimals", row.Currency, row.Decimals)
 		}
@@ -156,7 +156,7 @@ func TestLargeSums(t *testing.T) {
 	}
 	r := added(t, Query{By: []Group{ByReseller}}, stats)
 	want := []string{"EUR n=3 volume=27670116110564327421 rebates=-27670116110564327424 share=1000 last=2026-05-03T10:00:00"}
-	same(t, "rows", brief(r.Rows()), want)
+	same(t, "rows", brief(slices.Collect(r.Rows())), want)
 	var differ []string
 	for _, d := range r.Differences() {
 		differ = append(differ, fmt.Sprintf("%s %s %d %d", d.What, d.Currency, d.Sum, d.Service))
@@ -211,11 +211,11 @@ func TestCompare(t *testing.T) {
 	for i := range want {
 		want[i] = "N " + want[i]
 	}
-	same(t, "rows", brief(r.Rows()), want)
+	same(t, "rows", brief(slices.Collect(r.Rows())), want)
 
 	// A day stands beside the one at the same place; the 31st has none.
 	r = added(t, Query{By: []Group{ByDay}, Span: may, Compare: true}, shop)
-	same(t, "days", brief(r.Rows()), []string{
+	same(t, "days", brief(slices.Collect(r.Rows())), []string{
 		"2026-05-01 EUR n=1 volume=300 rebates=30 share=750 last=2026-05-01T00:00:00 before=1000/100 change=-700",
 		"2026-05-15 JPY n=1 volume=50 rebates=5 share=1000 last=2026-05-15T00:00:00 before=0/0 change=<nil>",
 		"2026-05-15 USD n=0 volume=0 rebates=0 share=<nil> last= before=50/5 change=-1000",
@@ -226,14 +226,14 @@ func TestCompare(t *testing.T) {
 	// April has no place for a 31 March: it is in the totals alone.
 	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
 	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
-	same(t, "days", brief(r.Rows()), []string{})
+	same(t, "days", brief(slices.Collect(r.Rows())), []string{})
 	same(t, "totals", brief(r.Totals()), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 
 	months := span(t, "2026-04-01T00:00", "2026-06-01T00:00")
 	r = added(t, Query{By: []Group{ByMonth}, Span: months, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
 		one("2026-03-31T08:00:00", "EUR", 70), one("2026-02-01T00:00:00", "EUR", 30), one("2026-05-01T00:00:00", "EUR", 90),
 	}})
-	same(t, "months", brief(r.Rows()), []string{
+	same(t, "months", brief(slices.Collect(r.Rows())), []string{
 		"2026-04 EUR n=0 volume=0 rebates=0 share=0 last= before=30/3 change=-1000",
 		"2026-05 EUR n=1 volume=90 rebates=9 share=1000 last=2026-05-01T00:00:00 before=70/7 change=286",
 	})
@@ -260,21 +260,69 @@ func TestSpanBefore(t *testing.T) {
 	}
 }
 
-// What cannot be placed is no part of a period, and nothing of its reseller is counted then.
+// What cannot be placed is no part of a period, and no figure of its reseller is given then. What the service itself counts
+// has no period, and is not lost.
 func TestUnreadableCreated(t *testing.T) {
-	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("1746266400", "EUR", 100)}}
+	shop := api.ResellerStats{
+		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("1746266400", "EUR", 100), one("soon", "EUR", 0)},
+		InvoiceStats: []api.StatusCount{{Status: "Paid", Count: 3}}, TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: 405}}}},
+	}
 	for _, q := range []Query{{By: []Group{ByMonth}}, {By: []Group{ByReseller}, Span: Span{From: new(written(t, "2026-01-01"))}}} {
 		r := New(q)
 		err := r.Add(shop)
-		if err == nil || !strings.Contains(err.Error(), `"1746266400"`) {
+		if err == nil || !strings.HasSuffix(err.Error(), `created is not a date and time: "1746266400", and 1 more like it`) {
 			t.Errorf("%v: %v", q.By, err)
 		}
-		if rows := append(r.Rows(), r.Totals()...); len(rows) > 0 || len(r.AllTime()) > 0 {
+		if rows := append(slices.Collect(r.Rows()), append(r.Totals(), r.Sellers()...)...); len(rows) > 0 {
 			t.Errorf("%v: something was counted: %v", q.By, rows)
+		}
+		if all := r.AllTime(); len(all) != 1 || len(all[0].Invoices) != 1 || len(all[0].Volume) != 1 {
+			t.Errorf("%v: of all time there is %v", q.By, all)
+		}
+		if differ := r.Differences(); len(differ) != 2 || differ[1].Sum.Int64() != 400 || differ[1].Service.Int64() != 405 {
+			t.Errorf("%v: the differences are %v", q.By, differ)
 		}
 	}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(r.Rows()), []string{"N EUR n=2 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "rows", brief(slices.Collect(r.Rows())), []string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "undated", r.Undated(), 2)
+}
+
+// A leap second belongs to the day that it ends, and is later than all others of it.
+func TestLeapSecond(t *testing.T) {
+	shop := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
+		one("2026-05-31T23:59:60", "EUR", 300), one("2026-05-31T23:59:59.999", "EUR", 10), one("2026-06-01T00:00:00", "USD", 10),
+	}}
+	r := added(t, Query{By: []Group{ByDay}, Days: true}, shop)
+	same(t, "days", brief(slices.Collect(r.Rows())), []string{
+		"2026-05-31 EUR n=2 volume=310 rebates=31 share=1000 last=2026-05-31T23:59:60",
+		"2026-06-01 USD n=1 volume=10 rebates=1 share=1000 last=2026-06-01T00:00:00",
+	})
+	r = added(t, Query{By: []Group{ByCurrency}, Span: span(t, "2026-05-01T00:00", "2026-06-01T00:00")}, shop)
+	same(t, "May", brief(r.Totals()), []string{"EUR n=2 volume=310 rebates=31 share=1000 last=2026-05-31T23:59:60"})
+}
+
+// A code that nobody knows is written in one way whoever comes first, and the other ways are told.
+func TestSpellings(t *testing.T) {
+	shops := []api.ResellerStats{
+		{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "Doge", 100), one("2026-05-03T10:00:00", "eur", 100), one("2026-05-03T10:00:00", "Ltc", 100)}},
+		{ID: south, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "doge", 100), one("2026-05-03T10:00:00", "DOGE", 100), one("2026-05-03T10:00:00", "EUR", 100)}},
+	}
+	for range 2 {
+		r := added(t, Query{By: []Group{ByCurrency}}, shops...)
+		same(t, "spellings", r.Spellings(), [][]string{{"DOGE", "Doge", "doge"}})
+		same(t, "codes", brief(r.Totals())[0], "DOGE n=3 volume=300 rebates=30 share=1000 last=2026-05-03T10:00:00")
+		slices.Reverse(shops)
+	}
+	r := New(Query{By: []Group{ByCurrency}})
+	r.Spell("DOGE")
+	if err := r.Add(shops[0]); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "told before", brief(r.Totals())[0], "DOGE n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00")
+	if len(r.Totals()) != 3 || len(r.Differences()) != 6 {
+		t.Errorf("a spelling is no currency of its own: %v, %v", r.Totals(), r.Differences())
+	}
 }
 
 // The first years that can be written are times as all others are: the zero time is neither "no limit" nor "not readable".
@@ -283,7 +331,7 @@ func TestFirstYears(t *testing.T) {
 		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20),
 	}}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(r.Rows()), []string{
+	same(t, "rows", brief(slices.Collect(r.Rows())), []string{
 		"N EUR n=1 volume=100 rebates=10 share=1000 last=0000-01-01T00:00:00",
 		"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00",
 	})
@@ -291,7 +339,7 @@ func TestFirstYears(t *testing.T) {
 		t.Errorf("%d timelines, want 2", len(got))
 	}
 	r = added(t, Query{By: []Group{ByReseller}, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00")}, shop)
-	same(t, "rows", brief(r.Rows()), []string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
+	same(t, "rows", brief(slices.Collect(r.Rows())), []string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
 	from, to := r.query.Span.Bounds()
 	same(t, "bounds", from+" "+to, "0001-01-01T00:00:00 0001-01-31T23:59:59")
 }
@@ -308,10 +356,10 @@ func TestParseWritten(t *testing.T) {
 		"2026-05-03T10:00:00+02:00":      "2026-05-03T10:00:00 +02:00",
 		"2026-03-29T02:30:00":            "2026-03-29T02:30:00 ", // an hour that Berlin does not have
 		"2024-02-29T00:00:00":            "2024-02-29T00:00:00 ",
-		"2016-12-31T23:59:60":            "2017-01-01T00:00:00 ",
-		"0001-01-01T00:00:00":            "0001-01-01T00:00:00 ",
-		"2026-05-03T10:00:00.":           "2026-05-03T10:00:00 .",
-		"2026-02-29T00:00:00":            "", "2026-13-01": "", "2026-00-01": "", "2026-05-00": "", "2026-05-32": "", "": "", "2026-05": "",
+		"2016-12-31T23:59:60":            "2016-12-31T23:59:59.999999999 ", "2016-12-31T23:59:60.5": "2016-12-31T23:59:59.999999999 ",
+		"0001-01-01T00:00:00":  "0001-01-01T00:00:00 ",
+		"2026-05-03T10:00:00.": "2026-05-03T10:00:00 .",
+		"2026-02-29T00:00:00":  "", "2026-13-01": "", "2026-00-01": "", "2026-05-00": "", "2026-05-32": "", "": "", "2026-05": "",
 		"2026-05-03T24:00:00": "", "2026-05-03T10:60:00": "", "2026-05-03T10:00:61": "", "2026-05-03T1:00": "", "03.05.2026": "", "1746266400": "",
 		"２026-05-03": "", "2026-05-03T": "", "2026-05-03Z": "", "-026-05-03": "", "2026-05-03\x0010:00": "",
 	} {
@@ -480,7 +528,7 @@ func TestSumsProperty(t *testing.T) {
 			}
 		}
 		count := 0
-		for _, row := range r.Rows() {
+		for row := range r.Rows() {
 			k := key{row.ID, row.Period, strings.ToLower(row.Currency)}
 			if row.Invoices > 0 {
 				count++
@@ -506,7 +554,7 @@ func TestSumsProperty(t *testing.T) {
 				t.Fatalf("%s: %d and %v before, want %d and %d", total.Currency, total.Rebates, total.PreviousRebates, sum, before)
 			}
 		}
-		if !slices.IsSortedFunc(r.Totals(), byCode) {
+		if !slices.IsSortedFunc(r.Totals(), func(a, b Row) int { return compareCodes(a.Currency, b.Currency) }) {
 			t.Fatal("the totals are not in order")
 		}
 	})

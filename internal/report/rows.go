@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math/big"
 	"slices"
@@ -25,58 +26,112 @@ type Row struct {
 }
 
 // Rows returns the rows of the query, in the order of its groups: resellers by label, periods by time, currencies by code.
-// By resellers alone, or where only the top is wanted, it is the currency and then the larger rebates first.
-func (r *Report) Rows() []Row {
-	rows := r.makeRows(r.rows, r.query.unit(), r.query.has(ByReseller))
-	ranked := r.query.Top > 0 || len(r.query.By) == 1 && r.query.By[0] == ByReseller
-	slices.SortFunc(rows, func(a, b Row) int {
-		if ranked {
-			return byRank(a, b)
+// By resellers alone, or where only the top is wanted, it is the currency and then the larger rebates first. There can be
+// as many as there are invoices, so each is made when it is its turn. Nothing may be added meanwhile.
+func (r *Report) Rows() iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		ranks := r.ranks()
+		order := make([]*group, 0, r.rows.count())
+		for g := range r.rows.all() {
+			order = append(order, g)
 		}
-		order := 0
-		for _, group := range append(slices.Clone(r.query.By), ByCurrency) {
-			switch {
-			case group == ByReseller:
-				order = cmp.Or(order, bySeller(a, b))
-			case group == ByCurrency:
-				order = cmp.Or(order, byCode(a, b))
-			default:
-				order = cmp.Or(order, strings.Compare(a.Period, b.Period))
+		ranked := r.query.Top > 0 || len(r.query.By) == 1 && r.query.By[0] == ByReseller
+		slices.SortFunc(order, func(a, b *group) int {
+			if ranked {
+				return ranks.compare(a, b)
+			}
+			first := 0
+			for _, by := range r.query.By {
+				switch by {
+				case ByReseller:
+					first = cmp.Or(first, cmp.Compare(ranks.sellers[a.seller], ranks.sellers[b.seller]))
+				case ByCurrency:
+					first = cmp.Or(first, cmp.Compare(ranks.units[a.currency], ranks.units[b.currency]))
+				default:
+					first = cmp.Or(first, cmp.Compare(a.begin, b.begin))
+				}
+			}
+			return cmp.Or(first, ranks.compare(a, b))
+		})
+		row := r.maker(r.query.unit(), r.query.has(ByReseller))
+		shown := map[int32]int{}
+		for _, g := range order {
+			if shown[g.currency]++; r.query.Top > 0 && shown[g.currency] > r.query.Top {
+				continue
+			}
+			if !yield(row(g)) {
+				return
 			}
 		}
-		return cmp.Or(order, byRank(a, b))
-	})
-	if r.query.Top > 0 {
-		rows = top(rows, r.query.Top)
 	}
-	return rows
+}
+
+// ranks are the places of resellers and currencies when they are in order.
+type ranks struct{ sellers, units []int32 }
+
+func (r *Report) ranks() ranks {
+	return ranks{
+		places(len(r.sellers), func(a, b int32) int { return r.sellers[a].compare(r.sellers[b]) }),
+		places(len(r.units), func(a, b int32) int { return compareCodes(r.units[a].code, r.units[b].code) }),
+	}
+}
+
+// places returns the place that each of n things has in an order.
+func places(n int, compare func(a, b int32) int) []int32 {
+	order := make([]int32, n)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, compare)
+	at := make([]int32, n)
+	for place, i := range order {
+		at[i] = int32(place)
+	}
+	return at
+}
+
+// compare is by currency, and then the larger rebates first.
+func (r ranks) compare(a, b *group) int {
+	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.compare(a.rebates), b.volume.compare(a.volume),
+		cmp.Compare(a.begin, b.begin), cmp.Compare(r.sellers[a.seller], r.sellers[b.seller]))
 }
 
 // Sellers returns a row for each reseller and currency, whatever the query groups by, the largest rebates first.
 func (r *Report) Sellers() []Row {
-	rows := r.makeRows(r.bySeller, "", true)
-	slices.SortFunc(rows, byRank)
-	return rows
+	order := slices.Collect(r.bySeller.all())
+	slices.SortFunc(order, r.ranks().compare)
+	return r.made(order, true)
 }
 
 // Totals returns a row for each currency.
 func (r *Report) Totals() []Row {
-	rows := r.makeRows(r.totals(), "", false)
-	slices.SortFunc(rows, byCode)
+	order := slices.Collect(maps.Values(r.totals()))
+	slices.SortFunc(order, r.ranks().compare)
+	return r.made(order, false)
+}
+
+func (r *Report) made(order []*group, sellers bool) []Row {
+	row := r.maker("", sellers)
+	rows := make([]Row, len(order))
+	for i, g := range order {
+		rows[i] = row(g)
+	}
 	return rows
 }
 
-func (r *Report) totals() map[key]*figure {
-	totals := map[key]*figure{}
-	for k, f := range r.bySeller {
-		t := entry(totals, key{currency: k.currency})
-		t.invoices += f.invoices
-		t.volume.plus(f.volume)
-		t.rebates.plus(f.rebates)
-		for i := range t.before {
-			t.before[i].plus(f.before[i])
+func (r *Report) totals() map[int32]*group {
+	totals := map[int32]*group{}
+	for g := range r.bySeller.all() {
+		t := entry(totals, g.currency)
+		t.currency = g.currency
+		t.invoices += g.invoices
+		t.volume.plus(g.volume)
+		t.rebates.plus(g.rebates)
+		if g.before != nil {
+			t.previous()[0].plus(g.before[0])
+			t.previous()[1].plus(g.before[1])
 		}
-		t.seen(f.last)
+		t.seen(g.last)
 	}
 	return totals
 }
@@ -94,8 +149,13 @@ func (r *Report) Rebates(code string) *big.Int {
 // AllTime returns what the service counts, a reseller each, by label.
 func (r *Report) AllTime() []Standing {
 	all := slices.Clone(r.sellers)
-	slices.SortFunc(all, func(a, b Standing) int { return bySeller(Row{ID: a.ID, Label: a.Label}, Row{ID: b.ID, Label: b.Label}) })
+	slices.SortFunc(all, Standing.compare)
 	return all
+}
+
+// compare is by label, without regard to case unless nothing else differs.
+func (s Standing) compare(other Standing) int {
+	return cmp.Or(strings.Compare(strings.ToLower(s.Label), strings.ToLower(other.Label)), strings.Compare(s.Label, other.Label), strings.Compare(s.ID, other.ID))
 }
 
 // Differences returns where the service's totals are not the sums, by label.
@@ -106,57 +166,56 @@ func (r *Report) Differences() []Difference {
 		all = append(all, d.Difference)
 	}
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(bySeller(Row{ID: a.ID, Label: a.Label}, Row{ID: b.ID, Label: b.Label}), byCode(Row{Currency: a.Currency}, Row{Currency: b.Currency}), strings.Compare(a.What, b.What))
+		return cmp.Or(Standing{ID: a.ID, Label: a.Label}.compare(Standing{ID: b.ID, Label: b.Label}), compareCodes(a.Currency, b.Currency), strings.Compare(a.What, b.What))
 	})
 	return all
 }
 
-func (r *Report) makeRows(figures map[key]*figure, unit Unit, sellers bool) []Row {
+// maker returns what makes rows of groups.
+func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 	whole := map[int32]*big.Int{}
-	for k, f := range r.totals() {
-		whole[k.currency] = f.rebates.big()
+	for unit, total := range r.totals() {
+		whole[unit] = total.rebates.big()
 	}
-	rows := make([]Row, 0, len(figures))
-	for k, f := range figures {
+	return func(g *group) Row {
 		row := Row{
-			Currency: r.units[k.currency].code, Decimals: r.units[k.currency].decimals,
-			Invoices: f.invoices, Volume: f.volume.big(), Rebates: f.rebates.big(), Last: f.last.text,
+			Currency: r.units[g.currency].code, Decimals: r.units[g.currency].decimals,
+			Invoices: g.invoices, Volume: g.volume.big(), Rebates: g.rebates.big(), Last: g.last.text,
 		}
 		if sellers {
-			row.ID, row.Label = r.sellers[k.seller].ID, r.sellers[k.seller].Label
+			row.ID, row.Label = r.sellers[g.seller].ID, r.sellers[g.seller].Label
 		}
 		if unit != "" {
-			row.Period = k.begin.name(unit)
+			row.Period = g.begin.name(unit)
 		}
-		row.Share = tenths(row.Rebates, whole[k.currency])
+		row.Share = tenths(row.Rebates, whole[g.currency])
 		if r.query.Compare {
-			row.PreviousVolume, row.PreviousRebates = f.before[0].big(), f.before[1].big()
+			before := [2]sum{}
+			if g.before != nil {
+				before = *g.before
+			}
+			row.PreviousVolume, row.PreviousRebates = before[0].big(), before[1].big()
 			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates), new(big.Int).Abs(row.PreviousRebates))
 		}
-		rows = append(rows, row)
+		return row
 	}
-	return rows
 }
 
-func bySeller(a, b Row) int {
-	return cmp.Or(strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)), strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID))
+func compareCodes(a, b string) int {
+	return cmp.Or(strings.Compare(fold(a), fold(b)), strings.Compare(a, b))
 }
 
-func byCode(a, b Row) int {
-	return cmp.Or(strings.Compare(fold(a.Currency), fold(b.Currency)), strings.Compare(a.Currency, b.Currency))
-}
-
-func byRank(a, b Row) int {
-	return cmp.Or(byCode(a, b), b.Rebates.Cmp(a.Rebates), b.Volume.Cmp(a.Volume), strings.Compare(a.Period, b.Period), bySeller(a, b))
-}
-
-// top keeps the first n rows of each currency. The rows are sorted by rank.
-func top(rows []Row, n int) []Row {
-	seen := map[string]int{}
-	return slices.DeleteFunc(rows, func(row Row) bool {
-		seen[row.Currency]++
-		return seen[row.Currency] > n
-	})
+// Spellings returns, for each currency that the registry does not know and the service writes in more than one way, those
+// ways, the one that stands in the rows first.
+func (r *Report) Spellings() [][]string {
+	var all [][]string
+	for _, unit := range r.units {
+		if len(unit.others) > 0 {
+			all = append(all, append([]string{unit.code}, slices.Sorted(slices.Values(unit.others))...))
+		}
+	}
+	slices.SortFunc(all, func(a, b []string) int { return compareCodes(a[0], b[0]) })
+	return all
 }
 
 // Timeline is what was earned in one currency over time, in periods without a gap.
@@ -177,7 +236,7 @@ type Point struct {
 // Timelines returns one for each currency, all over the same time, of at most so many periods. Their unit is that of the
 // query, or one that suits the time, or else the next larger one that is few enough.
 func (r *Report) Timelines(most int) []Timeline {
-	if len(r.days) == 0 || most < 1 {
+	if r.days.count() == 0 || most < 1 {
 		return nil
 	}
 	first, last := r.firstAndLast()
@@ -213,14 +272,14 @@ func (r *Report) Timelines(most int) []Timeline {
 	}
 	begin := last.begin(unit).step(unit, 1-n)
 	values := map[int32][]sum{}
-	for k, f := range r.days {
-		points := values[k.currency]
+	for g := range r.days.all() {
+		points := values[g.currency]
 		if points == nil {
 			points = make([]sum, n)
-			values[k.currency] = points
+			values[g.currency] = points
 		}
-		if i := begin.steps(unit, k.begin.begin(unit)); i >= 0 {
-			points[i].plus(f.rebates)
+		if i := begin.steps(unit, g.begin.begin(unit)); i >= 0 {
+			points[i].plus(g.rebates)
 		}
 	}
 	var all []Timeline
@@ -231,17 +290,17 @@ func (r *Report) Timelines(most int) []Timeline {
 		}
 		all = append(all, line)
 	}
-	slices.SortFunc(all, func(a, b Timeline) int { return byCode(Row{Currency: a.Currency}, Row{Currency: b.Currency}) })
+	slices.SortFunc(all, func(a, b Timeline) int { return compareCodes(a.Currency, b.Currency) })
 	return all
 }
 
 func (r *Report) firstAndLast() (first, last date) {
 	started := false
-	for k := range r.days {
+	for g := range r.days.all() {
 		if !started {
-			first, last, started = k.begin, k.begin, true
+			first, last, started = g.begin, g.begin, true
 		}
-		first, last = min(first, k.begin), max(last, k.begin)
+		first, last = min(first, g.begin), max(last, g.begin)
 	}
 	return first, last
 }

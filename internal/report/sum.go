@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math/big"
 	"math/bits"
 )
@@ -14,6 +15,10 @@ func (s *sum) plus(o sum) {
 	var carry uint64
 	s.lo, carry = bits.Add64(s.lo, o.lo, 0)
 	s.hi, _ = bits.Add64(s.hi, o.hi, carry)
+}
+
+func (s sum) compare(o sum) int {
+	return cmp.Or(cmp.Compare(int64(s.hi), int64(o.hi)), cmp.Compare(s.lo, o.lo))
 }
 
 func (s sum) big() *big.Int {

@@ -32,6 +32,9 @@ func ParseWritten(text string) (at time.Time, rest string, ok bool) {
 	if hour > 23 || minute > 59 || second > 60 {
 		return at, "", false
 	}
+	if second == 60 { // a leap second is the end of its minute, and of its day
+		second, nano = 59, 999_999_999
+	}
 	at = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
 	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	return at, rest, date.Month() == time.Month(month) && date.Day() == day // no 30 February
