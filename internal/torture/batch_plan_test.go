@@ -53,6 +53,7 @@ type applyShot struct {
 	faults        []rowFault
 	interrupts    int
 	several       bool // others apply the plan at the same moment
+	meet          *meeting
 }
 
 // rowFault is what the ledger does with one of the rows that are left.

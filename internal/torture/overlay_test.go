@@ -55,7 +55,9 @@ const helpers = `package %s
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -87,10 +89,25 @@ func die() {
 // attemptNumber is that of the attempt, which the ledger is told where several processes are at the same plan.
 func attemptNumber() string { return os.Getenv("TILL_TORTURE_NUMBER") }
 
+var met sync.Once
+
+// pause waits for the other processes, and from then on is for a moment, in which all of them come by.
 func pause() {
-	if os.Getenv("TILL_TORTURE_PAUSE") != "" {
-		time.Sleep(20 * time.Millisecond)
+	place := os.Getenv("TILL_TORTURE_MEET")
+	if place == "" {
+		return
 	}
+	met.Do(func() {
+		os.WriteFile(filepath.Join(place, strconv.Itoa(os.Getpid())), nil, 0o600)
+		parties, _ := strconv.Atoi(os.Getenv("TILL_TORTURE_PARTIES"))
+		for range 10_000 {
+			if came, _ := os.ReadDir(place); len(came) >= parties {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	time.Sleep(20 * time.Millisecond)
 }
 
 // unsynced says that a transaction is over, and not yet committed, and claiming that somebody in it wants to send.

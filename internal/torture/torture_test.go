@@ -163,6 +163,7 @@ func (r *run) all() {
 		} else {
 			os.RemoveAll(w.dir)
 		}
+		w.remove()
 		if kills := r.kills / 1000; kills > told {
 			told = kills
 			r.t.Logf("%d kills so far", r.kills)
@@ -223,6 +224,7 @@ func (r *run) allBatches(server *pgtest.Server) {
 				}
 				b := r.batch(n, where)
 				b.torture()
+				b.remove()
 				if r.failed() && r.mutant == "" {
 					r.t.Logf("batch %d: its configuration and its journal are kept in %s %s", n, b.dir, b.journal)
 				} else {
