@@ -26,7 +26,7 @@ test: build
 	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 15m ./...
 
 torture:
-	$(GO) test ./internal/torture -count=1 -timeout 0 -v -batches -kills $(N) -seed $(SEED)
+	$(GO) test ./internal/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
 
 bench: build
 	$(GO) run ./internal/bench bin/till

@@ -42,9 +42,10 @@ type batch struct {
 	resolved map[string]bool // by a person, since then
 }
 
-func (r *run) batch(n int, server *pgtest.Server) *batch {
+// batch makes a merchant for a plan. Its journal is in a database of the server or, where that is nil, in a file.
+func (r *run) batch(n int, p batchPlan, server *pgtest.Server) *batch {
 	b := &batch{
-		world: r.world(1_000_000 + n), batchPlan: drawBatch(r.seed, n), number: n, server: server,
+		world: r.world(1_000_000 + n), batchPlan: p, number: n, server: server,
 		beside: map[string]bool{}, earlier: map[string]bool{}, tried: map[int]*attempt{}, told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{}, resolved: map[string]bool{},
 	}
 	if server != nil {
@@ -53,16 +54,40 @@ func (r *run) batch(n int, server *pgtest.Server) *batch {
 	return b
 }
 
+// drop removes the database of the journal: thousands of them would fill a disk.
+func (b *batch) drop() {
+	if b.server == nil {
+		return
+	}
+	u, err := url.Parse(b.journal)
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, b.server.Address("till", "", "postgres"))
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "DROP DATABASE "+strings.TrimPrefix(u.Path, "/")+" WITH (FORCE)"); err != nil {
+		panic(err)
+	}
+}
+
 // torture does everything to a batch, until it is settled.
 func (b *batch) torture() {
+	b.steady(true)
 	b.plan()
 	b.payBefore()
-	for _, s := range b.steps {
-		if b.killed >= b.kills || b.settled || b.stopped() {
+	for i, s := range b.steps {
+		if i == b.sure {
+			b.steady(false)
+		}
+		if b.failed() || b.settled || i >= b.sure && (b.killed >= b.kills || b.stopped()) {
 			break
 		}
 		b.do(s)
-		if s.tidy && slices.ContainsFunc(slices.Collect(maps.Values(b.stood)), func(o row) bool { return o.State == "unknown" || o.State == "sending" }) && !b.stopped() {
+		if s.tidy && slices.ContainsFunc(slices.Collect(maps.Values(b.stood)), func(o row) bool { return o.State == "unknown" || o.State == "sending" }) && !b.failed() {
 			b.doReconcile(applyShot{keepGoing: b.number%3 == 0})
 			b.doResolve(applyShot{})
 		}
@@ -70,6 +95,7 @@ func (b *batch) torture() {
 	if b.failed() {
 		return
 	}
+	b.steady(false)
 	b.settle()
 	if b.failed() {
 		return
@@ -84,6 +110,13 @@ func (b *batch) wrong(format string, args ...any) {
 		where = "PostgreSQL"
 	}
 	b.violate("batch %d (%d rows, journal in %s): %s\n  %s", b.number, len(b.file), where, fmt.Sprintf(format, args...), strings.Join(b.story, "\n  "))
+}
+
+// steady says whether the list can always be read, so that what is to be reached is not missed for want of a page of it.
+func (b *batch) steady(yes bool) {
+	values := b.own()
+	values.Set("steady", fmt.Sprint(yes))
+	b.ask("/steady", values)
 }
 
 // plan writes the file and has a plan made of it.
@@ -649,14 +682,8 @@ func (b *batch) doInterrupt(s applyShot) {
 	}
 	a.apply.interrupts = 1
 	a.interrupt()
-	for !strings.Contains(a.stderr.String(), "another signal gives up") {
-		select {
-		case <-a.done: // for its time limit, at the latest
-			b.wrong("it was interrupted while a row waited for its answer, and does not say so: %q", a.stderr.String())
-			end()
-			return
-		case <-time.After(time.Millisecond):
-		}
+	if !a.heardOf() {
+		b.wrong("it was interrupted while a row waited for its answer, and does not say so: %q", a.stderr.String())
 	}
 	if s.part < 0.1 { // and it does not get it
 		a.apply.interrupts = 2
@@ -666,6 +693,20 @@ func (b *batch) doInterrupt(s applyShot) {
 	end()
 	if a.exit != 60 && a.exit != 20 && a.exit != 0 {
 		b.wrong("it was interrupted, and ended with %d", a.exit)
+	}
+}
+
+// heardOf waits until an attempt says that it was interrupted, or has ended without saying it.
+func (a *attempt) heardOf() bool {
+	for {
+		if strings.Contains(a.stderr.String(), "another signal gives up") {
+			return true
+		}
+		select {
+		case <-a.done:
+			return strings.Contains(a.stderr.String(), "another signal gives up")
+		case <-time.After(time.Millisecond):
+		}
 	}
 }
 

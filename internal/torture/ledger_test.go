@@ -37,7 +37,8 @@ type ledger struct {
 	at       map[string]int                 // the attempt that a key is at, where it does not say so itself
 	creates  map[string][]created           // by key: what attempts at batches have asked for
 	released map[int]chan struct{}          // of attempts that wait for an answer
-	steady   map[string]bool                // keys whose lists can always be read, because they are long
+	pauses   map[string]int                 // by key: how many payments there may be for the time being
+	steady   map[string]bool                // keys whose lists can always be read
 }
 
 // created is one call of an attempt at a batch.
@@ -71,7 +72,7 @@ const listedAtOnce = 10
 func serveLedger() {
 	l := &ledger{
 		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
-		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, steady: map[string]bool{},
+		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -396,6 +397,9 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 	}
 	kill("read")
 	l.mu.Lock()
+	if i.commit {
+		l.paused(p.Key)
+	}
 	l.reached[i.name()]++
 	p.ID = fmt.Sprintf("%08x-0000-4000-8000-%012x", len(l.payments), rand.Uint64()>>16)
 	other := p.ID
