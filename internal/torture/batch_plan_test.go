@@ -80,9 +80,9 @@ func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
 	p := batchPlan{kills: 6 + rng.IntN(8), share: n%2 == 1, jsonl: chance(30), retry: chance(70)}
-	first, rows := beginning{}, 5+rng.IntN(56)
+	first, rows := beginning{}, 5+rng.IntN(mostRows-4)
 	if sure := sureOfBatches(seed); n < len(sure) {
-		first, rows = sure[n], enoughRows+rng.IntN(61-enoughRows)
+		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
 	}
 	for i := range rows {
 		row := batchRow{orderID: fmt.Sprint(7_000_000_000 + 100*n + i), content: drawContent(rng, 100*n+i)}
@@ -170,14 +170,12 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		}
 	}
 	for _, phase := range []string{"read", "commit", "answer"} {
-		f := rowFault{0.2, instruction{fault: "ok", commit: true, phase: phase}}
+		f := everyRow(0.2, instruction{fault: "ok", commit: true, phase: phase})
 		// Until the ledger's kill arrives, fifteen others would go on.
-		leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: []rowFault{f}, concurrency: 1}}})
+		leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: f, concurrency: 1}}})
 	}
 	severed := applyShot{shot: shot{point: "sever-before", noLookup: true}, concurrency: 1} // and whatever is sent then is killed
-	for i := range 60 {
-		severed.faults = append(severed.faults, rowFault{float64(i) / 60, instruction{fault: "ok", commit: true, phase: "commit"}})
-	}
+	severed.faults = everyRow(0, instruction{fault: "ok", commit: true, phase: "commit"})
 	leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{severed}})
 	for _, part := range []float64{0, 0.5} { // two signals, and one; with a kill, and without
 		leaving = append(leaving, batchStep{what: doInterrupt, shots: []applyShot{{part: part, concurrency: 1}}})
@@ -188,7 +186,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		switch {
 		case slices.Index(faults, name) < n:
 		case slices.Contains(refusals, name):
-			leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: []rowFault{faultOf(0.2, name)}, concurrency: 1}}})
+			leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: everyRow(0.2, faultOf(0, name).instruction), concurrency: 1}}})
 		default:
 			different = append(different, name)
 		}
@@ -242,6 +240,20 @@ func faultOf(part float64, name string) rowFault {
 	f := rowFault{part: part}
 	f.fault, f.commit = strings.CutSuffix(name, "+c")
 	return f
+}
+
+// mostRows is how many rows a batch has at most.
+const mostRows = 60
+
+// everyRow has the same done with each of the rows that are left, from a part of them on: where processes share a journal each
+// begins with a row of its own, so that nobody knows which comes first.
+func everyRow(from float64, i instruction) (all []rowFault) {
+	for n := range mostRows {
+		if part := float64(n) / mostRows; part >= from {
+			all = append(all, rowFault{part, i})
+		}
+	}
+	return all
 }
 
 func drawBatchStep(rng *rand.Rand) batchStep {

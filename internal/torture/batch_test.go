@@ -618,6 +618,9 @@ func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 		return nil, nil
 	}
 	s.shot, s.rate, s.interrupts, s.several, s.faults = shot{noLookup: s.noLookup}, "", 0, false, []rowFault{faultOf(0, "wait+c")}
+	if s.concurrency == 1 { // whichever comes first
+		s.faults = everyRow(0, s.faults[0].instruction)
+	}
 	a = b.apply(s)
 	ended := make(chan struct{})
 	go func() {
