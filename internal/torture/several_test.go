@@ -13,8 +13,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// disasters are what happens to a run that three processes are at. Each comes when so many more rows were paid.
+// disasters are what happens to a run that three processes are at.
 var disasters = []string{"one is killed", "sessions end", "fast restart", "one is interrupted", "immediate restart", "all sessions end", "two are killed", "immediate restart"}
+
+// A disaster comes when untilIt more rows were paid, and no more than untilOver are until it is over: so there are rows left
+// for all of them, however late the tests come to see anything.
+const untilIt, untilOver = 25, 45
 
 // TestSeveralMachines has three processes at one plan, as three machines that share a journal in PostgreSQL are, while some of
 // them die, their sessions end, and the database starts anew. Afterwards one more apply finishes the run.
@@ -60,7 +64,7 @@ func TestSeveralMachines(t *testing.T) {
 func (b *batch) disaster(what string, rng *rand.Rand) {
 	var attempts []*attempt
 	before := len(b.paid(""))
-	b.pauseAt(before + 45) // however late the tests come to see it, rows are left for the next
+	b.pauseAt(before + untilOver)
 	for range 3 {
 		s := applyShot{several: true, concurrency: 4, rate: "10/s"}
 		s.noLookup = rng.IntN(2) == 0
@@ -71,7 +75,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 		b.endAll(attempts)
 		close(ended)
 	}()
-	for len(b.paid("")) < before+25 {
+	for len(b.paid("")) < before+untilIt {
 		select {
 		case <-ended:
 			b.applied(attempts...)
@@ -98,7 +102,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 		b.server.Crash(b.t)
 	}
 	b.story = append(b.story, what)
-	for at := len(b.paid("")) + rng.IntN(20); len(b.paid("")) < min(at, before+45); { // they go on, or stop because of it
+	for at := len(b.paid("")) + rng.IntN(20); len(b.paid("")) < min(at, before+untilOver); { // they go on, or stop because of it
 		select {
 		case <-ended:
 			at = 0
