@@ -285,8 +285,10 @@ func (b *batch) applied(attempts ...*attempt) {
 	for _, o := range b.stood {
 		b.settled = b.settled && o.State == "accepted"
 	}
+	// A rejected row that one of them takes once more stands as planned, for all of them, where its call never left.
+	retried := slices.ContainsFunc(attempts, func(a *attempt) bool { return a.apply.retryRejected })
 	for _, a := range attempts {
-		b.judge(a, before, len(attempts) > 1)
+		b.judge(a, before, len(attempts) > 1, retried)
 	}
 	b.results(attempts)
 }
@@ -402,8 +404,9 @@ var anID = regexp.MustCompile(`[0-9a-f]{8}-0000-4000-8000-[0-9a-f]{12}`)
 // nothingSent are the exit codes that say so.
 var nothingSent = []int{1, 10, 11, 12, 13, 14, 30, 40, 41}
 
-// judge holds the exit code of an attempt, and where each of its rows stands, against what it was told and did.
-func (b *batch) judge(a *attempt, before map[string]row, several bool) {
+// judge holds the exit code of an attempt, and where each of its rows stands, against what it was told and did. Retried says
+// that it, or one of several at the same moment, may send what was rejected.
+func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) {
 	for _, id := range anID.FindAllString(a.stdout.String(), -1) {
 		found := false
 		for _, o := range b.stood {
@@ -426,7 +429,7 @@ func (b *batch) judge(a *attempt, before map[string]row, several bool) {
 			b.wrong("attempt %d sent order %s twice", a.n, c.OrderID)
 		}
 		asked[c.OrderID] = c.Fault
-		if was := before[c.OrderID].State; was != "" && was != "planned" && (was != "rejected" || !a.apply.retryRejected) {
+		if was := before[c.OrderID].State; was != "" && was != "planned" && (was != "rejected" || !retried) {
 			b.wrong("attempt %d sent order %s, which was %s", a.n, c.OrderID, was)
 		}
 	}
