@@ -23,7 +23,7 @@ demo: build
 	@sh examples/demo.sh bin/till
 
 test: build
-	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 15m ./...
+	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 30m ./...
 
 torture:
 	$(GO) test ./internal/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
