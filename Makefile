@@ -23,10 +23,10 @@ demo: build
 	@sh examples/demo.sh bin/till
 
 test: build
-	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 15m ./...
+	CGO_ENABLED=$(CGO) $(GO) test $(RACE) -timeout 30m ./...
 
 torture:
-	$(GO) test ./internal/torture -count=1 -timeout 0 -v -batches -kills $(N) -seed $(SEED)
+	$(GO) test ./internal/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
 
 bench: build
 	$(GO) run ./internal/bench bin/till

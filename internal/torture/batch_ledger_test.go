@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A row of a plan says where its response is to be sent when the plan is made, so it cannot carry what the ledger is to do
@@ -50,6 +51,24 @@ func (l *ledger) instructed(header http.Header, orderID, callback string) instru
 	return i
 }
 
+// paused waits until a merchant may have one more payment. The caller holds the lock, and has it again afterwards.
+func (l *ledger) paused(key string) {
+	for {
+		made := 0
+		for _, p := range l.payments {
+			if p.Key == key {
+				made++
+			}
+		}
+		if l.pauses[key] == 0 || made < l.pauses[key] {
+			return
+		}
+		l.mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+		l.mu.Lock()
+	}
+}
+
 func (l *ledger) batchControls(mux *http.ServeMux) {
 	mux.HandleFunc("/script", func(w http.ResponseWriter, r *http.Request) {
 		var s script
@@ -64,7 +83,12 @@ func (l *ledger) batchControls(mux *http.ServeMux) {
 	mux.HandleFunc("/steady", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.steady[r.FormValue("key")] = true
+		l.steady[r.FormValue("key")] = r.FormValue("steady") == "true"
+	})
+	mux.HandleFunc("/pause-at", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.pauses[r.FormValue("key")], _ = strconv.Atoi(r.FormValue("payments"))
 	})
 	mux.HandleFunc("/creates", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
@@ -124,5 +148,6 @@ func (l *ledger) batchControls(mux *http.ServeMux) {
 		}
 		delete(l.creates, key)
 		delete(l.at, key)
+		delete(l.steady, key)
 	})
 }

@@ -14,6 +14,8 @@ type batchPlan struct {
 	file  []batchRow
 	jsonl bool
 	kills int  // how many are enough
+	sure  int  // steps that are done in any case, however many kills there were
+	share bool // the journal is one that several processes share, if there is any
 	retry bool // what was rejected is sent once more in the end
 	// How many rows were paid before the run begins, by single creates or, which only the list can tell, from another machine.
 	before, elsewhere int
@@ -53,6 +55,7 @@ type applyShot struct {
 	faults        []rowFault
 	interrupts    int
 	several       bool // others apply the plan at the same moment
+	meet          *meeting
 }
 
 // rowFault is what the ledger does with one of the rows that are left.
@@ -76,8 +79,12 @@ func (s applyShot) String() string {
 func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
-	p := batchPlan{kills: 6 + rng.IntN(8), jsonl: chance(30), retry: chance(70)}
-	for i := range 5 + rng.IntN(56) {
+	p := batchPlan{kills: 6 + rng.IntN(8), share: n%2 == 1, jsonl: chance(30), retry: chance(70)}
+	first, rows := beginning{}, 5+rng.IntN(mostRows-4)
+	if sure := sureOfBatches(seed); n < len(sure) {
+		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
+	}
+	for i := range rows {
 		row := batchRow{orderID: fmt.Sprint(7_000_000_000 + 100*n + i), content: drawContent(rng, 100*n+i)}
 		if i > 0 && chance(10) {
 			row.content = p.file[rng.IntN(i)].content
@@ -90,35 +97,16 @@ func drawBatch(seed uint64, n int) batchPlan {
 		}
 		p.file = append(p.file, row)
 	}
-	switch {
-	case n%6 == 2:
-	case chance(15):
+	if first.same {
+		p.file[1].content = p.file[0].content
+	} else if chance(15) {
 		p.before = 1 + rng.IntN(3)
-	case chance(15):
+	} else if chance(15) {
 		p.elsewhere = 1 + rng.IntN(3)
 	}
-	if sure := sureOfBatches(seed); 2*n < len(sure) {
-		p.steps = append(p.steps, sure[2*n:min(2*n+2, len(sure))]...)
-		p.kills += 2
-	}
-	inRun := batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: rng.Float64(), concurrency: 1}}}
-	switch { // a run is recorded once, so this one comes first
-	case n%10 < 2:
-		p.steps = slices.Insert(p.steps, 0, inRun)
-	case len(p.steps) == 0 && chance(10):
-		p.steps = append(p.steps, inRun)
-	}
-	if n%5 == 1 {
-		p.steps = slices.Insert(p.steps, 0, together(rng))
-	}
-	for i := range p.steps { // so that each finds something to do
-		p.steps[i].tidy = true
-	}
-	if n%6 == 2 { // the second row is the same as the first, of which nobody knows
-		p.file[1].content = p.file[0].content
-		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
-		rest := applyShot{concurrency: 1, keepGoing: true}
-		p.steps = slices.Insert(p.steps, 0, batchStep{what: doApply, shots: []applyShot{late}}, batchStep{what: doApply, shots: []applyShot{rest}, tidy: true})
+	p.steps, p.sure, p.share = first.steps, len(first.steps), p.share || first.share
+	if p.sure == 0 && chance(10) {
+		p.steps = append(p.steps, inRun(rng))
 	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
@@ -133,6 +121,21 @@ func drawBatch(seed uint64, n int) batchPlan {
 	return p
 }
 
+// A beginning is what is done first to one of the first batches.
+type beginning struct {
+	steps []batchStep
+	same  bool // the first two rows are the same
+	share bool // it takes a journal that several processes share
+}
+
+// enoughRows is so many that some are left when sixteen are under way and some have been sent before.
+const enoughRows = 24
+
+// inRun kills while the rows of the run are recorded, and before the last of them are. That is done once, so it comes first.
+func inRun(rng *rand.Rand) batchStep {
+	return batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: 0.7 * rng.Float64(), concurrency: 1}}}
+}
+
 // together are three that reach for the same rows.
 func together(rng *rand.Rand) batchStep {
 	s := batchStep{what: doTwo}
@@ -145,40 +148,90 @@ func together(rng *rand.Rand) batchStep {
 	return s
 }
 
-// sureOfBatches is what the first batches of every run begin with, two each, so that nothing is left to chance.
-func sureOfBatches(seed uint64) (all []batchStep) {
+// sureOfBatches is what the first batches of every run begin with, so that nothing is left to chance: each point, each phase,
+// each fault, and what it takes to find each of the mutants. Some of it ends a run, and some leaves rows: so a batch has first
+// a step that leaves some, and then one that may end it.
+func sureOfBatches(seed uint64) (all []beginning) {
 	rng := rand.New(rand.NewPCG(seed, 1<<41))
+	var leaving, ending []batchStep
 	for _, point := range slices.Concat(batchPoints, severances) {
-		all = append(all, batchStep{what: doApply, shots: []applyShot{{shot: shot{point: point, noLookup: true}, part: 0.1, concurrency: pick(rng, []int{1, 16})}}})
+		// Sixteen may be recorded in one go, so that some points are passed only once.
+		a := applyShot{shot: shot{point: point, noLookup: true}, concurrency: 16}
+		if rng.IntN(2) == 0 {
+			a.concurrency, a.part = 1, 0.1
+		}
+		s := batchStep{what: doApply, shots: []applyShot{a}}
+		switch point {
+		case "in-run":
+		case "in-results", "before-rename", "after-rename":
+			ending = append(ending, s)
+		default:
+			leaving = append(leaving, s)
+		}
 	}
 	for _, phase := range []string{"read", "commit", "answer"} {
-		f := rowFault{0.2, instruction{fault: "ok", commit: true, phase: phase}}
-		all = append(all, batchStep{what: doApply, shots: []applyShot{{faults: []rowFault{f}, concurrency: pick(rng, []int{1, 16})}}})
+		f := everyRow(0.2, instruction{fault: "ok", commit: true, phase: phase})
+		// Until the ledger's kill arrives, fifteen others would go on.
+		leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: f, concurrency: 1}}})
 	}
 	severed := applyShot{shot: shot{point: "sever-before", noLookup: true}, concurrency: 1} // and whatever is sent then is killed
-	for i := range 60 {
-		severed.faults = append(severed.faults, rowFault{float64(i) / 60, instruction{fault: "ok", commit: true, phase: "commit"}})
-	}
-	all = append(all, batchStep{what: doApply, shots: []applyShot{severed}})
-	for _, part := range []float64{0, 0.5} { // two signals, and one
-		all = append(all, batchStep{what: doInterrupt, shots: []applyShot{{part: part, concurrency: 1}}}, batchStep{what: doBeside, shots: []applyShot{{part: part, concurrency: 16}}})
+	severed.faults = everyRow(0, instruction{fault: "ok", commit: true, phase: "commit"})
+	leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{severed}})
+	for _, part := range []float64{0, 0.5} { // two signals, and one; with a kill, and without
+		leaving = append(leaving, batchStep{what: doInterrupt, shots: []applyShot{{part: part, concurrency: 1}}})
+		ending = append(ending, batchStep{what: doBeside, shots: []applyShot{{part: part, concurrency: 16}}})
 	}
 	var different []string
 	for n, name := range faults {
-		if slices.Index(faults, name) == n && name != "ok+c" {
+		switch {
+		case slices.Index(faults, name) < n:
+		case slices.Contains(refusals, name):
+			leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: everyRow(0.2, faultOf(0, name).instruction), concurrency: 1}}})
+		default:
 			different = append(different, name)
 		}
 	}
 	for part := range slices.Chunk(different, 4) { // no more, because at five unknown ones in a row it stops
-		s := applyShot{keepGoing: true, concurrency: 1}
+		s := applyShot{keepGoing: true, duplicates: true, concurrency: 1}
 		for i, name := range part {
 			s.faults = append(s.faults, faultOf(0.2*float64(i), name))
 		}
-		all = append(all, batchStep{what: doApply, shots: []applyShot{s}})
+		ending = append(ending, batchStep{what: doApply, shots: []applyShot{s}})
+	}
+	rng.Shuffle(len(leaving), func(i, j int) { leaving[i], leaving[j] = leaving[j], leaving[i] })
+	rng.Shuffle(len(ending), func(i, j int) { ending[i], ending[j] = ending[j], ending[i] })
+	for i := range max(len(leaving), len(ending)) {
+		b := beginning{}
+		if i < 3 {
+			b.steps = append(b.steps, inRun(rng))
+		}
+		if i < len(leaving) {
+			b.steps = append(b.steps, leaving[i])
+		}
+		if i < len(ending) {
+			b.steps = append(b.steps, ending[i])
+		}
+		all = append(all, b)
+	}
+	for range 3 {
+		all = append(all, beginning{share: true, steps: []batchStep{together(rng)}})
+	}
+	for range 2 { // nobody knows of the first row, and the second is the same
+		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
+		rest := applyShot{concurrency: 1, keepGoing: true}
+		all = append(all, beginning{same: true, steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}}})
 	}
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, b := range all {
+		for i := range b.steps { // so that each finds something to do
+			b.steps[i].tidy = !b.same || i > 0
+		}
+	}
 	return all
 }
+
+// refusals are the faults that end a run at once.
+var refusals = []string{"401e", "403e", "429e"}
 
 // severances are points at which the connection to the journal breaks, instead of the program being killed.
 var severances = []string{"sever-before", "sever-after"}
@@ -187,6 +240,20 @@ func faultOf(part float64, name string) rowFault {
 	f := rowFault{part: part}
 	f.fault, f.commit = strings.CutSuffix(name, "+c")
 	return f
+}
+
+// mostRows is how many rows a batch has at most.
+const mostRows = 60
+
+// everyRow has the same done with each of the rows that are left, from a part of them on: where processes share a journal each
+// begins with a row of its own, so that nobody knows which comes first.
+func everyRow(from float64, i instruction) (all []rowFault) {
+	for n := range mostRows {
+		if part := float64(n) / mostRows; part >= from {
+			all = append(all, rowFault{part, i})
+		}
+	}
+	return all
 }
 
 func drawBatchStep(rng *rand.Rand) batchStep {

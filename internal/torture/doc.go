@@ -27,18 +27,24 @@
 //   - the results file is whole, and says what the journal says.
 //
 // A row's callback address is part of its plan, so the ledger is told beforehand what to do with which row of which attempt.
+// Every run has the same batches to begin with, in an order of its own: they come by each point, meet each fault, and find each
+// mutant, however many kills were asked for. What comes after them is drawn.
 // TestSeveralMachines has three processes at a longer plan while the database ends their sessions and starts anew.
 //
 // Points inside the program are reached with a second binary that is built from copies of its sources, with a few lines
 // patched in (overlay_test.go); the sources themselves know nothing of it. The same binary holds mutants: bugs as somebody
 // might make them. Each must be found out by these tests, or they prove nothing.
 //
+// Nothing hangs on how fast a machine is. What has to come is waited for until it comes, or until the process that should
+// bring it has ended; processes that are to be at the same point at the same moment wait for each other; and each merchant has
+// an address of the ledger of its own, so that one that finds nobody there is alone in that.
+//
 // A run is drawn from a seed: which orders and plans there are, and what is done to each, in which order. When a process is
 // hit at random, what runs beside it, and which rows of a plan are under way together, is the machine's. The number of kills
 // is that of withdrawals and once more that of batches.
 //
 //	go test ./internal/torture -kills 2000 -seed 7 -v -timeout 0
-//	go test ./internal/torture -run Batch -batches -kills 2000 -seed 7 -v -timeout 0
+//	go test ./internal/torture -run Batch -kills 2000 -seed 7 -v -timeout 0
 //	go test ./internal/torture -run TestCrashes -kills 200 -journal postgres://till@127.0.0.1:5432/till
 //	make torture N=20000 SEED=1
 package torture

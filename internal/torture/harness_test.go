@@ -22,6 +22,10 @@ import (
 	"time"
 )
 
+// patience is how long anything may take that has to come. It is there to end a test that would never end, and says nothing
+// about how fast anything is.
+const patience = 2 * time.Minute
+
 // A run is one go of the crash tests.
 type run struct {
 	t              *testing.T
@@ -32,8 +36,8 @@ type run struct {
 	clean, patched string // the program, as it is and with the points in it
 	workers        int
 
-	service, control string // addresses of the ledger
-	toLedger         io.Writer
+	control  string // address of the ledger's controls
+	toLedger io.Writer
 
 	mu         sync.Mutex
 	attempts   map[int]*attempt // by number, those that the ledger may want killed
@@ -66,6 +70,7 @@ type attempt struct {
 	stderr heard
 
 	apply *applyShot // of an attempt at a batch
+	meet  *meeting   // with others, before it makes its record; nil: it does not wait
 }
 
 // heard can be read while it is written.
@@ -119,7 +124,7 @@ func (r *run) start() {
 	if !lines.Scan() {
 		r.t.Fatal("the ledger does not start")
 	}
-	fmt.Sscan(lines.Text(), &r.service, &r.control)
+	r.control = lines.Text()
 	r.toLedger = in
 	ended := make(chan struct{})
 	go func() {
@@ -190,6 +195,7 @@ func (r *run) stopped() bool {
 type world struct {
 	*run
 	name, dir, key string
+	door           string // address at which the ledger serves this merchant
 	journal        string // empty: a file of its own
 }
 
@@ -202,7 +208,7 @@ func (r *run) world(n int) *world {
 	if err != nil {
 		panic(err)
 	}
-	w.dir = dir
+	w.dir, w.door = dir, string(r.ask("/door", nil))
 	base := []string{"auto", "1"}[n%2]
 	profile := fmt.Sprintf(`current: w
 profiles:
@@ -214,7 +220,7 @@ profiles:
     currencies:
       - {code: Btc, kind: crypto, decimals: 8}
       - {code: Xlr, kind: crypto, decimals: 7}
-`, r.service, w.name, base)
+`, w.door, w.name, base)
 	if err := os.MkdirAll(filepath.Join(dir, "config", "till"), 0o700); err != nil {
 		panic(err)
 	}
@@ -222,6 +228,14 @@ profiles:
 		panic(err)
 	}
 	return w
+}
+
+// own names the merchant to the ledger.
+func (w *world) own() url.Values { return url.Values{"key": {"Bearer " + w.key}, "door": {w.door}} }
+
+// remove removes what only this world needs, but for its directory.
+func (w *world) remove() {
+	w.ask("/remove", w.own())
 }
 
 // till runs the program to its end, which may be a kill.
@@ -237,7 +251,7 @@ func (w *world) begin(a *attempt, args ...string) {
 		program = w.patched
 	}
 	if a.shot.refuse {
-		w.ask("/refuse", nil)
+		w.ask("/refuse", w.own())
 	}
 	a.cmd = exec.Command(program, args...)
 	a.cmd.Dir = w.dir
@@ -252,8 +266,8 @@ func (w *world) begin(a *attempt, args ...string) {
 			a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NUMBER=", a.n))
 		}
 	}
-	if a.shot.pause {
-		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_PAUSE=1")
+	if a.meet != nil {
+		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_MEET="+a.meet.dir, fmt.Sprint("TILL_TORTURE_PARTIES=", a.meet.parties))
 	}
 	if w.journal != "" {
 		a.cmd.Env = append(a.cmd.Env, "TILL_JOURNAL="+w.journal)
@@ -293,7 +307,7 @@ func (w *world) end(a *attempt) *attempt {
 		timer := time.AfterFunc(time.Duration(a.shot.random*float64(usual)), hit)
 		defer timer.Stop()
 	}
-	limit := 2 * time.Minute
+	limit := patience
 	if w.mutant != "" { // some wait for ever, and are found out by that
 		limit = 30 * time.Second
 	}
@@ -306,8 +320,11 @@ func (w *world) end(a *attempt) *attempt {
 		panic(err)
 	}
 	close(a.done)
+	if a.meet != nil {
+		a.meet.came(a.cmd.Process.Pid)
+	}
 	if a.shot.refuse {
-		w.ask("/open", nil)
+		w.ask("/open", w.own())
 	}
 	status := a.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	a.exit = status.ExitStatus()
@@ -336,11 +353,35 @@ func (w *world) end(a *attempt) *attempt {
 	return a
 }
 
+// A meeting is where processes wait for each other, so that they make their records at the same moment on any machine. Each
+// leaves a file with its number, or the harness does when it has ended without.
+type meeting struct {
+	dir     string
+	parties int
+}
+
+func (w *world) meeting(parties int) *meeting {
+	dir, err := os.MkdirTemp(w.dir, "meeting-*")
+	if err != nil {
+		panic(err)
+	}
+	return &meeting{dir, parties}
+}
+
+func (m *meeting) came(pid int) {
+	if err := os.WriteFile(filepath.Join(m.dir, strconv.Itoa(pid)), nil, 0o600); err != nil {
+		panic(err)
+	}
+}
+
 // create begins a withdrawal; end waits for it.
-func (w *world) create(orderID string, c content, s shot) *attempt {
+func (w *world) create(orderID string, c content, s shot, with *meeting) *attempt {
 	w.mu.Lock()
 	w.numbered++
 	a := &attempt{n: w.numbered, content: c, shot: s}
+	if s.pause {
+		a.meet = with
+	}
 	w.mu.Unlock()
 	told := s.fault
 	told.n = a.n

@@ -22,11 +22,10 @@ import (
 
 // A ledger is the service. It never says no to paying twice: whoever asks twice pays twice.
 type ledger struct {
-	address string
-
 	mu       sync.Mutex
-	listener net.Listener
-	conns    map[int]*connection // by the order in which they came
+	doors    map[string]net.Listener // by address; nil: nobody listens there
+	port     int                     // the next to be tried for a door
+	conns    map[int]string          // the doors of those that are open, by the order in which they came
 	came     int
 	payments []payment
 	held     []payment // asked for, and not yet paid
@@ -38,12 +37,8 @@ type ledger struct {
 	at       map[string]int                 // the attempt that a key is at, where it does not say so itself
 	creates  map[string][]created           // by key: what attempts at batches have asked for
 	released map[int]chan struct{}          // of attempts that wait for an answer
-	steady   map[string]bool                // keys whose lists can always be read, because they are long
-}
-
-type connection struct {
-	net.Conn
-	key string // of the last request; empty: there was none yet
+	pauses   map[string]int                 // by key: how many payments there may be for the time being
+	steady   map[string]bool                // keys whose lists can always be read
 }
 
 // created is one call of an attempt at a batch.
@@ -71,25 +66,20 @@ type payment struct {
 // listedAtOnce is the ledger's largest page: small, so that lists have many.
 const listedAtOnce = 10
 
-// serveLedger is the process of the ledger. It prints its two addresses: that of the service and that of its controls. Then
-// it prints "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
+// serveLedger is the process of the ledger. It prints the address of its controls, which open a door for each merchant: an
+// address of the service that is no other merchant's, so that a door that is shut turns nobody else away. Then it prints
+// "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
 func serveLedger() {
 	l := &ledger{
-		conns: map[int]*connection{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
-		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, steady: map[string]bool{},
+		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
+		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
 	}
-	// Ports below those that the system gives to clients: the port must still be free after it was closed for a while.
-	for port := 20000 + rand.IntN(12000); l.listener == nil; port++ {
-		l.address = fmt.Sprintf("127.0.0.1:%d", port)
-		l.listener, _ = net.Listen("tcp", l.address)
-	}
-	go l.accept(l.listener)
 	control, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(l.address, control.Addr())
+	fmt.Println(control.Addr())
 	go http.Serve(control, l.controls())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); { // until the tests end
 		var n int
@@ -163,55 +153,89 @@ func (l *ledger) controls() http.Handler {
 			}
 		}
 	})
+	mux.HandleFunc("/door", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, l.newDoor())
+	})
 	mux.HandleFunc("/refuse", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.listener != nil {
-			l.listener.Close()
-			l.listener = nil
-		}
+		l.shut(r.FormValue("door"))
 	})
 	mux.HandleFunc("/open", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		door := r.FormValue("door")
 		for range 500 {
-			if l.listener != nil {
+			if l.doors[door] != nil || l.open(door) == nil {
 				return
 			}
-			ln, err := net.Listen("tcp", l.address)
-			if err != nil {
-				time.Sleep(20 * time.Millisecond)
-				continue
-			}
-			l.listener = ln
-			go l.accept(ln)
+			time.Sleep(20 * time.Millisecond)
 		}
 		http.Error(w, "the port is gone", 500)
+	})
+	// remove shuts a door for good.
+	mux.HandleFunc("/remove", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.shut(r.FormValue("door"))
+		delete(l.doors, r.FormValue("door"))
 	})
 	mux.HandleFunc("/quiet", l.quiet)
 	return mux
 }
 
-// quiet returns when everything that was written to the ledger before it was asked has been read and dealt with: also what
-// a process wrote that was killed since, and what nobody has accepted yet.
+// Ports below those that the system gives to clients: a door's must still be free after it was shut for a while.
+const firstPort, ports = 20000, 12000
+
+// newDoor opens a door at a port that is free.
+func (l *ledger) newDoor() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		l.port = firstPort + (l.port+1-firstPort)%ports
+		door := fmt.Sprintf("127.0.0.1:%d", l.port)
+		if _, own := l.doors[door]; !own && l.open(door) == nil { // its own may be shut just now
+			return door
+		}
+	}
+}
+
+func (l *ledger) open(door string) error {
+	ln, err := net.Listen("tcp", door)
+	if err == nil {
+		l.doors[door] = ln
+		go l.accept(door, ln)
+	}
+	return err
+}
+
+func (l *ledger) shut(door string) {
+	if ln := l.doors[door]; ln != nil {
+		ln.Close()
+		l.doors[door] = nil
+	}
+}
+
+// quiet returns when everything that was written to a door of the ledger before it was asked has been read and dealt with:
+// also what a process wrote that was killed since, and what nobody has accepted yet.
 func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
-	until, key := 0, r.FormValue("key")
+	until, door := 0, r.FormValue("door")
 	for until == 0 {
 		l.mu.Lock()
-		open := l.listener != nil
+		open := l.doors[door] != nil
 		if !open { // nothing waits to be accepted
 			until = l.came + 1
 		}
 		l.mu.Unlock()
-		if open { // connections are accepted in their order, so what comes after this one is new
-			until = l.ping()
+		if open { // a door's connections are accepted in their order, so what comes after this one is new
+			until = ping(door)
 		}
 	}
-	for range 20_000 {
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(time.Millisecond) {
 		l.mu.Lock()
 		before := 0
-		for n, c := range l.conns { // another merchant's may stay
-			if n < until && (key == "" || c.key == "" || c.key == key) {
+		for n, at := range l.conns {
+			if n < until && at == door {
 				before++
 			}
 		}
@@ -219,14 +243,13 @@ func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
 		if before == 0 {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 	http.Error(w, "connections stay open", 500)
 }
 
 // ping returns the number of the connection that it makes; 0 where nobody listens.
-func (l *ledger) ping() (n int) {
-	conn, err := net.Dial("tcp", l.address)
+func ping(door string) (n int) {
+	conn, err := net.Dial("tcp", door)
 	if err != nil {
 		return 0
 	}
@@ -238,7 +261,7 @@ func (l *ledger) ping() (n int) {
 	return n
 }
 
-func (l *ledger) accept(ln net.Listener) {
+func (l *ledger) accept(door string, ln net.Listener) {
 	for {
 		c, err := ln.Accept()
 		if err != nil {
@@ -247,7 +270,7 @@ func (l *ledger) accept(ln net.Listener) {
 		l.mu.Lock()
 		l.came++
 		n := l.came
-		l.conns[n] = &connection{Conn: c}
+		l.conns[n] = door
 		l.mu.Unlock()
 		go func() {
 			l.serve(n, c)
@@ -265,9 +288,6 @@ func (l *ledger) serve(n int, c net.Conn) {
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		l.conns[n].key = req.Header.Get("Authorization")
-		l.mu.Unlock()
 		body, err := io.ReadAll(req.Body)
 		if err != nil { // it broke off, so nothing is done
 			return
@@ -377,6 +397,9 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 	}
 	kill("read")
 	l.mu.Lock()
+	if i.commit {
+		l.paused(p.Key)
+	}
 	l.reached[i.name()]++
 	p.ID = fmt.Sprintf("%08x-0000-4000-8000-%012x", len(l.payments), rand.Uint64()>>16)
 	other := p.ID

@@ -89,8 +89,9 @@ func (o *order) do(s step) {
 	case doCreate:
 		o.once(s.shots[0])
 	case doTwo:
-		first := o.create(o.orderID, o.content[which(s.shots[0])], s.shots[0])
-		second := o.create(o.orderID, o.content[which(s.shots[1])], s.shots[1])
+		both := o.meeting(2)
+		first := o.create(o.orderID, o.content[which(s.shots[0])], s.shots[0], both)
+		second := o.create(o.orderID, o.content[which(s.shots[1])], s.shots[1], both)
 		ended := make(chan struct{})
 		go func() {
 			o.end(first)
@@ -109,7 +110,7 @@ func (o *order) do(s step) {
 			return
 		}
 		s.shots[0].fault = instruction{fault: "ok", commit: true}
-		a := o.ended(o.end(o.create(fmt.Sprint(2_000_000_000+o.number), *o.unknown, s.shots[0])))
+		a := o.ended(o.end(o.create(fmt.Sprint(2_000_000_000+o.number), *o.unknown, s.shots[0], nil)))
 		if a.exit != 20 && a.exit != 41 {
 			o.wrong("the same under another order id, while this one is unknown, ended with %d", a.exit)
 		}
@@ -134,7 +135,7 @@ func which(s shot) int {
 func (o *order) once(s shot) *attempt {
 	c := o.content[which(s)]
 	before := o.unknown
-	a := o.ended(o.end(o.create(o.orderID, c, s)))
+	a := o.ended(o.end(o.create(o.orderID, c, s, nil)))
 	if before != nil && a.exit != -1 && !s.refuse {
 		switch {
 		case *before == c && a.exit == 20, *before != c && a.exit == 12:
@@ -211,7 +212,7 @@ func (o *order) noteRun(a *attempt) {
 
 // resolve is a person who has asked the provider, and is told the truth.
 func (o *order) resolve(s shot) {
-	o.ask("/quiet", nil)
+	o.ask("/quiet", o.own())
 	address := o.content[0].address
 	open, truth := o.open(), o.paid(address)
 	if open.State != "unknown" {
@@ -246,7 +247,7 @@ func (o *order) settle() {
 			return
 		}
 		o.ask("/release", url.Values{"address": {address}})
-		o.ask("/quiet", nil)
+		o.ask("/quiet", o.own())
 		truth, open := o.paid(address), o.open()
 		if len(truth) > 1 {
 			o.wrong("it was paid %d times: %s and %s", len(truth), truth[0].ID, truth[1].ID)
@@ -299,7 +300,7 @@ func (o *order) again(truth []payment) {
 	}
 	paid := o.tried[truth[0].Attempt]
 	s := shot{fault: instruction{fault: "ok", commit: true}}
-	a := o.ended(o.end(o.create(o.orderID, paid.content, s)))
+	a := o.ended(o.end(o.create(o.orderID, paid.content, s, nil)))
 	printed := strings.TrimSpace(a.stdout.String())
 	if named := o.orderID != ""; named && (a.exit != 0 || printed != truth[0].ID) || !named && a.exit != 12 {
 		o.wrong("it was paid as %s, and asking once more ended with %d and printed %q", truth[0].ID, a.exit, printed)
@@ -311,7 +312,7 @@ func (o *order) again(truth []payment) {
 	if other == paid.content {
 		other = o.content[1]
 	}
-	if a := o.ended(o.end(o.create(o.orderID, other, s))); a.exit != 12 {
+	if a := o.ended(o.end(o.create(o.orderID, other, s, nil))); a.exit != 12 {
 		o.wrong("it was paid, and asking for something else under the same order id ended with %d", a.exit)
 	}
 }

@@ -4,17 +4,28 @@ package torture
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// A patch replaces a snippet of a source file, which must be there exactly once.
+// A patch replaces a snippet of a source file, which must be there exactly once: as few lines as say where it is, from the
+// start of a line to the end of one, with the tabs before them. What comes in its place is Go, and may call what helpers has:
+//
+//	killpoint("NAME")   a point
+//	at("NAME")          the same, for what is to happen there instead of a kill
+//	mutant("NAME")      whether the program is to have this bug
+//
+// Several patches of one file are applied in their order, each to what the one before it has left. Where a source has changed so
+// that a patch does not apply, the tests fail and name it, by what it serves: then the snippet is to be taken anew from the
+// source, and the point or bug is to stay what it says it is.
 type patch struct{ file, old, new string }
 
 // points are the places inside the program at which it can be killed, by their names in the patches below.
@@ -55,7 +66,9 @@ const helpers = `package %s
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -87,10 +100,25 @@ func die() {
 // attemptNumber is that of the attempt, which the ledger is told where several processes are at the same plan.
 func attemptNumber() string { return os.Getenv("TILL_TORTURE_NUMBER") }
 
+var met sync.Once
+
+// pause waits for the other processes, and from then on is for a moment, in which all of them come by.
 func pause() {
-	if os.Getenv("TILL_TORTURE_PAUSE") != "" {
-		time.Sleep(20 * time.Millisecond)
+	place := os.Getenv("TILL_TORTURE_MEET")
+	if place == "" {
+		return
 	}
+	met.Do(func() {
+		os.WriteFile(filepath.Join(place, strconv.Itoa(os.Getpid())), nil, 0o600)
+		parties, _ := strconv.Atoi(os.Getenv("TILL_TORTURE_PARTIES"))
+		for range 10_000 {
+			if came, _ := os.ReadDir(place); len(came) >= parties {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	time.Sleep(20 * time.Millisecond)
 }
 
 // unsynced says that a transaction is over, and not yet committed, and claiming that somebody in it wants to send.
@@ -517,12 +545,56 @@ const together = 7 // so that a small plan has parts
 	},
 }
 
+var inPatch = regexp.MustCompile(`(killpoint|\bat|mutant)\("([^"]+)"\)`)
+
+// serves names what a patch is for.
+func (p patch) serves() string {
+	var names []string
+	for _, m := range inPatch.FindAllStringSubmatch(p.new, -1) {
+		name := "the point " + m[2]
+		if m[1] == "mutant" {
+			name = "the mutant " + m[2]
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return "what others use"
+	}
+	return strings.Join(names, ", ")
+}
+
 // apply returns a source with a patch, or an error where the source has changed.
 func (p patch) apply(source string) (string, error) {
 	if n := strings.Count(source, p.old); n != 1 {
-		return "", fmt.Errorf("%s has changed: this snippet, which the crash tests patch, is there %d times and not once; adapt the patch to what it is now:\n%s", p.file, n, p.old)
+		return "", fmt.Errorf("the patch for %s does not apply to %s: its snippet is there %d times and not once; adapt it, in overlay_test.go, to what the source is now:\n%s", p.serves(), p.file, n, p.old)
 	}
 	return strings.Replace(source, p.old, p.new, 1), nil
+}
+
+// patchedSources are the sources that have patches, with them, by their paths from the root. The error names every patch that
+// does not apply.
+func patchedSources(root string) (map[string]string, error) {
+	sources := map[string]string{}
+	var problems []error
+	for _, p := range patches {
+		if sources[p.file] == "" {
+			text, err := os.ReadFile(filepath.Join(root, p.file))
+			if err != nil {
+				return nil, err
+			}
+			sources[p.file] = string(text)
+		}
+		if text, err := p.apply(sources[p.file]); err != nil {
+			problems = append(problems, err)
+		} else {
+			sources[p.file] = text
+		}
+		added := filepath.Join(filepath.Dir(p.file), "torture_helpers.go")
+		sources[added] = fmt.Sprintf(helpers, filepath.Base(filepath.Dir(p.file)))
+	}
+	return sources, errors.Join(problems...)
 }
 
 // programs are the program as it is, and once more with the patches. They are built once, into a directory of TestMain's.
@@ -547,23 +619,11 @@ func (b *programs) build() error {
 	if err != nil {
 		return err
 	}
-	sources, replace := map[string]string{}, map[string]string{}
-	for _, p := range patches {
-		if sources[p.file] == "" {
-			text, err := os.ReadFile(filepath.Join(root, p.file))
-			if err != nil {
-				return err
-			}
-			sources[p.file] = string(text)
-		}
-		text, err := p.apply(sources[p.file])
-		if err != nil {
-			return err
-		}
-		sources[p.file] = text
-		added := filepath.Join(filepath.Dir(p.file), "torture_helpers.go")
-		sources[added] = fmt.Sprintf(helpers, filepath.Base(filepath.Dir(p.file)))
+	sources, err := patchedSources(root)
+	if err != nil {
+		return err
 	}
+	replace := map[string]string{}
 	for file, text := range sources {
 		copied := filepath.Join(b.dir, strings.ReplaceAll(file, "/", "_"))
 		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
@@ -597,6 +657,13 @@ func TestPatchesFit(t *testing.T) {
 		if got, err := p.apply(source); (err == nil) != fits || fits && got != "\ta := 1\n\tb := 2\n" {
 			t.Errorf("%q: %q, %v", source, got, err)
 		}
+	}
+	p = patch{"some.go", "old", `killpoint("here")` + "\n" + `if at("there") || mutant("bug") || mutant("bug") {`}
+	if _, err := p.apply("new"); err == nil || !strings.Contains(err.Error(), "the patch for the point here, the point there, the mutant bug does not apply to some.go") {
+		t.Error(err)
+	}
+	if _, err := patchedSources(filepath.Join("..", "..")); err != nil {
+		t.Error(err)
 	}
 	all := ""
 	for _, p := range patches {

@@ -49,7 +49,7 @@ type shot struct {
 	refuse   bool // nobody listens at the ledger's port
 	other    bool // the other content
 	noLookup bool
-	pause    bool // before the record is made
+	pause    bool // before the record is made, until the others are there too
 }
 
 func (s shot) String() string {

@@ -13,13 +13,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// disasters are what happens to a run that three processes are at. Each comes when so many more rows were paid.
+// disasters are what happens to a run that three processes are at.
 var disasters = []string{"one is killed", "sessions end", "fast restart", "one is interrupted", "immediate restart", "all sessions end", "two are killed", "immediate restart"}
+
+// A disaster comes when untilIt more rows were paid, and no more than untilOver are until it is over: so there are rows left
+// for all of them, however late the tests come to see anything.
+const untilIt, untilOver = 25, 45
 
 // TestSeveralMachines has three processes at one plan, as three machines that share a journal in PostgreSQL are, while some of
 // them die, their sessions end, and the database starts anew. Afterwards one more apply finishes the run.
 func TestSeveralMachines(t *testing.T) {
-	withBatches(t)
 	r := newRun(t, *seed, 1<<30)
 	r.journal = ""
 	r.clean, r.patched = built.get(t)
@@ -30,14 +33,14 @@ func TestSeveralMachines(t *testing.T) {
 	}
 	t.Cleanup(server.Stop)
 	r.start()
-	b := r.batch(900, server)
 	rng := rand.New(rand.NewPCG(*seed, 1<<42))
-	b.file = nil
+	p := batchPlan{retry: true}
 	for i := range 600 {
-		b.file = append(b.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + i), content: drawContent(rng, 9_000_000+i)})
+		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + i), content: drawContent(rng, 9_000_000+i)})
 	}
+	b := r.batch(900, p, server)
 	b.plan()
-	b.ask("/steady", b.own())
+	b.steady(true) // it is long
 	began := time.Now()
 	for _, what := range disasters {
 		b.disaster(what, rng)
@@ -61,6 +64,7 @@ func TestSeveralMachines(t *testing.T) {
 func (b *batch) disaster(what string, rng *rand.Rand) {
 	var attempts []*attempt
 	before := len(b.paid(""))
+	b.pauseAt(before + untilOver)
 	for range 3 {
 		s := applyShot{several: true, concurrency: 4, rate: "10/s"}
 		s.noLookup = rng.IntN(2) == 0
@@ -71,7 +75,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 		b.endAll(attempts)
 		close(ended)
 	}()
-	for len(b.paid("")) < before+25 {
+	for len(b.paid("")) < before+untilIt {
 		select {
 		case <-ended:
 			b.applied(attempts...)
@@ -98,17 +102,31 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 		b.server.Crash(b.t)
 	}
 	b.story = append(b.story, what)
-	select { // they go on, or stop because of it
-	case <-ended:
-	case <-time.After(time.Duration(rng.IntN(1000)) * time.Millisecond):
-		for _, a := range attempts {
-			a.interrupt()
+	for at := len(b.paid("")) + rng.IntN(20); len(b.paid("")) < min(at, before+untilOver); { // they go on, or stop because of it
+		select {
+		case <-ended:
+			at = 0
+		case <-time.After(2 * time.Millisecond):
 		}
-		<-ended
 	}
+	for _, a := range attempts {
+		a.interrupt()
+	}
+	for _, a := range attempts {
+		a.heardOf()
+	}
+	b.pauseAt(0)
+	<-ended
 	b.applied(attempts...)
 	b.doReconcile(applyShot{})
 	b.doResolve(applyShot{})
+}
+
+// pauseAt has the ledger wait with all payments of the merchant beyond so many; 0: it waits no longer.
+func (b *batch) pauseAt(payments int) {
+	values := b.own()
+	values.Set("payments", fmt.Sprint(payments))
+	b.ask("/pause-at", values)
 }
 
 func (b *batch) endSessions(limit string) {
