@@ -33,9 +33,10 @@ func (a *app) payoutApply() *cobra.Command {
 		Short: "Send what a plan says, each row at most once",
 		Long: `Send what a plan says, each row at most once. The run is recorded in the
 journal, the service's list is asked for every order that is to be sent, and
-then they are sent in the order of the file. Applied again, the same plan is
-the same run and goes on where it stopped: what was accepted stays, and what is
-unknown is looked for on the service's list first.
+then they are sent in the order of the file. (Not so with a journal in
+PostgreSQL: each process begins somewhere else in the plan, at random.) Applied
+again, the same plan is the same run and goes on where it stopped: what was
+accepted stays, and what is unknown is looked for on the service's list first.
 
 On a terminal the total is to be typed. In a script, --digest names the plan
 that was approved, or --yes says that any will do. Only a digest that came
@@ -53,7 +54,13 @@ what is under way, a second one does not.
 The results file, PLAN.results.csv unless --results names another, has a line
 for each row: order_id, state, id, reason. It is replaced as a whole, at the
 end. Several machines that share a journal in PostgreSQL can apply one plan at
-the same time, and each row is sent by one of them.`,
+the same time, and each row is sent by one of them.
+
+With -o json the summary is {"run","plan","digest","rows","accepted",
+"rejected","unknown","conflict","planned","already_paid",
+"totals":[{"amount","pays","rows"}],"accepted_totals":[...],"results"}, where
+already_paid are accepted orders that this run did not send. With -o csv it is
+a line for each currency, with the orders in that currency alone.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: args("PLAN"),
@@ -329,7 +336,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	if written == nil {
 		s.note("results in %s", results.path)
 	}
-	printed := out.one(applied{run, tally, results.path, plan})
+	printed := s.printApplied(ctx, book, applied{run, tally, results.path, plan, false}, out)
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[journal.Accepted], tally.Rows), lost),
@@ -344,6 +351,22 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 		}
 	}
 	return verdict
+}
+
+// printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
+func (s *session) printApplied(ctx context.Context, book *payout.Book, a applied, out output[applied]) error {
+	if !out.byUnit("total", "accepted_total") {
+		return out.one(a)
+	}
+	tallies, err := payout.StandByUnit(ctx, book.Journal, book.Account, a.run)
+	if err != nil {
+		return err
+	}
+	units := make([]applied, len(tallies))
+	for i, t := range tallies {
+		units[i] = applied{a.run, t, a.results, a.plan, true}
+	}
+	return out.slice(units)
 }
 
 // isOf begins a sentence about some of a run's orders.
@@ -389,6 +412,7 @@ type applied struct {
 	tally   payout.Tally
 	results string
 	plan    *payout.Plan
+	byUnit  bool // the tally is of one unit
 }
 
 // sendingBar shows how far a run is.
