@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"iter"
 	"slices"
@@ -28,51 +29,84 @@ const (
 	bearable    = 5
 )
 
+// A pass goes through the rows of a table once, and returns the error with which they break off.
+type pass func(row func([]Cell) error) error
+
+// listTable goes through the rows twice: to measure them, and to print them. Those that cannot be asked for again are kept.
 func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
-	var rows [][]Cell
-	var broken error
-	for item, err := range items {
-		if err != nil {
-			broken = err
-			break
+	rows := pass(func(row func([]Cell) error) error {
+		for item, err := range items {
+			if err == nil {
+				err = row(cells(columns, item))
+			}
+			if err != nil {
+				return err
+			}
 		}
-		rows = append(rows, cells(columns, item))
-	}
-	if broken != nil && len(rows) == 0 {
-		return broken
-	}
-	body := len(rows)
-	if broken == nil {
-		for _, item := range v.Foot {
-			rows = append(rows, cells(columns, item))
-		}
+		return nil
+	})
+	if !v.Again {
+		rows = rows.kept()
 	}
 	p := newPainter(o.Color)
 	grid := make([]*stripe, len(columns))
 	for i, c := range columns {
-		grid[i] = newStripe(p, c.Name, rows, i, o.NoHeaders)
+		grid[i] = newStripe(c.Name, i)
+	}
+	measure := func(row []Cell) error {
+		for i, s := range grid {
+			s.measure(row[i])
+		}
+		return nil
+	}
+	body := 0
+	broken := rows(func(row []Cell) error {
+		body++
+		return measure(row)
+	})
+	if broken != nil && body == 0 {
+		return broken
+	}
+	var foot [][]Cell
+	if broken == nil {
+		for _, item := range v.Foot {
+			foot = append(foot, cells(columns, item))
+			measure(foot[len(foot)-1])
+		}
+	}
+	for i, c := range columns {
+		grid[i].lay(o.NoHeaders)
 		grid[i].elastic = grid[i].elastic && !c.Whole
 		grid[i].wide = c.Wide && len(o.Columns) == 0
 	}
 	grid = dropWide(grid, o.Width)
-	var err error
-	if fit(grid, o.Width) {
-		err = writeGrid(out, p, grid, body, len(rows), o.NoHeaders)
-	} else {
-		for i, row := range rows {
-			if i > 0 {
-				out.WriteByte('\n')
-			}
-			if err = writeUpright(out, p, names(columns), row, o); err != nil {
-				break
+	var t printer = &gridPrinter{out: out, painter: p, grid: grid, bare: o.NoHeaders}
+	if !fit(grid, o.Width) {
+		t = &uprightPrinter{out: out, painter: p, names: names(columns), options: o}
+	}
+	again := rows(t.row) // which ends with broken once more where that comes from rows that were kept
+	if again == nil && len(foot) > 0 {
+		again = t.foot(foot)
+	}
+	return cmp.Or(again, t.end(), broken)
+}
+
+// kept is the rows in memory, for as many passes as are wanted.
+func (rows pass) kept() pass {
+	var all [][]Cell
+	broken := rows(func(row []Cell) error {
+		all = append(all, row)
+		return nil
+	})
+	return func(row func([]Cell) error) error {
+		for _, cells := range all {
+			if err := row(cells); err != nil {
+				return err
 			}
 		}
+		return broken
 	}
-	if err != nil {
-		return err
-	}
-	return broken
 }
 
 func (v View[T]) oneTable(out *bufio.Writer, o Options, item T) error {
@@ -93,51 +127,72 @@ func names[T any](columns []Column[T]) []string {
 	return View[T]{Columns: columns}.Names()
 }
 
-// stripe is one column of a table, laid out.
+// stripe is one column of a table. It has seen all of its cells when it is laid out, and shows them one by one.
 type stripe struct {
 	header  string
-	cells   []string
+	column  int // its place in a row
 	right   bool
 	width   int // as wide as this it is printed
 	content int // the widest cell
 	elastic bool
 	wide    bool // left out where it does not fit
+
+	amounts         amounts
+	numbers, others bool
 }
 
-// newStripe lays out column i of the rows. Amounts become blocks of equal width
-// with the decimal points below each other.
-func newStripe(p painter, name string, rows [][]Cell, i int, bare bool) *stripe {
-	s := &stripe{header: strings.ToUpper(strings.ReplaceAll(name, "_", " ")), cells: make([]string, len(rows))}
-	a := alignAmounts(rows, i)
-	numbers, others := false, false
-	for n, row := range rows {
-		c := row[i]
-		switch {
-		case c.kind == kindAmount:
-			s.cells[n] = a.block(p, c)
-			s.content = max(s.content, a.width())
-		case c.kind == kindPercent:
-			s.cells[n] = p.percent(c)
-			s.content = max(s.content, width(c.short()))
-		case c.kind == kindBool:
-			s.cells[n] = p.truth(c)
-			s.content = max(s.content, width(c.short()))
-		default:
-			s.cells[n] = c.short()
-			s.content = max(s.content, width(s.cells[n]))
-		}
-		numbers = numbers || c.numeric()
-		others = others || !c.numeric() && c.kind != kindEmpty
-		s.elastic = s.elastic || c.elastic() && s.cells[n] != ""
+func newStripe(name string, column int) *stripe {
+	return &stripe{header: strings.ToUpper(strings.ReplaceAll(name, "_", " ")), column: column}
+}
+
+// measure makes room for a cell. Amounts become blocks of equal width with the
+// decimal points below each other.
+func (s *stripe) measure(c Cell) {
+	if c.kind == kindAmount {
+		s.amounts.measure(c)
+	} else {
+		s.content = max(s.content, width(c.short()))
 	}
-	s.right = numbers && !others
+	s.numbers = s.numbers || c.numeric()
+	s.others = s.others || !c.numeric() && c.kind != kindEmpty
+	s.elastic = s.elastic || c.elastic() && c.short() != ""
+}
+
+// lay is called when all cells were measured.
+func (s *stripe) lay(bare bool) {
+	s.content = max(s.content, s.amounts.width())
+	s.right = s.numbers && !s.others
 	// A number between texts keeps the whole column from being cut.
-	s.elastic = s.elastic && !numbers
+	s.elastic = s.elastic && !s.numbers
 	s.width = s.content
 	if !bare {
 		s.width = max(s.width, width(s.header))
 	}
-	return s
+}
+
+// show returns a cell as wide as the column.
+func (s *stripe) show(p painter, c Cell) string {
+	var text string
+	var wide int
+	switch c.kind {
+	case kindAmount:
+		text, wide = s.amounts.block(p, c), s.amounts.width()
+	case kindPercent:
+		text, wide = p.percent(c), width(c.short())
+	case kindBool:
+		text, wide = p.truth(c), width(c.short())
+	default:
+		text = c.short()
+		if s.elastic {
+			text = cut(text, s.width, true)
+		}
+		wide = width(text)
+	}
+	space := spaces(s.width - wide)
+	if s.right {
+		return space + text
+	}
+	return text + space
 }
 
 // dropWide leaves out, from the right, the columns that are only for wide terminals, until the others have room.
@@ -195,45 +250,124 @@ func fit(grid []*stripe, limit int) bool {
 	return excess <= 0
 }
 
-// writeGrid writes the rows as a table, with a rule before those that are no longer the body.
-func writeGrid(out *bufio.Writer, p painter, grid []*stripe, body, rows int, bare bool) error {
-	var aligns []tw.Align
-	header := make([]string, len(grid))
-	for i, s := range grid {
-		align := tw.AlignLeft
+// printer prints the rows of a table that was measured.
+type printer interface {
+	row([]Cell) error
+	foot(rows [][]Cell) error // below a rule
+	end() error
+}
+
+// gridPrinter prints rows as a table. It gives them to tablewriter in parts, each
+// of which has the whole width of the columns, so that a long table is never in
+// memory as a whole.
+type gridPrinter struct {
+	out     *bufio.Writer
+	painter painter
+	grid    []*stripe
+	bare    bool
+
+	table *tablewriter.Table // the part that is being filled; nil: none was begun
+	parts int
+	rows  int // in the part
+}
+
+// partRows is how many rows of a table are laid out together.
+const partRows = 200
+
+// begin begins a part, of which only the first has a header.
+func (g *gridPrinter) begin() {
+	aligns := make([]tw.Align, len(g.grid))
+	header := make([]string, len(g.grid))
+	for i, s := range g.grid {
+		aligns[i] = tw.AlignLeft
 		if s.right {
-			align = tw.AlignRight
+			aligns[i] = tw.AlignRight
 		}
-		aligns = append(aligns, align)
-		header[i] = p.mark(bold, cut(s.header, s.width, false))
+		header[i] = g.painter.mark(bold, cut(s.header, s.width, false))
 	}
-	t := newTable(&lineWriter{w: out, painter: p}, aligns)
-	if !bare {
-		t.Header(header)
+	g.table, g.rows = newTable(&lineWriter{w: g.out, painter: g.painter}, aligns), 0
+	if g.parts++; g.parts == 1 && !g.bare {
+		g.table.Header(header)
 	}
-	for n := range rows {
-		row := make([]string, len(grid)) // tablewriter keeps it
-		if n == body {
-			rule := make([]string, len(grid))
-			for i, s := range grid {
-				rule[i] = p.mark(dim, strings.Repeat("─", s.width))
-			}
-			if err := t.Append(rule); err != nil {
-				return unwritable(err)
-			}
-		}
-		for i, s := range grid {
-			row[i] = s.cells[n]
-			if s.elastic {
-				row[i] = cut(row[i], s.width, true)
-			}
-		}
-		if err := t.Append(row); err != nil {
-			return unwritable(err)
-		}
+}
+
+func (g *gridPrinter) append(cells []string) error {
+	if g.table == nil {
+		g.begin()
 	}
+	if err := g.table.Append(cells); err != nil {
+		return unwritable(err)
+	}
+	if g.rows++; g.rows < partRows {
+		return nil
+	}
+	return g.render()
+}
+
+func (g *gridPrinter) render() error {
+	t := g.table
+	g.table = nil
 	return unwritable(t.Render())
 }
+
+func (g *gridPrinter) row(row []Cell) error {
+	cells := make([]string, len(g.grid)) // tablewriter keeps it
+	for i, s := range g.grid {
+		cells[i] = s.show(g.painter, row[s.column])
+	}
+	return g.append(cells)
+}
+
+func (g *gridPrinter) foot(rows [][]Cell) error {
+	rule := make([]string, len(g.grid))
+	for i, s := range g.grid {
+		rule[i] = g.painter.mark(dim, strings.Repeat("─", s.width))
+	}
+	err := g.append(rule)
+	for _, row := range rows {
+		if err == nil {
+			err = g.row(row)
+		}
+	}
+	return err
+}
+
+func (g *gridPrinter) end() error {
+	if g.parts == 0 { // a table without rows is its header
+		g.begin()
+	}
+	if g.table == nil {
+		return nil
+	}
+	return g.render()
+}
+
+// uprightPrinter prints rows upright, one below the other.
+type uprightPrinter struct {
+	out     *bufio.Writer
+	painter painter
+	names   []string
+	options Options
+	rows    int
+}
+
+func (u *uprightPrinter) row(row []Cell) error {
+	if u.rows++; u.rows > 1 {
+		u.out.WriteByte('\n')
+	}
+	return writeUpright(u.out, u.painter, u.names, row, u.options)
+}
+
+func (u *uprightPrinter) foot(rows [][]Cell) error {
+	for _, row := range rows {
+		if err := u.row(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *uprightPrinter) end() error { return nil }
 
 // writeUpright prints one thing, a line for each property and a line for each
 // step of a history. Nothing is cut: what is too long goes on below.
@@ -371,19 +505,12 @@ func (l *lineWriter) print(line string) error {
 // decimal point, from it on, and the unit.
 type amounts struct{ whole, fraction, unit int }
 
-func alignAmounts(rows [][]Cell, i int) amounts {
-	var a amounts
-	for _, row := range rows {
-		if row[i].kind != kindAmount {
-			continue
-		}
-		number, unit := row[i].amount()
-		whole, fraction := splitDecimal(number)
-		a.whole = max(a.whole, len(whole))
-		a.fraction = max(a.fraction, len(fraction))
-		a.unit = max(a.unit, width(unit))
-	}
-	return a
+func (a *amounts) measure(c Cell) {
+	number, unit := c.amount()
+	whole, fraction := splitDecimal(number)
+	a.whole = max(a.whole, len(whole))
+	a.fraction = max(a.fraction, len(fraction))
+	a.unit = max(a.unit, width(unit))
 }
 
 func (a amounts) width() int {
@@ -396,12 +523,15 @@ func (a amounts) width() int {
 func (a amounts) block(p painter, c Cell) string {
 	number, unit := c.amount()
 	whole, fraction := splitDecimal(number)
-	block := strings.Repeat(" ", a.whole-len(whole)) + number + strings.Repeat(" ", a.fraction-len(fraction))
+	block := spaces(a.whole-len(whole)) + number + spaces(a.fraction-len(fraction))
 	if a.unit == 0 {
 		return block
 	}
-	return block + " " + p.unit(c) + strings.Repeat(" ", a.unit-width(unit))
+	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
 }
+
+// spaces are none where there should be fewer: a cell may have come to be wider than it was when it was measured.
+func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
 func splitDecimal(number string) (whole, fraction string) {
 	if point := strings.IndexByte(number, '.'); point >= 0 {

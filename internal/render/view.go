@@ -53,6 +53,7 @@ type View[T any] struct {
 	ID      func(T) string // what --quiet prints
 	JSON    func(T) []byte // the row's JSON text as the service sent it
 	Foot    []T            // rows that sum up the others: below a rule at the end of a table, and nowhere else
+	Again   bool           // the rows given to List can be gone through again: a table does so, and keeps none of them
 }
 
 // Column is one property of a row.
