@@ -54,7 +54,8 @@ name of the batch, from what the row pays, and from its count among the rows
 that are the same, never from its place. The same file gets the same numbers on
 every machine, sorted as it may be. Where a run of the batch has begun, rows
 that vanished or are new since are told and refused; with --batch-changed they
-are taken for meant. The next month needs another name.
+are taken for meant, and it is warned about a run that is being applied just
+then. The next month needs another name.
 
 What is unusual is warned about: rows that are the same, rows that are the same
 as an order of which nobody knows the outcome, amounts ten times as large or as

@@ -297,6 +297,40 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "aaaaaaaa" || made.Rows != 2 {
 		t.Errorf("%+v", made)
 	}
+	applies := func(run string) (ends func()) {
+		j := p.open()
+		if err := j.Alone(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			j.Close()
+			for range 500 { // PostgreSQL takes a moment to notice
+				if living, err := p.Journal.Appliers(t.Context()); err != nil || len(living) == 0 {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			t.Fatal("a process that has ended still counts as alive")
+		}
+	}
+	warned := func() string {
+		t.Helper()
+		made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b")
+		return strings.Join(made.Warnings, "; ")
+	}
+	ends := applies("12345678") // not of this batch
+	if got := warned(); strings.Contains(got, "is being applied") {
+		t.Error(got)
+	}
+	ends()
+	ends = applies("aaaaaaaa")
+	if got := warned(); !strings.Contains(got, "run aaaaaaaa of the batch is being applied (ann on till1): ") {
+		t.Errorf("nobody is warned of the run: %s", got)
+	}
+	ends()
+	if got := warned(); strings.Contains(got, "is being applied") {
+		t.Error(got)
+	}
 	begin("bbbbbbbb", "may") // from now on this one counts
 	begin("cccccccc", "june")
 	p.BatchChanged = false
