@@ -49,7 +49,9 @@ person can tell, who types their number or says --already-paid N.
 It stops at the first outcome that is unknown, at a refused key, when there are
 too many calls, and when the service cannot be reached. With --keep-going it
 goes past what is unknown, but not past five in a row. A first Ctrl-C waits for
-what is under way, a second one does not.
+what is under way, a second one does not. Where some orders were accepted and
+others not, it ends with 50. Where none was, it ends with what they share, such
+as 30 or 40, and where they share nothing, with 50 as well: look at each.
 
 The results file, PLAN.results.csv unless --results names another, has a line
 for each row: order_id, state, id, reason. It is replaced as a whole, at the
