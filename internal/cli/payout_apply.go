@@ -71,7 +71,7 @@ a line for each currency, with the orders in that currency alone.`,
 			if err != nil {
 				return err
 			}
-			if err := flags.check(args[0]); err != nil {
+			if err := flags.check(cmd, args[0]); err != nil {
 				return err
 			}
 			plan, err := payout.OpenPlan(args[0])
@@ -98,7 +98,10 @@ a line for each currency, with the orders in that currency alone.`,
 // mostCalls is more than any service is to be called with at a time.
 const mostCalls = 256
 
-func (f *applyFlags) check(plan string) error {
+func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
+	if cmd.Flags().Changed("already-paid") && f.paid < 0 {
+		return usageError(fmt.Sprintf("--already-paid: %d is no number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
+	}
 	if f.Concurrency < 1 || f.Concurrency > mostCalls {
 		return usageError(fmt.Sprintf("--concurrency: %d calls at a time cannot be made", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
 	}
