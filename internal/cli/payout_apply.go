@@ -364,8 +364,8 @@ func (s *session) printApplied(ctx context.Context, book *payout.Book, a applied
 		return out.one(a)
 	}
 	tallies, err := payout.StandByUnit(ctx, book.Journal, book.Account, a.run)
-	if err != nil {
-		return err
+	if err != nil { // after the run: no exit code may say that nothing was sent
+		return &render.WriteError{Err: err}
 	}
 	units := make([]applied, len(tallies))
 	for i, t := range tallies {

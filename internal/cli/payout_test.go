@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 )
 
@@ -55,5 +59,19 @@ func TestRunFailure(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%v after %v: %d (%v), want %d", test.states, test.err, got, err, test.want)
 		}
+	}
+}
+
+// A journal that cannot be read when a run has ended takes away its summary. It must not look as if nothing had been sent.
+func TestSummaryWithoutJournal(t *testing.T) {
+	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), journal.Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	s := &session{app: &app{}, out: render.Options{Format: render.CSV}}
+	err = s.printApplied(t.Context(), &payout.Book{Journal: j}, applied{}, output[applied]{s, appliedView(money.NewRegistry())})
+	if _, ok := errors.AsType[*render.WriteError](err); !ok {
+		t.Errorf("%T: %v", err, err)
 	}
 }
