@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
@@ -35,6 +37,7 @@ type planFacts struct {
 	Journal  *planStandingLine `json:"journal,omitempty"` // as it was when the plan was made
 	Warnings []string          `json:"warnings"`
 	totals   []render.Step
+	total    *render.Cell // in the place of totals, where it is about one unit
 	warned   []render.Step
 }
 
@@ -68,6 +71,34 @@ func (s *session) factsOf(p *payout.Plan) planFacts {
 	return f
 }
 
+// byUnit is the same for each unit of a plan, with the rows that are paid in it.
+func (s *session) byUnit(p *payout.Plan, f planFacts) []planFacts {
+	var units []planFacts
+	for _, t := range p.Totals {
+		sum := sumCell(s.money, t.Amount, p.Decimals(t.Amount))
+		f.Rows, f.total = t.Rows, &sum
+		units = append(units, f)
+	}
+	if units == nil {
+		f.total = new(render.Cell)
+		units = append(units, f)
+	}
+	return units
+}
+
+// sumCell is a total as one number, for a file; for eyes there is a text with all of them.
+func sumCell(m money.Registry, a api.Amount, decimals int) render.Cell {
+	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), decimals)
+}
+
+// byUnit reports whether what is printed is CSV with one of these columns, which are sums: a number in CSV is of one unit, and
+// so there is a line for each of them, with what is counted beside it in that unit.
+func (o output[T]) byUnit(sums ...string) bool {
+	columns := o.s.out.Columns
+	return o.s.out.Format == render.CSV && o.tabular() &&
+		(len(columns) == 0 || slices.ContainsFunc(sums, func(name string) bool { return slices.Contains(columns, name) }))
+}
+
 func planFactsView(money.Registry) render.View[planFacts] {
 	type row = planFacts
 	expires := func(f row) string {
@@ -87,7 +118,12 @@ func planFactsView(money.Registry) render.View[planFacts] {
 			{Name: "batch", Cell: func(f row) render.Cell { return render.Own(f.Batch) }},
 			{Name: "since", Extra: true, Detail: true, Cell: func(f row) render.Cell { return render.Own(f.Since) }},
 			{Name: "rows", Cell: func(f row) render.Cell { return render.Int(int64(f.Rows)) }},
-			{Name: "totals", Cell: func(f row) render.Cell { return render.History(f.totals) }},
+			{Name: "totals", Amount: true, Cell: func(f row) render.Cell {
+				if f.total != nil {
+					return *f.total
+				}
+				return render.History(f.totals)
+			}},
 			{Name: "warnings", Cell: func(f row) render.Cell { return render.History(f.warned) }},
 			{Name: "made", Cell: func(f row) render.Cell { return render.Own(f.Made) }},
 			{Name: "expires", Cell: func(f row) render.Cell { return render.Own(expires(f)) }},

@@ -33,9 +33,10 @@ func (a *app) payoutApply() *cobra.Command {
 		Short: "Send what a plan says, each row at most once",
 		Long: `Send what a plan says, each row at most once. The run is recorded in the
 journal, the service's list is asked for every order that is to be sent, and
-then they are sent in the order of the file. Applied again, the same plan is
-the same run and goes on where it stopped: what was accepted stays, and what is
-unknown is looked for on the service's list first.
+then they are sent in the order of the file. (Not so with a journal in
+PostgreSQL: each process begins somewhere else in the plan, at random.) Applied
+again, the same plan is the same run and goes on where it stopped: what was
+accepted stays, and what is unknown is looked for on the service's list first.
 
 On a terminal the total is to be typed. In a script, --digest names the plan
 that was approved, or --yes says that any will do. Only a digest that came
@@ -48,12 +49,20 @@ person can tell, who types their number or says --already-paid N.
 It stops at the first outcome that is unknown, at a refused key, when there are
 too many calls, and when the service cannot be reached. With --keep-going it
 goes past what is unknown, but not past five in a row. A first Ctrl-C waits for
-what is under way, a second one does not.
+what is under way, a second one does not. Where some orders were accepted and
+others not, it ends with 50. Where none was, it ends with what they share, such
+as 30 or 40, and where they share nothing, with 50 as well: look at each.
 
 The results file, PLAN.results.csv unless --results names another, has a line
 for each row: order_id, state, id, reason. It is replaced as a whole, at the
 end. Several machines that share a journal in PostgreSQL can apply one plan at
-the same time, and each row is sent by one of them.`,
+the same time, and each row is sent by one of them.
+
+With -o json the summary is {"run","plan","digest","rows","accepted",
+"rejected","unknown","conflict","planned","already_paid",
+"totals":[{"amount","pays","rows"}],"accepted_totals":[...],"results"}, where
+already_paid are accepted orders that this run did not send. With -o csv it is
+a line for each currency, with the orders in that currency alone.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: args("PLAN"),
@@ -62,7 +71,7 @@ the same time, and each row is sent by one of them.`,
 			if err != nil {
 				return err
 			}
-			if err := flags.check(args[0]); err != nil {
+			if err := flags.check(cmd, args[0]); err != nil {
 				return err
 			}
 			plan, err := payout.OpenPlan(args[0])
@@ -89,7 +98,10 @@ the same time, and each row is sent by one of them.`,
 // mostCalls is more than any service is to be called with at a time.
 const mostCalls = 256
 
-func (f *applyFlags) check(plan string) error {
+func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
+	if cmd.Flags().Changed("already-paid") && f.paid < 0 {
+		return usageError(fmt.Sprintf("--already-paid: %d is no number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
+	}
 	if f.Concurrency < 1 || f.Concurrency > mostCalls {
 		return usageError(fmt.Sprintf("--concurrency: %d calls at a time cannot be made", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
 	}
@@ -329,7 +341,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	if written == nil {
 		s.note("results in %s", results.path)
 	}
-	printed := out.one(applied{run, tally, results.path, plan})
+	printed := s.printApplied(ctx, book, applied{run, tally, results.path, plan, false}, out)
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[journal.Accepted], tally.Rows), lost),
@@ -344,6 +356,22 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 		}
 	}
 	return verdict
+}
+
+// printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
+func (s *session) printApplied(ctx context.Context, book *payout.Book, a applied, out output[applied]) error {
+	if !out.byUnit("total", "accepted_total") {
+		return out.one(a)
+	}
+	tallies, err := payout.StandByUnit(ctx, book.Journal, book.Account, a.run)
+	if err != nil { // after the run: no exit code may say that nothing was sent
+		return &render.WriteError{Err: err}
+	}
+	units := make([]applied, len(tallies))
+	for i, t := range tallies {
+		units[i] = applied{a.run, t, a.results, a.plan, true}
+	}
+	return out.slice(units)
 }
 
 // isOf begins a sentence about some of a run's orders.
@@ -389,6 +417,7 @@ type applied struct {
 	tally   payout.Tally
 	results string
 	plan    *payout.Plan
+	byUnit  bool // the tally is of one unit
 }
 
 // sendingBar shows how far a run is.

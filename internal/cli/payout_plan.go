@@ -54,7 +54,8 @@ name of the batch, from what the row pays, and from its count among the rows
 that are the same, never from its place. The same file gets the same numbers on
 every machine, sorted as it may be. Where a run of the batch has begun, rows
 that vanished or are new since are told and refused; with --batch-changed they
-are taken for meant. The next month needs another name.
+are taken for meant, and it is warned about a run that is being applied just
+then. The next month needs another name.
 
 What is unusual is warned about: rows that are the same, rows that are the same
 as an order of which nobody knows the outcome, amounts ten times as large or as
@@ -65,7 +66,8 @@ rest of a run or last month's numbers, and till payout apply asks which.
 With -o json it is {"plan","run","digest","account","base_url","made",
 "expires","expired","batch","since","rows","totals":[{"amount","pays","rows"}],
 "journal":{"accepted","first","last","unknown","conflict"},"warnings":[...]};
--q prints the digest. There is no --dry-run of it: a plan sends nothing.`,
+with -o csv it is a line for each currency, with the rows in it and their
+total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`,
 		Example: `  till payout plan staff.csv --out staff.plan
   till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
   till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,
@@ -164,6 +166,9 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 		facts.warned = []render.Step{{Status: countOf(n, "warning"), At: "told on standard error"}}
 	}
 	facts.Journal = &planStandingLine{made.Accepted, moment(made.First), moment(made.Last), made.Unknown, made.Conflict}
+	if out.byUnit("totals") {
+		return out.slice(s.byUnit(made.Plan, facts))
+	}
 	return out.one(facts)
 }
 

@@ -13,6 +13,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
 )
 
 // checkResults refuses a results file in the place of anything but an earlier one.
@@ -94,8 +95,14 @@ func (r applied) totals(totals []payout.Total) []planTotalLine {
 	return lines
 }
 
-func appliedView(money.Registry) render.View[applied] {
+func appliedView(m money.Registry) render.View[applied] {
 	type row = applied
+	sum := func(r row, ofUnit api.Amount, all []planTotalLine) render.Cell {
+		if r.byUnit && ofUnit.Code != "" {
+			return sumCell(m, ofUnit, r.plan.Decimals(ofUnit))
+		}
+		return render.Own(joinTotals(all))
+	}
 	count := func(name string, n func(appliedLine) int) render.Column[row] {
 		return render.Column[row]{Name: name, Cell: func(r row) render.Cell { return render.Int(int64(n(r.line()))) }}
 	}
@@ -111,8 +118,14 @@ func appliedView(money.Registry) render.View[applied] {
 			count("conflict", func(l appliedLine) int { return l.Conflict }),
 			count("planned", func(l appliedLine) int { return l.Planned }),
 			count("already_paid", func(l appliedLine) int { return l.Before }),
-			{Name: "total", Cell: func(r row) render.Cell { return render.Own(joinTotals(r.line().Totals)) }},
-			{Name: "accepted_total", Cell: func(r row) render.Cell { return render.Own(joinTotals(r.line().Paid)) }},
+			{Name: "total", Amount: true, Cell: func(r row) render.Cell {
+				total, _ := unitOf(r.tally)
+				return sum(r, total, r.line().Totals)
+			}},
+			{Name: "accepted_total", Amount: true, Cell: func(r row) render.Cell {
+				_, accepted := unitOf(r.tally)
+				return sum(r, accepted, r.line().Paid)
+			}},
 		},
 	}
 	return view

@@ -9,6 +9,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -21,8 +22,16 @@ began it on which host, how many of its orders stand where, and what they come
 to. A run is a plan that has begun to be applied, and is named by the first
 eight characters of the plan's digest.
 
-already_paid are those of the accepted orders that were not sent by this run.`,
+already_paid are those of the accepted orders that were not sent by this run.
+
+With -o csv there is a line for each run and currency, with the orders in that
+currency alone, so that a spreadsheet can add up what stands below each other;
+without the columns total and accepted_total it is a line for each run. With
+-o json a run is {"run","plan","digest","batch","began","user","host","rows",
+"accepted","rejected","unknown","conflict","planned","sending","already_paid",
+"totals":[{"amount","pays","rows"}],"accepted_totals":[...]}.`,
 		Example: `  till payout list
+  till payout list -o csv >runs.csv
   till payout list --columns run,plan,unknown,conflict -o csv`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +50,7 @@ already_paid are those of the accepted orders that were not sent by this run.`,
 			if len(runs) == 0 {
 				s.note("no plan was applied yet")
 			}
-			return out.list(standOf(s, book, runs))
+			return out.list(standOf(s, book, runs, out.byUnit("total", "accepted_total")))
 		},
 	}, runView)
 }
@@ -111,21 +120,46 @@ func rowsOf(run journal.Run) journal.Filter {
 	return journal.Filter{Run: run.Name, Runs: run.Name == ""}
 }
 
-// stand is a run, and where its orders stand.
+// stand is a run, and where its orders stand, or those of them in one unit.
 type stand struct {
-	run   journal.Run
-	tally payout.Tally
+	run    journal.Run
+	tally  payout.Tally
+	byUnit bool
 }
 
-func standOf(s *session, book *payout.Book, runs []journal.Run) iter.Seq2[stand, error] {
+func standOf(s *session, book *payout.Book, runs []journal.Run, byUnit bool) iter.Seq2[stand, error] {
 	return func(yield func(stand, error) bool) {
 		for _, run := range runs {
-			tally, err := payout.Stand(s.ctx, book.Journal, book.Account, run)
-			if !yield(stand{run, tally}, err) || err != nil {
+			tallies, err := []payout.Tally{{}}, error(nil)
+			if byUnit {
+				tallies, err = payout.StandByUnit(s.ctx, book.Journal, book.Account, run)
+			} else {
+				tallies[0], err = payout.Stand(s.ctx, book.Journal, book.Account, run)
+			}
+			if err != nil {
+				yield(stand{}, err)
 				return
+			}
+			for _, t := range tallies {
+				if !yield(stand{run, t, byUnit}, nil) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// unitOf is the total of a tally of one unit, and what of it was accepted.
+func unitOf(t payout.Tally) (total, accepted api.Amount) {
+	if len(t.Totals) == 0 {
+		return total, accepted
+	}
+	total = t.Totals[0].Amount
+	accepted = api.Amount{Kind: total.Kind, Code: total.Code}
+	if len(t.Accepted) > 0 {
+		accepted.Minor = t.Accepted[0].Amount.Minor
+	}
+	return total, accepted
 }
 
 // runLine is a run as JSON.
@@ -165,6 +199,12 @@ func runView(m money.Registry) render.View[stand] {
 	inState := func(state journal.State) render.Column[row] {
 		return count(string(state), func(r row) int { return r.tally.States[state] })
 	}
+	sum := func(r row, ofUnit api.Amount, all []planTotalLine) render.Cell {
+		if r.byUnit && ofUnit.Code != "" {
+			return sumCell(m, ofUnit, m.Decimals(ofUnit.Code))
+		}
+		return render.Own(joinTotals(all))
+	}
 	return render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
 		JSON: func(r row) []byte { return asJSON(line(r)) },
@@ -176,8 +216,14 @@ func runView(m money.Registry) render.View[stand] {
 			inState(journal.Accepted), inState(journal.Rejected), inState(journal.Unknown), inState(journal.Conflict), inState(journal.Planned),
 			{Name: "sending", Extra: true, Cell: inState(journal.Sending).Cell},
 			{Name: "already_paid", Wide: true, Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
-			{Name: "total", Wide: true, Cell: func(r row) render.Cell { return render.Own(joinTotals(line(r).Totals)) }},
-			{Name: "accepted_total", Wide: true, Cell: func(r row) render.Cell { return render.Own(joinTotals(line(r).Paid)) }},
+			{Name: "total", Wide: true, Amount: true, Cell: func(r row) render.Cell {
+				total, _ := unitOf(r.tally)
+				return sum(r, total, line(r).Totals)
+			}},
+			{Name: "accepted_total", Wide: true, Amount: true, Cell: func(r row) render.Cell {
+				_, accepted := unitOf(r.tally)
+				return sum(r, accepted, line(r).Paid)
+			}},
 			{Name: "batch", Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Batch) }},
 			{Name: "user", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.User) }},
 			{Name: "host", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.Host) }},

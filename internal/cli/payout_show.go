@@ -78,7 +78,8 @@ type plannedLine struct {
 func plannedView(m money.Registry) render.View[planned] {
 	type row = planned
 	return render.View[row]{
-		ID: func(r row) string { return r.ExternalOrderID },
+		Again: true, // a plan can be read as often as it is wanted
+		ID:    func(r row) string { return r.ExternalOrderID },
 		JSON: func(r row) []byte {
 			return asJSON(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note})
 		},

@@ -77,7 +77,7 @@ of which nothing was accepted is refused (10).`,
 // worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
 func worthWaiting(run journal.Run, t payout.Tally) error {
 	about := func(state journal.State, words string) string {
-		return fmt.Sprintf("%d of the %d orders of run %s are %s", t.States[state], t.Rows, run.Name, words)
+		return isOf(t.States[state], t.Rows) + " " + words
 	}
 	switch {
 	case t.States[journal.Unknown] > 0:

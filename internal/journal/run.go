@@ -296,35 +296,71 @@ func (j *Journal) among(list []string, ask func(args []any, list string) error) 
 	return nil
 }
 
-// Alone sees to it that this process is the only one that applies a plan from a journal in a file; another one that is at it
-// is a *BusyError. A journal in PostgreSQL is for several.
+// Alone notes that this process applies a plan, and sees to it that it is the only one that does so from a journal in a file;
+// another one that is at it is a *BusyError. A journal in PostgreSQL is for several.
 func (j *Journal) Alone(ctx context.Context, run string) error {
-	if j.Shared() {
-		return nil
-	}
 	return j.write(ctx, func(t *tx) error {
-		var sender int64
-		var other BusyError
-		err := t.row(`SELECT sender, run, user_name, host FROM appliers`).Scan(&sender, &other.Run, &other.User, &other.Host)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		noted, err := appliers(t)
+		if err != nil {
 			return err
 		}
-		if err == nil && sender != j.sender {
-			alive, err := j.alive(t.ctx, t, sender)
-			if err != nil {
+		for _, a := range noted {
+			alive, err := j.alive(t.ctx, t, a.sender)
+			switch {
+			case err != nil:
 				return err
+			case alive && a.sender != j.sender && j.Shared():
+				continue
+			case alive && a.sender != j.sender:
+				return &BusyError{a.Run, a.User, a.Host}
 			}
-			if alive {
-				return &other
+			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1`, a.sender); err != nil {
+				return err
 			}
 		}
 		if err := t.holdLock(); err != nil {
 			return err
 		}
-		if _, err := t.exec(`DELETE FROM appliers`); err != nil {
-			return err
-		}
 		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host) VALUES (?1, ?2, ?3, ?4)`, j.sender, run, j.options.User, j.options.Host)
 		return err
 	})
+}
+
+// An Applier is a process that applies a plan.
+type Applier struct {
+	Run, User, Host string
+
+	sender int64
+}
+
+func appliers(q querier) (all []Applier, err error) {
+	rows, err := q.rows(`SELECT sender, run, user_name, host FROM appliers`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a Applier
+		if err := rows.Scan(&a.sender, &a.Run, &a.User, &a.Host); err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, rows.Err()
+}
+
+// Appliers returns the processes that apply a plan from the journal now, of whatever account.
+func (j *Journal) Appliers(ctx context.Context) (living []Applier, err error) {
+	r := reading{j, ctx}
+	noted, err := appliers(r)
+	for _, a := range noted {
+		alive, e := j.alive(ctx, r, a.sender)
+		if e != nil {
+			return nil, j.failed(e)
+		}
+		if alive {
+			living = append(living, a)
+		}
+	}
+	return living, j.failed(err)
 }

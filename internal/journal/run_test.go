@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func rows(all ...Row) iter.Seq2[Row, error] {
@@ -224,16 +225,55 @@ func TestAlone(t *testing.T) {
 		if err := j.Alone(t.Context(), "cafe"); err != nil {
 			t.Errorf("of itself: %v", err)
 		}
+		wantAppliers(t, other, "cafe by ann on till1")
 		err := other.Alone(t.Context(), "beef")
 		var busy *BusyError
 		if shared := IsPostgres(address(j)); shared && err != nil || !shared && (!errors.As(err, &busy) || *busy != BusyError{"cafe", "ann", "till1"}) {
 			t.Errorf("of another: %v", err)
 		}
+		if IsPostgres(address(j)) {
+			wantAppliers(t, other, "beef by ann on till1", "cafe by ann on till1")
+		}
 		j.Close()
 		if err := other.Alone(t.Context(), "beef"); err != nil {
 			t.Errorf("after the end of the first: %v", err)
 		}
+		third := open()
+		wantAppliers(t, third, "beef by ann on till1")
+		other.Close()
+		wantAppliers(t, third)
+		for range 3 { // who is gone is forgotten
+			one := open()
+			if err := one.Alone(t.Context(), "beef"); err != nil {
+				t.Fatal(err)
+			}
+			one.Close()
+			wantAppliers(t, third)
+		}
+		if noted, err := appliers(reading{third, t.Context()}); err != nil || len(noted) != 1 {
+			t.Errorf("%v, %v", noted, err)
+		}
 	})
+}
+
+func wantAppliers(t *testing.T, j *Journal, want ...string) {
+	t.Helper()
+	var got []string
+	for range 500 { // PostgreSQL takes a moment to notice that a process is gone
+		living, err := j.Appliers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		for _, a := range living {
+			got = append(got, a.Run+" by "+a.User+" on "+a.Host)
+		}
+		if slices.Sort(got); slices.Equal(got, want) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%q, want %q", got, want)
 }
 
 // Of all orders of an account, those that are in any run can be had, each once.

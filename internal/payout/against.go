@@ -131,7 +131,28 @@ func (m *maker) batch() error {
 	for _, run := range slices.Backward(runs) {
 		if run.Batch == m.Batch {
 			m.made.Since = run.Name
+			if err := m.warnUnderWay(runs); err != nil {
+				return err
+			}
 			return m.since(run)
+		}
+	}
+	return nil
+}
+
+// warnUnderWay warns of runs of the batch that are being applied at this moment, where its rows may have changed: a row that
+// was changed has another order id, and the other run may just be paying it as it was.
+func (m *maker) warnUnderWay(runs []journal.Run) error {
+	if !m.BatchChanged {
+		return nil
+	}
+	appliers, err := m.Journal.Appliers(m.ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range appliers {
+		if slices.ContainsFunc(runs, func(r journal.Run) bool { return r.Batch == m.Batch && r.Name == a.Run }) {
+			m.warn.add(underWay, Detail{Message: fmt.Sprintf("run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make this plan anew", a.Run, a.User, a.Host)})
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
 
 // A Batch is a plan that is applied: Open holds it against everything that speaks against sending it, Begin records it,
@@ -46,28 +47,6 @@ type Tally struct {
 	First, Last time.Time
 	Unknown     string // one of the unknown orders, to name it; empty: there is none
 	Conflict    string
-}
-
-// Stand counts where the orders of a run stand, by the journal alone.
-func Stand(ctx context.Context, j *journal.Journal, a journal.Account, r journal.Run) (Tally, error) {
-	sums, err := j.Sums(ctx, a, r.Name)
-	t := newTally()
-	for _, s := range sums {
-		if s.Claimed { // see AsLeft
-			s.State = journal.Unknown
-		}
-		t.add(s, s.State == journal.Planned)
-	}
-	return t, err
-}
-
-// AsLeft is an order as this process leaves it, now that it sends nothing any more. What it has claimed and could not record the
-// end of, since the journal did not answer, is unknown to whoever comes next.
-func AsLeft(j *journal.Journal, o journal.Order) journal.Order {
-	if j.Claims(o) {
-		o.State = journal.Unknown
-	}
-	return o
 }
 
 func newTally() Tally { return Tally{States: map[journal.State]int{}} }
@@ -246,7 +225,7 @@ func (t *Tally) count(o journal.Order, run string, sendable bool) {
 func (t *Tally) add(s journal.Sum, sendable bool) {
 	t.Rows += s.Rows
 	t.States[s.State] += s.Rows
-	total := Total{Amount(journal.Content{Unit: s.Unit, Minor: s.Minor}), s.Rows}
+	total := Total{amountOf(s), s.Rows}
 	t.Totals = addTotal(t.Totals, total)
 	if sendable {
 		t.Left = addTotal(t.Left, total)
@@ -270,6 +249,8 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 		}
 	}
 }
+
+func amountOf(s journal.Sum) api.Amount { return Amount(journal.Content{Unit: s.Unit, Minor: s.Minor}) }
 
 // addTotal adds to the total of a unit. Totals of a plan fit, so those of a part of it do.
 func addTotal(totals []Total, more Total) []Total {

@@ -31,8 +31,13 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 	if wrong := r.split(string(text)); wrong != nil {
 		return row, line, wrong, nil
 	}
-	if len(r.fields) != len(r.header) {
-		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: a text with a comma in it belongs between double quotes", len(r.fields), len(r.header)), nil
+	switch got, want := len(r.fields), len(r.header); {
+	case got > want:
+		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: a text with a comma in it belongs between double quotes", got, want), nil
+	case got == 1:
+		return row, line, wrongf(line, "", "it has one field, and the header has %d: what is empty has its comma too", want), nil
+	case got < want:
+		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its comma too", got, want), nil
 	}
 	for i, col := range r.header {
 		row[col] = r.fields[i]

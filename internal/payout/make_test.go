@@ -123,16 +123,18 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			"14,Btc,1,a,,\xff\n" +
 			"15,,,,,\n" +
 			"1,Btc,2,a,,\n" +
-			"17,Btc,0,a,,\n18,Btc,-1,a,,\n19,Btc,92233720368.54775808,a,,\n20,Btc,\"1,5\",a,,\n",
+			"17,Btc,0,a,,\n18,Btc,-1,a,,\n19,Btc,92233720368.54775808,a,,\n20,Btc,\"1,5\",a,,\n" +
+			"total\n",
 			says: []string{
 				"line 3: amount: |exponent", "line 3: address: |space", "line 3: order_id: 1 stands on line 2 already",
 				"line 4: order_id: |\"x\"", "line 4: address: it is missing",
 				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
 				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
-				"line 7: it has 4 fields, and the header has 6", "line 8: it has 7 fields", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
+				"line 7: it has 4 fields, and the header has 6: what is empty has its comma too", "line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
 				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: it is not valid UTF-8",
 				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 stands on line 2 already",
 				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
+				"line 21: it has one field, and the header has 6: what is empty",
 			}},
 		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: order_id: the column is missing", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
 		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
@@ -296,6 +298,40 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	p.BatchChanged = true
 	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "aaaaaaaa" || made.Rows != 2 {
 		t.Errorf("%+v", made)
+	}
+	applies := func(run string) (ends func()) {
+		j := p.open()
+		if err := j.Alone(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			j.Close()
+			for range 500 { // PostgreSQL takes a moment to notice
+				if living, err := p.Journal.Appliers(t.Context()); err != nil || len(living) == 0 {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			t.Fatal("a process that has ended still counts as alive")
+		}
+	}
+	warned := func() string {
+		t.Helper()
+		made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b")
+		return strings.Join(made.Warnings, "; ")
+	}
+	ends := applies("12345678") // not of this batch
+	if got := warned(); strings.Contains(got, "is being applied") {
+		t.Error(got)
+	}
+	ends()
+	ends = applies("aaaaaaaa")
+	if got := warned(); !strings.Contains(got, "run aaaaaaaa of the batch is being applied (ann on till1): ") {
+		t.Errorf("nobody is warned of the run: %s", got)
+	}
+	ends()
+	if got := warned(); strings.Contains(got, "is being applied") {
+		t.Error(got)
 	}
 	begin("bbbbbbbb", "may") // from now on this one counts
 	begin("cccccccc", "june")

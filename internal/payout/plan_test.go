@@ -285,7 +285,7 @@ func resigned(text string) string {
 
 func TestPlanThatIsNone(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]"} {
+	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]", "mark": "\ufeff", "other": "{\n  \"acco", "marked": "\ufeff{\"plan\":\"staff.plan\"}"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -297,6 +297,26 @@ func TestPlanThatIsNone(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "none"), dir} {
 		if _, err := OpenPlan(path); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A plan is one still where only its layout was changed, so that it is refused as a changed one.
+func TestPlanThatAnEditorHasChanged(t *testing.T) {
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	mark := func(s string) string { return "\ufeff" + s }
+	for what, change := range map[string]func(string) string{
+		"other line ends":     crlf,
+		"a byte order mark":   mark,
+		"both":                func(s string) string { return mark(crlf(s)) },
+		"a line above":        func(s string) string { return "\n" + s },
+		"another indentation": func(s string) string { return strings.ReplaceAll(s, "\n  ", "\n\t") },
+		"all on one line":     func(s string) string { return strings.ReplaceAll(s, "\n", "") },
+	} {
+		path := testPlan(t, testRows()...).Path
+		rewrite(t, path, change)
+		if _, err := OpenPlan(path); ruleOf(err) != RulePlanChanged || !strings.Contains(err.Error(), "is not as it was written: its line ends") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

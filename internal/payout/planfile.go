@@ -158,18 +158,32 @@ func OpenPlan(path string) (p *Plan, err error) {
 	if err != nil {
 		return nil, noPlan(path, "cannot be read: "+cause(err), err)
 	}
-	start := make([]byte, len(begins))
-	if _, err := f.ReadAt(start, 0); err != nil && err != io.EOF {
+	start := make([]byte, mostBefore)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && err != io.EOF {
 		return nil, noPlan(path, "cannot be read: "+cause(err), err)
 	}
-	if string(start) != begins {
+	p = &Plan{Path: path, file: f, size: info.Size(), decimals: decimals{}}
+	switch start = start[:n]; {
+	case bytes.HasPrefix(start, []byte(begins)):
+	case wasPlan(start):
+		return nil, p.changed("its line ends, its indentation or its first bytes are others, as an editor, git or a formatter may change them")
+	default:
 		return nil, noPlan(path, "is no plan", nil)
 	}
-	p = &Plan{Path: path, file: f, size: info.Size(), decimals: decimals{}}
 	if p.Digest, err = p.readDigest(); err != nil {
 		return nil, err
 	}
 	return p, p.check()
+}
+
+// mostBefore is within how many bytes a plan that was laid out anew still shows that it was one.
+const mostBefore = 64
+
+// wasPlan reports whether a text begins as a plan does, but for white space and a byte order mark.
+func wasPlan(start []byte) bool {
+	squeeze := func(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
+	return bytes.HasPrefix(squeeze(bytes.TrimPrefix(start, []byte("\ufeff"))), squeeze([]byte(begins)))
 }
 
 // cause is an error of the system without the path, which the sentence around it has.

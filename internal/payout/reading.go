@@ -64,29 +64,34 @@ const manyPages = 100
 // among them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
 // make it see fewer. Where that one is there without its order id, no reading says anything, and that is an error.
 func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
-	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought[o.OrderID] })
-	if err != nil {
+	found = reading{}
+	if incomplete, err = b.readFor(ctx, func(id string) bool { return sought[id] }, found.add, from); err != nil {
 		return nil, "", err
 	}
-	found = reading{}
+	return found, incomplete, nil
+}
+
+// readFor is read for whoever keeps the records themselves.
+func (b *Book) readFor(ctx context.Context, sought func(orderID string) bool, keep func(orderID string, w record), from string) (incomplete string, err error) {
+	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
+	if err != nil {
+		return "", err
+	}
 	dropped := false
 	incomplete, err = b.scan(ctx, from, newest, func(w api.Withdrawal) bool {
 		ids := bears(w)
 		for _, id := range ids {
-			if sought[id] {
-				found.add(id, recordOf(w))
+			if sought(id) {
+				keep(id, recordOf(w))
 			}
 		}
-		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !slices.ContainsFunc(ids, func(id string) bool { return id == newest.OrderID || sought[id] })
+		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !slices.ContainsFunc(ids, func(id string) bool { return id == newest.OrderID || sought(id) })
 		return !dropped
 	})
-	switch {
-	case err != nil:
-		return nil, "", err
-	case dropped:
-		return nil, "", dropsOrderIDs()
+	if err == nil && dropped {
+		err = dropsOrderIDs()
 	}
-	return found, incomplete, nil
+	return incomplete, err
 }
 
 // witness is the order that a whole reading must have seen: the one that was accepted last, unless that is older than the

@@ -111,6 +111,11 @@ func unsettled(orders []journal.Order, err error) error {
 			unknown = append(unknown, o.OrderID)
 		}
 	}
+	return stayUnknown(unknown, err)
+}
+
+// stayUnknown is unsettled for orders that are known to be unknown.
+func stayUnknown(unknown []string, err error) error {
 	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // the next reading will say no more
 		return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
 			Hint: "do not send it again: ask the service's provider, and record what you know with: till withdraw resolve " + strings.Join(unknown, " ")}

@@ -41,23 +41,24 @@ func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 		return Settled{}, err
 	}
 	begun := b.Now()
-	listed, err := b.readings(ctx, sought, from, twice)
+	listed, err := b.readRun(ctx, sought, from)
 	if err != nil {
-		return Settled{}, unsettled(unknown, err)
+		return Settled{}, stayUnknown(unknown, err)
 	}
 	var s Settled
 	for o, err := range b.Journal.Orders(ctx, b.Account, filter) {
 		if err != nil {
-			return s, unsettled(unknown, err)
+			return s, stayUnknown(unknown, err)
 		}
-		if o.State == journal.Sending || o.Sent.After(begun) || !sought[o.OrderID] { // then, now, or in between
+		records, known := sought.records(listed, o)
+		if o.State == journal.Sending || o.Sent.After(begun) || !known { // then, now, or in between
 			s.Sending++
 			continue
 		}
 		s.Held++
-		r, err := b.settleOne(ctx, o, listed[o.OrderID])
+		r, err := b.settleOne(ctx, o, records)
 		if err != nil {
-			return s, unsettled(unknown, err)
+			return s, stayUnknown(unknown, err)
 		}
 		if r.Note != "" {
 			s.Uncompared++
@@ -71,8 +72,8 @@ func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 }
 
 // seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
-func (b *Book) seek(ctx context.Context, f journal.Filter) (sought map[string]bool, from string, unknown []journal.Order, err error) {
-	sought, from = map[string]bool{}, b.Since
+func (b *Book) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
+	from = b.Since
 	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
 		if err != nil {
 			return nil, "", nil, err
@@ -80,11 +81,31 @@ func (b *Book) seek(ctx context.Context, f journal.Filter) (sought map[string]bo
 		if o.State == journal.Sending {
 			continue
 		}
-		sought[o.OrderID] = true
+		sought = append(sought, soughtOf(o))
 		from = b.since(from, o)
 		if o.State == journal.Unknown {
-			unknown = append(unknown, o)
+			unknown = append(unknown, o.OrderID)
 		}
 	}
+	sought.sort()
 	return sought, from, unknown, nil
+}
+
+// readRun reads until two readings that count, one after the other, agree about the orders that are sought.
+func (b *Book) readRun(ctx context.Context, sought runSought, from string) (now *runReading, err error) {
+	seeks := func(orderID string) bool {
+		_, found := sought.place(orderID)
+		return found
+	}
+	err = b.untilWhole(ctx, func() (incomplete string, enough bool, err error) {
+		next := sought.reading()
+		incomplete, err = b.readFor(ctx, seeks, func(orderID string, w record) { sought.keep(next, orderID, w) }, from)
+		if err != nil || incomplete != "" {
+			return incomplete, false, err
+		}
+		enough = now != nil && now.agrees(next)
+		now = next
+		return "", enough, nil
+	})
+	return now, err
 }

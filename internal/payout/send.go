@@ -276,9 +276,15 @@ func (b *Book) call(ctx, calls context.Context, r api.CreateWithdrawal, t journa
 			out.State = journal.Rejected
 		}
 	}
+	if out.State == journal.Planned && errors.Is(err, context.Canceled) {
+		out.Reason = stoppedBefore
+	}
 	c.outcome = out
 	return c
 }
+
+// stoppedBefore is the reason of an order that a signal, or what stopped its run, kept from being sent.
+const stoppedBefore = "not sent: it was stopped before it left"
 
 // elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
 func (b *Book) elapsed(since time.Time) time.Duration {

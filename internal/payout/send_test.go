@@ -469,7 +469,9 @@ func TestInterrupted(t *testing.T) {
 			t.Error(err)
 		}
 		d.s.wantCreates(1)
-		d.wantState("4711", journal.Planned)
+		if o := d.wantState("4711", journal.Planned); o.Reason != "not sent: it was stopped before it left" {
+			t.Errorf("the reason is %q", o.Reason)
+		}
 	})
 	t.Run("during the call", func(t *testing.T) {
 		d := newDesk(t)

@@ -10,7 +10,8 @@ import (
 
 // The kinds of warning, in the order in which they are told.
 const (
-	identical = iota
+	underWay = iota
+	identical
 	likeUnknown
 	outlier
 	newAddress
@@ -38,7 +39,7 @@ func (w *warnings) about(kind int, m *mark, format string, args ...any) {
 
 // told is all of them.
 func (w *warnings) told() (all []Detail) {
-	for kind, what := range [kinds]string{"identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
+	for kind, what := range [kinds]string{"about a run that is being applied", "identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Detail{Message: "one more row is " + what})

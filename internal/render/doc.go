@@ -23,7 +23,9 @@
 //   - An empty table or CSV is its header.
 //
 // jsonl, json, csv and yaml are written as the rows come, in constant memory.
-// A table, anything sorted, a filter and a template need all rows first.
+// A table, anything sorted, a filter and a template need all rows first; a table
+// of rows that can be gone through again (View.Again) measures them the first
+// time, and keeps none.
 //
 // # When the rows break off
 //

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"iter"
 	"slices"
@@ -28,87 +29,83 @@ const (
 	bearable    = 5
 )
 
+// A pass goes through the rows of a table once, and returns the error with which they break off.
+type pass func(row func([]Cell) error) error
+
+// listTable goes through the rows twice: to measure them, and to print them. Those that cannot be asked for again are kept.
 func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
-	body, broken := v.body(columns, items)
-	var foot [][]Cell
-	if broken == nil {
-		for _, item := range v.Foot {
-			foot = append(foot, cells(columns, item))
+	rows := pass(func(row func([]Cell) error) error {
+		for item, err := range items {
+			if err == nil {
+				err = row(cells(columns, item))
+			}
+			if err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if !v.Again {
+		rows = rows.kept()
 	}
 	p := newPainter(o.Color)
 	grid := make([]*stripe, len(columns))
 	for i, c := range columns {
-		grid[i] = &stripe{column: i, header: strings.ToUpper(strings.ReplaceAll(c.Name, "_", " ")), wide: c.Wide && len(o.Columns) == 0}
+		grid[i] = newStripe(c.Name, i)
 	}
-	count := 0
-	for row := range body {
-		count++
-		measure(grid, row)
+	measure := func(row []Cell) error {
+		for i, s := range grid {
+			s.measure(row[i])
+		}
+		return nil
 	}
-	if broken != nil && count == 0 {
+	body := 0
+	broken := rows(func(row []Cell) error {
+		body++
+		return measure(row)
+	})
+	if broken != nil && body == 0 {
 		return broken
 	}
-	for _, row := range foot {
-		measure(grid, row)
+	var foot [][]Cell
+	if broken == nil {
+		for _, item := range v.Foot {
+			foot = append(foot, cells(columns, item))
+			measure(foot[len(foot)-1])
+		}
 	}
 	for i, c := range columns {
-		grid[i].finish(c.Whole, o.NoHeaders)
+		grid[i].lay(o.NoHeaders)
+		grid[i].elastic = grid[i].elastic && !c.Whole
+		grid[i].wide = c.Wide && len(o.Columns) == 0
 	}
 	grid = dropWide(grid, o.Width)
-	var err error
-	if fit(grid, o.Width) {
-		err = writeGrid(out, p, grid, body, foot, o.NoHeaders)
-	} else {
-		first := true
-		for row := range chain(body, slices.Values(foot)) {
-			if !first {
-				out.WriteByte('\n')
-			}
-			first = false
-			if err = writeUpright(out, p, names(columns), row, o); err != nil {
-				break
-			}
-		}
+	var t printer = &gridPrinter{out: out, painter: p, grid: grid, bare: o.NoHeaders}
+	if !fit(grid, o.Width) {
+		t = &uprightPrinter{out: out, painter: p, names: names(columns), options: o}
 	}
-	if err != nil {
-		return err
+	again := rows(t.row) // which ends with broken once more where that comes from rows that were kept
+	if again == nil && len(foot) > 0 {
+		again = t.foot(foot)
 	}
-	return broken
+	return cmp.Or(again, t.end(), broken)
 }
 
-// body returns the rows, to go through them twice. They are kept, unless they can be made again.
-func (v View[T]) body(columns []Column[T], items iter.Seq2[T, error]) (rows iter.Seq[[]Cell], broken error) {
-	if v.Again {
-		return func(yield func([]Cell) bool) {
-			for item := range items {
-				if !yield(cells(columns, item)) {
-					return
-				}
-			}
-		}, nil
-	}
-	var kept [][]Cell
-	for item, err := range items {
-		if err != nil {
-			broken = err
-			break
-		}
-		kept = append(kept, cells(columns, item))
-	}
-	return slices.Values(kept), broken
-}
-
-func chain[T any](all ...iter.Seq[T]) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for _, some := range all {
-			for item := range some {
-				if !yield(item) {
-					return
-				}
+// kept is the rows in memory, for as many passes as are wanted.
+func (rows pass) kept() pass {
+	var all [][]Cell
+	broken := rows(func(row []Cell) error {
+		all = append(all, row)
+		return nil
+	})
+	return func(row func([]Cell) error) error {
+		for _, cells := range all {
+			if err := row(cells); err != nil {
+				return err
 			}
 		}
+		return broken
 	}
 }
 
@@ -134,58 +131,72 @@ func names[T any](columns []Column[T]) []string {
 	return all
 }
 
-// stripe is one column of a table. It is laid out from cells that it has been shown, and prints them when they come again.
+// stripe is one column of a table. It has seen all of its cells when it is laid out, and shows them one by one.
 type stripe struct {
-	column  int // in a row
 	header  string
-	amounts amounts
-	numbers bool
-	others  bool
+	column  int // its place in a row
 	right   bool
 	width   int // as wide as this it is printed
 	content int // the widest cell
 	elastic bool
 	wide    bool // left out where it does not fit
+
+	amounts         amounts
+	numbers, others bool
 }
 
-func measure(grid []*stripe, row []Cell) {
-	for _, s := range grid {
-		c := row[s.column]
-		if c.kind == kindAmount {
-			s.amounts.measure(c)
-		} else {
-			text := c.short()
-			s.content = max(s.content, width(text))
-			s.elastic = s.elastic || c.elastic() && text != ""
-		}
-		s.numbers = s.numbers || c.numeric()
-		s.others = s.others || !c.numeric() && c.kind != kindEmpty
+func newStripe(name string, column int) *stripe {
+	return &stripe{header: strings.ToUpper(strings.ReplaceAll(name, "_", " ")), column: column}
+}
+
+// measure makes room for a cell. Amounts become blocks of equal width with the
+// decimal points below each other.
+func (s *stripe) measure(c Cell) {
+	if c.kind == kindAmount {
+		s.amounts.measure(c)
+	} else {
+		s.content = max(s.content, width(c.short()))
 	}
+	s.numbers = s.numbers || c.numeric()
+	s.others = s.others || !c.numeric() && c.kind != kindEmpty
+	s.elastic = s.elastic || c.elastic() && c.short() != ""
 }
 
-// finish lays out what has been measured. Amounts become blocks of equal width with the decimal points below each other.
-func (s *stripe) finish(whole, bare bool) {
+// lay is called when all cells were measured.
+func (s *stripe) lay(bare bool) {
 	s.content = max(s.content, s.amounts.width())
 	s.right = s.numbers && !s.others
 	// A number between texts keeps the whole column from being cut.
-	s.elastic = s.elastic && !s.numbers && !whole
+	s.elastic = s.elastic && !s.numbers
 	s.width = s.content
 	if !bare {
 		s.width = max(s.width, width(s.header))
 	}
 }
 
-func (s *stripe) text(p painter, row []Cell) string {
-	switch c := row[s.column]; c.kind {
+// show returns a cell as wide as the column.
+func (s *stripe) show(p painter, c Cell) string {
+	var text string
+	var wide int
+	switch c.kind {
 	case kindAmount:
-		return s.amounts.block(p, c)
+		text, wide = s.amounts.block(p, c), s.amounts.width()
 	case kindPercent:
-		return p.percent(c)
+		text, wide = p.percent(c), width(c.short())
 	case kindBool:
-		return p.truth(c)
+		text, wide = p.truth(c), width(c.short())
 	default:
-		return c.short()
+		text = c.short()
+		if s.elastic {
+			text = cut(text, s.width, true)
+		}
+		wide = width(text)
 	}
+	space := spaces(s.width - wide)
+	if s.right {
+		return space + text
+	}
+	return text + space
 }
 
 // dropWide leaves out, from the right, the columns that are only for wide terminals, until the others have room.
@@ -243,80 +254,124 @@ func fit(grid []*stripe, limit int) bool {
 	return excess <= 0
 }
 
-// atOnce is how many rows a tablewriter is given, which keeps several copies of each until it writes the first.
-const atOnce = 500
+// printer prints the rows of a table that was measured.
+type printer interface {
+	row([]Cell) error
+	foot(rows [][]Cell) error // below a rule
+	end() error
+}
 
-// writeGrid writes the rows as a table, with a rule before the foot.
-func writeGrid(out *bufio.Writer, p painter, grid []*stripe, body iter.Seq[[]Cell], foot [][]Cell, bare bool) error {
-	aligns := make([]tw.Align, len(grid))
-	header, rule := make([]string, len(grid)), make([]string, len(grid))
-	for i, s := range grid {
+// gridPrinter prints rows as a table. It gives them to tablewriter in parts, each
+// of which has the whole width of the columns, so that a long table is never in
+// memory as a whole.
+type gridPrinter struct {
+	out     *bufio.Writer
+	painter painter
+	grid    []*stripe
+	bare    bool
+
+	table *tablewriter.Table // the part that is being filled; nil: none was begun
+	parts int
+	rows  int // in the part
+}
+
+// partRows is how many rows of a table are laid out together.
+const partRows = 200
+
+// begin begins a part, of which only the first has a header.
+func (g *gridPrinter) begin() {
+	aligns := make([]tw.Align, len(g.grid))
+	header := make([]string, len(g.grid))
+	for i, s := range g.grid {
 		aligns[i] = tw.AlignLeft
 		if s.right {
 			aligns[i] = tw.AlignRight
 		}
-		header[i] = p.mark(bold, cut(s.header, s.width, false))
-		rule[i] = p.mark(dim, strings.Repeat("─", s.width))
+		header[i] = g.painter.mark(bold, cut(s.header, s.width, false))
 	}
-	t := newTable(&lineWriter{w: out, painter: p}, aligns)
-	if !bare {
-		t.Header(header)
+	g.table, g.rows = newTable(&lineWriter{w: g.out, painter: g.painter}, aligns), 0
+	if g.parts++; g.parts == 1 && !g.bare {
+		g.table.Header(header)
 	}
-	count := 0
-	add := func(row []string) error {
-		if count++; count%atOnce == 0 {
-			if err := t.Render(); err != nil {
-				return err
-			}
-			t = newTable(&lineWriter{w: out, painter: p}, aligns)
-		}
-		return t.Append(row)
+}
+
+func (g *gridPrinter) append(cells []string) error {
+	if g.table == nil {
+		g.begin()
 	}
-	texts := func(row []Cell) []string {
-		texts := make([]string, len(grid)) // tablewriter keeps it
-		for i, s := range grid {
-			texts[i] = s.text(p, row)
-			if s.elastic {
-				texts[i] = cut(texts[i], s.width, true)
-			}
-			if (count+1)%atOnce == 0 || count == 0 { // so that every part of the table has columns as wide as the others
-				texts[i] = p.pad(texts[i], s)
-			}
-		}
-		return texts
+	if err := g.table.Append(cells); err != nil {
+		return unwritable(err)
 	}
-	for row := range body {
-		if err := add(texts(row)); err != nil {
-			return unwritable(err)
-		}
+	if g.rows++; g.rows < partRows {
+		return nil
 	}
-	if len(foot) > 0 {
-		if err := add(rule); err != nil {
-			return unwritable(err)
-		}
-	}
-	for _, row := range foot {
-		if err := add(texts(row)); err != nil {
-			return unwritable(err)
-		}
-	}
+	return g.render()
+}
+
+func (g *gridPrinter) render() error {
+	t := g.table
+	g.table = nil
 	return unwritable(t.Render())
 }
 
-// pad makes a cell as wide as its column.
-func (p painter) pad(cell string, s *stripe) string {
-	visible := strings.Map(func(r rune) rune {
-		if p.styles != nil && r <= end {
-			return -1
-		}
-		return r
-	}, cell)
-	spaces := strings.Repeat(" ", max(s.width-width(visible), 0))
-	if s.right {
-		return spaces + cell
+func (g *gridPrinter) row(row []Cell) error {
+	cells := make([]string, len(g.grid)) // tablewriter keeps it
+	for i, s := range g.grid {
+		cells[i] = s.show(g.painter, row[s.column])
 	}
-	return cell + spaces
+	return g.append(cells)
 }
+
+func (g *gridPrinter) foot(rows [][]Cell) error {
+	rule := make([]string, len(g.grid))
+	for i, s := range g.grid {
+		rule[i] = g.painter.mark(dim, strings.Repeat("─", s.width))
+	}
+	err := g.append(rule)
+	for _, row := range rows {
+		if err == nil {
+			err = g.row(row)
+		}
+	}
+	return err
+}
+
+func (g *gridPrinter) end() error {
+	if g.parts == 0 { // a table without rows is its header
+		g.begin()
+	}
+	if g.table == nil {
+		return nil
+	}
+	return g.render()
+}
+
+// uprightPrinter prints rows upright, one below the other.
+type uprightPrinter struct {
+	out     *bufio.Writer
+	painter painter
+	names   []string
+	options Options
+	rows    int
+}
+
+func (u *uprightPrinter) row(row []Cell) error {
+	if u.rows++; u.rows > 1 {
+		u.out.WriteByte('\n')
+	}
+	return writeUpright(u.out, u.painter, u.names, row, u.options)
+}
+
+func (u *uprightPrinter) foot(rows [][]Cell) error {
+	for _, row := range rows {
+		if err := u.row(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *uprightPrinter) end() error { return nil }
 
 // writeUpright prints one thing, a line for each property and a line for each
 // step of a history. Nothing is cut: what is too long goes on below.
@@ -472,12 +527,15 @@ func (a amounts) width() int {
 func (a amounts) block(p painter, c Cell) string {
 	number, unit := c.amount()
 	whole, fraction := splitDecimal(number)
-	block := strings.Repeat(" ", a.whole-len(whole)) + number + strings.Repeat(" ", a.fraction-len(fraction))
+	block := spaces(a.whole-len(whole)) + number + spaces(a.fraction-len(fraction))
 	if a.unit == 0 {
 		return block
 	}
-	return block + " " + p.unit(c) + strings.Repeat(" ", a.unit-width(unit))
+	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
 }
+
+// spaces are none where there should be fewer: a cell may have come to be wider than it was when it was measured.
+func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
 func splitDecimal(number string) (whole, fraction string) {
 	if point := strings.IndexByte(number, '.'); point >= 0 {

@@ -1,11 +1,14 @@
 package render
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -230,14 +233,14 @@ func TestLongTable(t *testing.T) {
 	type row struct{ n int }
 	v := View[row]{
 		Columns: []Column[row]{
-			{Name: "name", Cell: func(r row) Cell { return Text(strings.Repeat("x", 1+r.n/atOnce)) }},
+			{Name: "name", Cell: func(r row) Cell { return Text(strings.Repeat("x", 1+r.n/partRows)) }},
 			{Name: "sum", Amount: true, Cell: func(r row) Cell { return Amount(int64(r.n), "EUR", 2) }},
 			{Name: "change", Cell: func(r row) Cell { return Change(big.NewInt(int64(r.n - 600))) }},
 			{Name: "end", Cell: func(r row) Cell { return Bool(r.n%2 == 0) }},
 		},
 		Foot: []row{{123456}},
 	}
-	const count = 2*atOnce + 1
+	const count = 2*partRows + 1
 	times := 0
 	rows := func(yield func(row, error) bool) {
 		times++
@@ -273,5 +276,95 @@ func TestLongTable(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A long table is one table, though it is laid out in parts: the widest row decides about all of them, wherever it stands.
+func TestTableInParts(t *testing.T) {
+	var rows []payment
+	for i := range 2*partRows + 1 {
+		rows = append(rows, payment{id: fmt.Sprint("wd_", i), amount: Amount(int64(i), "USD", 2)})
+	}
+	rows = append(rows, payment{id: "wd_longest_of_all", order: 1234567890, to: "日本語", amount: Amount(1_000_000_00, "USD", 2), title: "Shoes", done: true})
+	columns := []string{"to", "order_id", "amount", "id", "done"}
+	last := "日本語  1234567890  1000000.00 USD  wd_longest_of_all  true"
+	for _, again := range []bool{false, true} {
+		view := payments
+		view.Again = again
+		view.Foot = []payment{{id: "all of them"}}
+		var b strings.Builder
+		if err := view.List(&b, Options{Columns: columns}, each(rows)); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		if len(lines) != 1+len(rows)+2 {
+			t.Fatalf("%d lines", len(lines))
+		}
+		equal(t, lines[0], "TO        ORDER ID          AMOUNT  ID                 DONE")
+		for i := range rows[:len(rows)-1] {
+			equal(t, lines[1+i], fmt.Sprintf("        %10d  %10s USD  %-17s  false", 0, fmt.Sprintf("%d.%02d", i/100, i%100), fmt.Sprint("wd_", i)))
+		}
+		equal(t, lines[len(rows)], last)
+		equal(t, lines[len(rows)+1], "──────  ──────────  ──────────────  ─────────────────  ─────")
+		equal(t, lines[len(rows)+2], "                 0                  all of them        false")
+	}
+}
+
+// Of rows that can be gone through again, a table keeps none.
+func TestTableInLittleMemory(t *testing.T) {
+	const rows, size = 20_000, 1 << 10
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, passes, most := heap(), 0, uint64(0)
+	view := payments
+	view.Again = true
+	err := view.List(io.Discard, Options{Columns: []string{"id", "title"}}, func(yield func(payment, error) bool) {
+		passes++
+		for i := range rows {
+			if !yield(payment{id: fmt.Sprint(i), title: strings.Repeat("x", size)}, nil) {
+				return
+			}
+			if i == rows-1 {
+				most = max(most, heap()-min(before, heap()))
+			}
+		}
+	})
+	if err != nil || passes != 2 || most > rows*size/4 {
+		t.Errorf("%d bytes were kept in %d passes: %v", most, passes, err)
+	}
+}
+
+// A file can change between the two passes. What was measured then does not fit any more, and is printed all the same, up to
+// the error that says so.
+func TestTableOfRowsThatChange(t *testing.T) {
+	broken := errors.New("it was changed")
+	small := []payment{{id: "a", amount: Amount(1, "USD", 2)}}
+	for _, width := range []int{0, 8} {
+		passes := 0
+		view := payments
+		view.Again = true
+		var b strings.Builder
+		err := view.List(&b, Options{Columns: []string{"id", "amount"}, Width: width}, func(yield func(payment, error) bool) {
+			if passes++; passes == 1 {
+				each(small)(yield)
+				return
+			}
+			if yield(payment{id: "abc", amount: Amount(123456, "Doge", 4)}, nil) && yield(payment{amount: Text("none")}, nil) {
+				yield(payment{}, broken)
+			}
+		})
+		if err != broken || !strings.Contains(b.String(), "12.3456 Doge") || !strings.Contains(b.String(), "none") {
+			t.Errorf("%q: %v", b.String(), err)
+		}
+	}
+	view := payments
+	view.Again = true
+	var b strings.Builder
+	if err := view.List(&b, Options{}, breaking(t)); err == nil || b.Len() > 0 {
+		t.Errorf("%q: %v", b.String(), err)
 	}
 }

@@ -52,8 +52,8 @@ type View[T any] struct {
 	Columns []Column[T]
 	ID      func(T) string // what --quiet prints
 	JSON    func(T) []byte // the row's JSON text as the service sent it
-	Again   bool           // the rows can be gone through twice, so that a long table need not keep them
 	Foot    []T            // rows that sum up the others: below a rule at the end of a table, and nowhere else
+	Again   bool           // the rows given to List can be gone through again: a table does so, and keeps none of them
 }
 
 // Column is one property of a row.

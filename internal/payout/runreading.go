@@ -1,0 +1,107 @@
+package payout
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// runSought is what has to be looked for on the list for the orders of a run, which may be many. Nearly all of them were
+// accepted, and stand on the list as they were sent: of these no record is kept, only that it is so.
+type runSought []soughtOrder // in the order of their ids
+
+// A soughtOrder is little enough to be kept for each of many.
+type soughtOrder struct {
+	id       int64
+	accepted bool
+	// sent and bare are fingerprints of the record that the order should have once it is accepted: with its memo, and without
+	// one where the service shows none.
+	sent, bare fingerprint
+}
+
+type fingerprint [16]byte
+
+// fingerprints are of all that is compared of a record, see differs.
+func fingerprints(withdrawal string, currency api.Currency, amount api.Amount, address, memo string) (sent, bare fingerprint) {
+	text := fmt.Appendf(nil, "%q %q %q %d %q", withdrawal, strings.ToLower(unit(currency.Kind, currency.Code)), strings.ToLower(unit(amount.Kind, amount.Code)), amount.Minor, address)
+	without := sha256.Sum256(text)
+	with := sha256.Sum256(fmt.Appendf(text, " %q", memo))
+	return fingerprint(with[:16]), fingerprint(without[:16])
+}
+
+func soughtOf(o journal.Order) soughtOrder {
+	s := soughtOrder{id: parseID(o.OrderID), accepted: o.State == journal.Accepted}
+	s.sent, s.bare = fingerprints(o.Withdrawal, Currency(o.Currency), Amount(o.Content), o.Address, o.Memo)
+	return s
+}
+
+func (s runSought) sort() {
+	slices.SortFunc(s, func(a, b soughtOrder) int { return cmp.Compare(a.id, b.id) })
+}
+
+// place is where an order stands among those that are sought.
+func (s runSought) place(orderID string) (place int, found bool) {
+	id := parseID(orderID)
+	if id == 0 || formatID(id) != orderID { // the service's text may be anything
+		return 0, false
+	}
+	return slices.BinarySearchFunc(s, id, func(o soughtOrder, id int64) int { return cmp.Compare(o.id, id) })
+}
+
+// A runReading is a reading of the list for a run.
+type runReading struct {
+	asSent []bool // by place: the list has the record that the order should have
+	others reading
+}
+
+func (s runSought) reading() *runReading {
+	return &runReading{make([]bool, len(s)), reading{}}
+}
+
+// keep takes note of a record that bears an order's id.
+func (s runSought) keep(r *runReading, orderID string, w record) {
+	if place, _ := s.place(orderID); s[place].has(w) {
+		r.asSent[place] = true
+		return
+	}
+	r.others.add(orderID, w)
+}
+
+// has reports whether a record is the one that an accepted order should have.
+func (o soughtOrder) has(w record) bool {
+	if !o.accepted || len(w.orderIDs) != 1 {
+		return false
+	}
+	if w.memo == nil {
+		_, bare := fingerprints(w.id, w.currency, w.amount, w.address, "")
+		return bare == o.bare
+	}
+	sent, _ := fingerprints(w.id, w.currency, w.amount, w.address, *w.memo)
+	return sent == o.sent
+}
+
+func (r *runReading) agrees(o *runReading) bool {
+	return slices.Equal(r.asSent, o.asSent) && agree(r.others, o.others)
+}
+
+// records are those that bear an order's id, as far as they say something; known reports whether they say something about the
+// order as it stands now.
+func (s runSought) records(r *runReading, o journal.Order) (records []record, known bool) {
+	place, found := s.place(o.OrderID)
+	if !found {
+		return nil, false
+	}
+	if !r.asSent[place] {
+		return r.others[o.OrderID], true
+	}
+	if now := soughtOf(o); now.sent != s[place].sent { // it should have another record by now
+		return nil, false
+	}
+	mine := record{id: o.Withdrawal, orderIDs: []string{o.OrderID}, text: o.OrderID, currency: Currency(o.Currency), amount: Amount(o.Content), address: o.Address}
+	return append([]record{mine}, r.others[o.OrderID]...), true
+}

@@ -1,0 +1,97 @@
+package payout
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// Of an order that stands on the list as it was sent, no record is kept; of any other, all of it.
+func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
+	amount := api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}
+	order := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 5, Address: "a", Memo: "7"}}
+	memo := func(text string) *string { return &text }
+	as := record{id: "w1", orderIDs: []string{"4711"}, currency: testBtc, amount: amount, address: "a", memo: memo("7"), status: "New"}
+	with := func(change func(*record)) record {
+		r := as
+		change(&r)
+		return r
+	}
+	for what, test := range map[string]struct {
+		state journal.State
+		r     record
+		plain bool
+	}{
+		"as it was sent":         {journal.Accepted, as, true},
+		"without a memo shown":   {journal.Accepted, with(func(r *record) { r.memo = nil }), true},
+		"in another spelling":    {journal.Accepted, with(func(r *record) { r.currency.Code, r.amount.Code = "BTC", "btc" }), true},
+		"with another memo":      {journal.Accepted, with(func(r *record) { r.memo = memo("8") }), false},
+		"with another address":   {journal.Accepted, with(func(r *record) { r.address = "b" }), false},
+		"of another amount":      {journal.Accepted, with(func(r *record) { r.amount.Minor = 6 }), false},
+		"in another unit":        {journal.Accepted, with(func(r *record) { r.amount.Kind, r.amount.Code = api.Fiat, "USD" }), false},
+		"of another kind":        {journal.Accepted, with(func(r *record) { r.currency.Kind = api.Fiat }), false},
+		"in another currency":    {journal.Accepted, with(func(r *record) { r.currency.Code = "Ltc" }), false},
+		"as another withdrawal":  {journal.Accepted, with(func(r *record) { r.id = "w2" }), false},
+		"under two order ids":    {journal.Accepted, with(func(r *record) { r.orderIDs = []string{"4711", "4712"} }), false},
+		"though it was rejected": {journal.Rejected, as, false},
+		"though it is unknown":   {journal.Unknown, as, false},
+	} {
+		o := order
+		o.State = test.state
+		sought := runSought{soughtOf(o)}
+		r := sought.reading()
+		sought.keep(r, "4711", test.r)
+		sought.keep(r, "4711", test.r) // the list may show it twice
+		if got := len(r.others) == 0; got != test.plain || r.asSent[0] != test.plain {
+			t.Errorf("%s: kept is %+v", what, r.others)
+		}
+		records, known := sought.records(r, o)
+		if !known || len(records) != 1 {
+			t.Fatalf("%s: %+v", what, records)
+		}
+		if want, got := finding("4711", o.Content, []record{test.r}), finding("4711", o.Content, records); got != want {
+			t.Errorf("%s: found %+v, want %+v", what, got, want)
+		}
+	}
+}
+
+func TestRunReadingOfTwoRecords(t *testing.T) {
+	order := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 5, Address: "a"}}
+	one := record{id: "w1", orderIDs: []string{"4711"}, currency: testBtc, amount: Amount(order.Content), address: "a"}
+	two := one
+	two.id = "w2"
+	sought := runSought{soughtOf(journal.Order{OrderID: "9"}), soughtOf(order), soughtOf(journal.Order{OrderID: "10"})}
+	sought.sort()
+	first, second := sought.reading(), sought.reading()
+	sought.keep(first, "4711", two)
+	sought.keep(first, "4711", one)
+	sought.keep(second, "4711", two)
+	if first.agrees(second) || second.agrees(first) || !first.agrees(first) {
+		t.Error("a reading with one record agrees with one that has two")
+	}
+	records, _ := sought.records(first, order)
+	if f := finding("4711", order.Content, records); !strings.Contains(f.Differs, "2 records bear this order id: w1, w2") {
+		t.Errorf("%+v", f)
+	}
+	for _, id := range []string{"", "04711", "+4711", "4712", "x", "9223372036854775808"} {
+		if _, found := sought.place(id); found {
+			t.Errorf("%q is sought", id)
+		}
+	}
+	// What the order has become since is not what was held against the list.
+	later := order
+	later.Withdrawal = "w2"
+	if _, known := sought.records(first, later); known {
+		t.Error("an order that has changed meanwhile is taken for the one that it was")
+	}
+	if _, known := sought.records(first, journal.Order{OrderID: "12"}); known {
+		t.Error("an order that was not sought is known")
+	}
+	later = order
+	later.State = journal.Conflict
+	if records, known := sought.records(first, later); !known || len(records) != 2 {
+		t.Errorf("%+v", records)
+	}
+}
