@@ -15,8 +15,8 @@
 //	unknown   it may have been taken or not
 //	conflict  the service's record is not what was asked for
 //
-// A step from one state to another is made in one place, transition.go, as a compare-and-set: it names the state it starts
-// from and does nothing when that is gone. The steps are
+// A step from one state to another is made in one place, transition.go, as a compare-and-set: it names the state, the attempt
+// and the content it starts from, and does nothing when they are gone. The steps are
 //
 //	Claim     planned, rejected           > sending     the right to send, once
 //	Finish    sending                     > accepted, rejected, planned, unknown
@@ -49,6 +49,10 @@
 // A plan that is applied is a run. An order belongs to itself: it keeps its state under any plan, and a run only notes which
 // orders are its rows, and each order which run sent it last. Of several processes that share a run, each claims a row for
 // itself before it sends it, as a single withdrawal is claimed; in a journal that is a file, one process applies at a time.
+//
+// Claims and outcomes that wait for the same commit are recorded with a few statements for all of them, on the strength of what
+// was read before; where the compare-and-set then finds something else, the order is read and decided about by itself, as it
+// is for a single withdrawal.
 //
 // # What it cannot promise
 //

@@ -1,28 +1,199 @@
 package journal
 
 import (
-	"context"
-	"path/filepath"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
-	"time"
+
+	"pgregory.net/rapid"
 )
 
-// Several processes may meet at a journal that none of them has opened before. None of them is turned away.
-func TestOpenTogether(t *testing.T) {
-	for range 40 {
-		place := filepath.Join(t.TempDir(), "journal.db")
-		var all sync.WaitGroup
-		for range 6 {
-			all.Go(func() {
-				j, err := Open(context.Background(), place, Options{Now: time.Now})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				j.Close()
-			})
+// atOnce lets several calls wait for one commit, in their order.
+func atOnce(j *Journal, calls ...func()) {
+	j.writing.Lock()
+	var wait sync.WaitGroup
+	for i, call := range calls {
+		wait.Go(call)
+		for waiting := 0; waiting <= i; {
+			j.queueing.Lock()
+			waiting = len(j.queue)
+			j.queueing.Unlock()
 		}
-		all.Wait()
 	}
+	j.writing.Unlock()
+	wait.Wait()
+}
+
+// ended is what a call came to, in words that do not depend on when it was made.
+func ended(err error) string {
+	var stands *StandsError
+	var duplicate *DuplicateError
+	switch {
+	case errors.As(err, &stands):
+		return fmt.Sprintf("%s stands as %s: %v, %v", stands.Order.OrderID, stands.Order.State, stands.Same, stands.Alive)
+	case errors.As(err, &duplicate):
+		return fmt.Sprintf("%s is %s with the same content: %v", duplicate.Order.OrderID, duplicate.Order.State, duplicate.Alive)
+	case err != nil:
+		return err.Error()
+	}
+	return "done"
+}
+
+// What is done together comes to the same as when it is done one by one, each after reading what stands there: whatever the
+// orders have come to since they were read, which of them are asked for twice, and whatever the service answers.
+func TestTogetherAsAlone(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		f.Value.Set("25")
+	}
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		round := 0
+		rapid.Check(t, func(r *rapid.T) {
+			round++
+			accounts := [2]Account{{"http://pay.test", fmt.Sprint("alone ", round)}, {"http://pay.test", fmt.Sprint("together ", round)}}
+			var ids []string
+			var all []Row
+			for n := range 7 {
+				id := fmt.Sprint(n + 1)
+				row := Row{OrderID: id, Content: rapid.SampledFrom([]Content{coffee, tea, claim(id).Content, claim(id).Content}).Draw(r, "content"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(r, "note")}
+				ids, all = append(ids, id), append(all, row)
+			}
+			var known [2]map[string]Order
+			for i, a := range accounts {
+				run, err := j.BeginRun(t.Context(), a, Run{Name: "cafe", Digest: "sha256:cafe"}, rows(all...))
+				if err != nil {
+					r.Fatal(err)
+				}
+				known[i] = map[string]Order{}
+				for n, row := range all {
+					o, made := run.Made(n, row)
+					if !made {
+						r.Fatal("it has not made an order")
+					}
+					known[i][row.OrderID] = o
+				}
+			}
+			read := func() {
+				for i, a := range accounts {
+					var err error
+					if known[i], err = j.Held(t.Context(), a, ids); err != nil {
+						r.Fatal(err)
+					}
+				}
+			}
+			given := 0
+			for range rapid.IntRange(1, 4).Draw(r, "rounds") {
+				// Some of the orders, perhaps one of them twice, perhaps with something else than what was planned.
+				picked := rapid.SliceOfN(rapid.IntRange(0, len(all)-1), 1, 9).Draw(r, "orders")
+				claims := [2][]Claim{}
+				for at, n := range picked {
+					if before := slices.Index(picked[:at], n); before >= 0 { // the same once more: of different ones, either may come first
+						claims[0], claims[1] = append(claims[0], claims[0][before]), append(claims[1], claims[1][before])
+						continue
+					}
+					row := all[n]
+					c := Claim{OrderID: row.OrderID, Content: row.Content, Note: row.Note, Key: "key1", Run: "cafe", SameContent: true}
+					c.AllowDuplicate, c.NotRejected = rapid.Bool().Draw(r, "allow duplicate"), rapid.Bool().Draw(r, "not rejected")
+					other := rapid.IntRange(0, 9).Draw(r, "other content") == 0
+					if other {
+						c.Address += "2"
+					}
+					claims[0] = append(claims[0], c)
+					c.Known = known[1][row.OrderID]
+					if other && rapid.Bool().Draw(r, "also known with it") { // as from a plan that was changed meanwhile
+						c.Known.Content = c.Content
+					}
+					claims[1] = append(claims[1], c)
+				}
+				var tickets [2][]Ticket
+				var errs [2][]error
+				for i := range accounts {
+					tickets[i], errs[i] = make([]Ticket, len(picked)), make([]error, len(picked))
+				}
+				for n, c := range claims[0] {
+					tickets[0][n], errs[0][n] = j.Claim(t.Context(), accounts[0], c)
+				}
+				var calls []func()
+				for n, c := range claims[1] {
+					calls = append(calls, func() { tickets[1][n], errs[1][n] = j.Claim(t.Context(), accounts[1], c) })
+				}
+				atOnce(j, calls...)
+				for n := range picked {
+					if one, other := ended(errs[0][n]), ended(errs[1][n]); one != other {
+						r.Fatalf("claim %d of %v ended alone with %q, and together with %q", n, picked, one, other)
+					}
+				}
+				if rapid.Bool().Draw(r, "look between") {
+					read()
+				}
+				// Each of them is answered, with an id that another one perhaps has.
+				var outs []Outcome
+				for range picked {
+					given++
+					id := fmt.Sprint("w", given-rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(r, "back"))
+					outs = append(outs, rapid.SampledFrom([]Outcome{accepted(id), accepted(id), rejected, unknown, limited}).Draw(r, "outcome"))
+				}
+				if slices.ContainsFunc(tickets[0], func(t Ticket) bool { return t.OrderID != "" }) && rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
+					loseLock(t, j) // so that what is being sent looks as if its sender had died
+					for _, a := range accounts {
+						if _, err := open().Reap(t.Context(), a); err != nil {
+							r.Fatal(err)
+						}
+					}
+				}
+				calls = nil
+				var orders [2][]Order
+				for i := range accounts {
+					orders[i] = make([]Order, len(picked))
+				}
+				for n, ticket := range tickets[0] {
+					if errs[0][n] != nil {
+						continue
+					}
+					if orders[0][n], errs[0][n] = j.Finish(t.Context(), ticket, outs[n]); errs[0][n] != nil {
+						r.Fatal(errs[0][n])
+					}
+					calls = append(calls, func() { orders[1][n], errs[1][n] = j.Finish(t.Context(), tickets[1][n], outs[n]) })
+				}
+				atOnce(j, calls...)
+				for n := range picked {
+					if one, other := orders[0][n], orders[1][n]; errs[0][n] == nil && (one.State != other.State || one.Withdrawal != other.Withdrawal || one.Reason != other.Reason || errs[1][n] != nil) {
+						r.Fatalf("outcome %d of %v led alone to %+v, and together to %+v, %v", n, picked, one, other, errs[1][n])
+					}
+				}
+				if rapid.Bool().Draw(r, "look afterwards") {
+					read()
+				}
+			}
+			for _, id := range ids {
+				one, other := timeless(r, j, accounts[0], id), timeless(r, j, accounts[1], id)
+				if one != other {
+					r.Fatalf("order %s is alone\n%s\nand together\n%s", id, one, other)
+				}
+			}
+		})
+	})
+}
+
+// timeless is an order and its story without what differs between two accounts.
+func timeless(r *rapid.T, j *Journal, a Account, id string) string {
+	o, err := j.Order(r.Context(), a, id)
+	if err != nil {
+		r.Fatal(err)
+	}
+	events, err := j.Story(r.Context(), o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	sent := !o.Sent.IsZero()
+	o.id, o.account, o.Created, o.Changed, o.Sent = 0, 0, noon, noon, noon
+	text := fmt.Sprintf("%+v sent %v", o, sent)
+	for _, e := range events {
+		e.At = noon
+		text += fmt.Sprintf("\n%+v", e)
+	}
+	return text
 }

@@ -48,7 +48,7 @@ type Order struct {
 
 	id      int64
 	account int64
-	attempt int64 // the event that began the last attempt
+	attempt int64 // grows with each attempt, by which they are told apart; 0: there was none
 	sender  int64 // whose attempt that is; 0: it has ended, by its sender's own word
 	doubt   int64 // the first attempt of which nobody knows the outcome; 0: none
 

@@ -121,8 +121,8 @@ func pause() {
 	time.Sleep(20 * time.Millisecond)
 }
 
-// unsynced says that a transaction is over, and not yet committed, and claiming that somebody in it wants to send.
-var unsynced, claiming bool
+// unsynced says that a transaction is over, and not yet committed, and inClaim that somebody in it wants to send.
+var unsynced, inClaim bool
 
 // silence lets what is printed from now on go nowhere: what was printed too early is not printed again.
 func silence() {
@@ -149,21 +149,32 @@ var patches = []patch{
 	},
 	{
 		"internal/payout/batch_send.go", `
-	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, journal.Claim{
+	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, s.claim(r))
 `, `
-	ticket, err := s.book.claim(s.ctx, s.calls, r.CreateWithdrawal, journal.Claim{
+	ticket, err := s.book.claim(s.ctx, s.calls, r.CreateWithdrawal, s.claim(r))
 `,
 	},
 	{
 		"internal/payout/send.go", `
 func (b *Book) sendOnce(`, `
-// A precipitate is a call that a mutant has made before its time.
-type precipitate struct {
-	outcome journal.Outcome
-	err     error
-}
+var calledAlready sync.Map // by order id: calls that a mutant has made before their time
 
-var calledAlready sync.Map // by order id
+// callOnce makes a call where it should be made.
+func (b *Book) callOnce(ctx, calls context.Context, r api.CreateWithdrawal, ticket journal.Ticket) called {
+	var call called
+	if made, found := calledAlready.LoadAndDelete(r.ExternalOrderID); found {
+		call = made.(called)
+		call.orderID, call.left = ticket.OrderID, false
+	} else {
+		call = b.call(ctx, calls, r, ticket)
+	}
+	if mutant("report-first") && call.outcome.State == journal.Accepted {
+		fmt.Println(call.outcome.Withdrawal)
+		silence()
+	}
+	killpoint("before-outcome")
+	return call
+}
 
 // claim is where the right to send comes from, as it should be and as mutants do it.
 func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journal.Claim) (ticket journal.Ticket, err error) {
@@ -171,8 +182,7 @@ func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journ
 	pause() // so that two that run at the same moment have both found nothing when they come to the record
 	switch {
 	case mutant("send-first"):
-		outcome, callErr, _ := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
-		calledAlready.Store(r.ExternalOrderID, precipitate{outcome, callErr})
+		calledAlready.Store(r.ExternalOrderID, b.call(ctx, calls, r, journal.Ticket{Began: b.Now()}))
 		ticket, err = b.Journal.Claim(ctx, b.Account, c)
 	case mutant("lazy-commit"):
 		claimed := make(chan bool)
@@ -181,8 +191,7 @@ func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journ
 			ticket, err = b.Journal.Claim(ctx, b.Account, c)
 			claimed <- true
 		}()
-		outcome, callErr, _ := b.call(ctx, calls, r, journal.Ticket{Began: b.Now()})
-		calledAlready.Store(r.ExternalOrderID, precipitate{outcome, callErr})
+		calledAlready.Store(r.ExternalOrderID, b.call(ctx, calls, r, journal.Ticket{Began: b.Now()}))
 		<-claimed
 	default:
 		ticket, err = b.Journal.Claim(ctx, b.Account, c)
@@ -197,23 +206,13 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/send.go", `
-	outcome, callErr, left := b.call(ctx, calls, r, ticket)
-	order, err := b.finish(ctx, calls, ticket, outcome)
+	call := b.call(ctx, calls, r, ticket)
+	var err error
+	call.order, err = b.finish(ctx, calls, ticket, call.outcome)
 `, `
-	var outcome journal.Outcome
-	var callErr error
-	var left bool
-	if made, found := calledAlready.LoadAndDelete(r.ExternalOrderID); found {
-		outcome, callErr = made.(precipitate).outcome, made.(precipitate).err
-	} else {
-		outcome, callErr, left = b.call(ctx, calls, r, ticket)
-	}
-	if mutant("report-first") && outcome.State == journal.Accepted {
-		fmt.Println(outcome.Withdrawal)
-		silence()
-	}
-	killpoint("before-outcome")
-	order, err := b.finish(ctx, calls, ticket, outcome)
+	call := b.callOnce(ctx, calls, r, ticket)
+	var err error
+	call.order, err = b.finish(ctx, calls, ticket, call.outcome)
 	killpoint("after-outcome")
 `,
 	},
@@ -227,10 +226,44 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/batch_send.go", `
-	s.count(r, order, err)
+		call := s.book.call(s.ctx, s.calls, r.CreateWithdrawal, ticket)
 `, `
-	s.count(r, order, err)
-	killpoint("between-rows")
+		call := s.book.callOnce(s.ctx, s.calls, r.CreateWithdrawal, ticket)
+`,
+	},
+	{ // those that call first do so for each claim by itself
+		"internal/payout/batch_send.go", `
+	if s.options.Rate > 0 ||`, `
+	if mutant("send-first") || mutant("lazy-commit") || s.options.Rate > 0 ||`,
+	},
+	{
+		"internal/payout/batch_send.go", `
+			call.order, recorded, following, err = s.book.Journal.FinishAndClaim(s.ctx, ticket, call.outcome, s.book.Account, s.claim(next))
+`, `
+			killpoint("before-intent")
+			pause()
+			call.order, recorded, following, err = s.book.Journal.FinishAndClaim(s.ctx, ticket, call.outcome, s.book.Account, s.claim(next))
+			if err == nil {
+				killpoint("after-intent")
+			}
+`,
+	},
+	{
+		"internal/payout/batch_send.go", `
+		order, ended := s.book.ended(call, recorded)
+		s.count(r, order, ended)
+`, `
+		killpoint("after-outcome")
+		order, ended := s.book.ended(call, recorded)
+		s.count(r, order, ended)
+		killpoint("between-rows")
+`,
+	},
+	{
+		"internal/payout/batch.go", `
+	if len(listed) == 0 && !x.book.Journal.Shared() {
+`, `
+	if len(listed) == 0 && !x.book.Journal.Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
@@ -298,14 +331,14 @@ func (b *Book) sendOnce(`,
 `,
 	},
 	{
-		"internal/journal/journal.go", `
+		"internal/journal/write.go", `
 	if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
 	committed = true
 `, `
-	claims := claiming
-	claiming = false
+	claims := inClaim
+	inClaim = false
 	if claims {
 		killpoint("at-commit")
 	}
@@ -329,7 +362,7 @@ func (b *Book) sendOnce(`,
 `,
 	},
 	{
-		"internal/journal/journal.go", `
+		"internal/journal/write.go", `
 		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
 `, `
 		if unsynced {
@@ -354,7 +387,7 @@ func (b *Book) sendOnce(`,
 `,
 	},
 	{
-		"internal/journal/transition.go", `
+		"internal/journal/reap.go", `
 	next.State, next.Reason = Unknown, "the process that was sending it died"
 `, `
 	next.State, next.Reason = Unknown, "the process that was sending it died"
@@ -364,65 +397,54 @@ func (b *Book) sendOnce(`,
 `,
 	},
 	{
-		"internal/journal/transition.go", `
+		"internal/journal/claim.go", `
 	if c.AllowDuplicate {
 `, `
 	if c.AllowDuplicate || mutant("duplicates") {
 `,
 	},
 	{
-		"internal/journal/transition.go", `
-		if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
+		"internal/journal/claim.go", `
+	if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
 `, `
-		if mutant("no-claim") && old.State == Sending || mutant("resend-unknown") && old.State == Unknown && c.Run != "" {
-			free = true
-		}
-		if mutant("blind-claim") && !free && c.Run != "" {
-			free, old.State = true, Planned
-		}
-		if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
-`,
-	},
-	{
-		"internal/journal/transition.go",
-		"\tn, err := t.exec(`UPDATE orders SET `+set+` WHERE id = ?1 AND state = ?2 AND attempt = ?3`, args...)\n", `
-	where := " WHERE id = ?1 AND state = ?2 AND attempt = ?3"
-	if mutant("blind-claim") {
-		where = " WHERE id = ?1 AND ?2 <> '-' AND ?3 >= 0"
+	if mutant("no-claim") && old.State == Sending || mutant("resend-unknown") && old.State == Unknown && c.Run != "" {
+		free = true
 	}
-	n, err := t.exec("UPDATE orders SET "+set+where, args...)
+	if mutant("blind-claim") && !free && c.Run != "" {
+		free, old.State = true, Planned
+	}
+	if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
 `,
 	},
 	{
 		"internal/journal/transition.go", `
-	if !slices.Contains(steps(old.State), next.State) && old.State != next.State {
+		where += " AND " + name + " = " + names[1+i]
 `, `
-	if !slices.Contains(steps(old.State), next.State) && old.State != next.State && !(mutant("resend-unknown") && old.State == Unknown) {
-`,
-	},
-	{
-		"internal/journal/transition.go", `
-	ticket := Ticket{OrderID: c.OrderID, content: c.Content}
-	err := j.write(ctx, func(t *tx) error {
-`, `
-	ticket := Ticket{OrderID: c.OrderID, content: c.Content}
-	defer func() {
-		if mutant("lost-ack") && err != nil && !refused(err) && ticket.attempt != 0 {
-			won, err = ticket, nil
+		where += " AND (" + name + " = " + names[1+i]
+		if mutant("blind-claim") && i < 2 {
+			where += " OR TRUE"
 		}
-	}()
-	err = j.write(ctx, func(t *tx) error {
+		where += ")"
 `,
 	},
 	{
 		"internal/journal/transition.go", `
-func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (Ticket, error) {
+		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State {
 `, `
-func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (won Ticket, err error) {
+		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State && !(mutant("resend-unknown") && c.old.State == Unknown) {
 `,
 	},
 	{
-		"internal/journal/transition.go", `
+		"internal/journal/claim.go", `
+	if p.err != nil {
+		return Ticket{}, p.err
+`, `
+	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempts()) {
+		return Ticket{}, p.err
+`,
+	},
+	{
+		"internal/journal/reap.go", `
 	if o.State != Sending {
 		return nil
 	}
@@ -433,27 +455,48 @@ func (j *Journal) Claim(ctx context.Context, a Account, c Claim) (won Ticket, er
 `,
 	},
 	{
-		"internal/journal/transition.go", `
-		now, err := t.move(old, next, Event{What: eventSending, Key: c.Key})
+		"internal/journal/claim.go", `
+	now, err := t.move(old, c.sending(t, old), c.event())
 `, `
-		killpoint("in-intent")
-		claiming = true
-		now, err := t.move(old, next, Event{What: eventSending, Key: c.Key})
+	killpoint("in-intent")
+	inClaim = true
+	now, err := t.move(old, c.sending(t, old), c.event())
 `,
 	},
 	{
-		"internal/journal/transition.go", `
-		old, err := t.orderRow(ticket.order)
+		"internal/journal/claim.go", `
+		if err := t.moveAll(changes); err != nil {
 `, `
-		killpoint("in-outcome")
-		old, err := t.orderRow(ticket.order)
+		if len(changes) > 0 {
+			killpoint("in-intent")
+			inClaim = true
+		}
+		if err := t.moveAll(changes); err != nil {
 `,
 	},
 	{
-		"internal/journal/run.go", `
-const together = 100
+		"internal/journal/finish.go", `
+	old, err := t.orderRow(f.ticket.order.id)
 `, `
-const together = 7 // so that a small plan has parts
+	killpoint("in-outcome")
+	old, err := t.orderRow(f.ticket.order.id)
+`,
+	},
+	{
+		"internal/journal/finish.go", `
+		if err := t.moveAll(changes); err != nil {
+`, `
+		if len(changes) > 0 {
+			killpoint("in-outcome")
+		}
+		if err := t.moveAll(changes); err != nil {
+`,
+	},
+	{
+		"internal/journal/together.go", `
+const mostTogether = 64
+`, `
+const mostTogether = 7 // so that a small plan has parts
 `,
 	},
 	{
@@ -476,11 +519,11 @@ const together = 7 // so that a small plan has parts
 	{
 		"internal/payout/batch.go", `
 	if err == nil {
-		x.run = run
+		x.run, x.fresh = run, !x.book.Journal.Shared()
 `, `
 	killpoint("after-run")
 	if err == nil {
-		x.run = run
+		x.run, x.fresh = run, !x.book.Journal.Shared()
 `,
 	},
 	{
