@@ -52,6 +52,9 @@ func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2
 		case run.Digest != "" && run.Digest != r.Digest:
 			return &RunError{Run: r.Name, Msg: "is another plan's: make this plan anew"}
 		case run.Digest != "":
+			if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
+				return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
+			}
 			run.Before = max(run.Before, r.Before)
 			_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
 			return err

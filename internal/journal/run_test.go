@@ -116,6 +116,9 @@ func TestBeginRunOfABatch(t *testing.T) {
 			}
 		}
 		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
+		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"}, rows()); !errors.As(err, new(*RunError)) {
+			t.Errorf("the first one goes on: %v", err)
+		}
 	})
 }
 

@@ -77,7 +77,11 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 		return nil, err
 	}
 	newest := "" // run of the plan's batch
+	batch := map[string]bool{}
 	for _, r := range runs {
+		if plan.Batch != "" && r.Batch == plan.Batch {
+			batch[r.Name] = true
+		}
 		switch {
 		case r.Name == plan.Name() && r.Digest == plan.Digest:
 			x.run = r
@@ -95,7 +99,19 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 	case !x.Begun() && !b.Now().Before(plan.Expires):
 		return nil, refused(RulePlanExpired, fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)), "make it anew, and look at it again")
 	}
-	return x, nil
+	return x, b.quiet(ctx, batch, plan.Name())
+}
+
+// quiet refuses a plan while another one of its batch is being applied: a row that has changed between them would be paid
+// under both.
+func (b *Book) quiet(ctx context.Context, batch map[string]bool, run string) error {
+	appliers, err := b.Journal.Appliers(ctx)
+	for _, a := range appliers {
+		if batch[a.Run] && a.Run != run {
+			return &journal.BusyError{Run: a.Run, User: a.User, Host: a.Host}
+		}
+	}
+	return err
 }
 
 // Begun reports whether the plan was begun before.

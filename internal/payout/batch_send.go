@@ -25,7 +25,11 @@ const manyUnknown = 5
 // found out before there are many.
 func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	if t.States[journal.Unknown] > 0 && !x.options.KeepGoing {
-		return &Error{Kind: Unknown, Msg: fmt.Sprintf("%d orders of the run are unknown, such as %s, and nothing more was sent", t.States[journal.Unknown], t.Unknown),
+		which := fmt.Sprintf("order %s of the run is", t.Unknown)
+		if n := t.States[journal.Unknown]; n > 1 {
+			which = fmt.Sprintf("%d orders of the run are", n)
+		}
+		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
 			Hint: "settle them first: till payout reconcile " + x.plan.Name() + ", or send the rest with --keep-going"}
 	}
 	given := ctx
@@ -208,9 +212,9 @@ func (s *sender) send(r entry, more <-chan entry) {
 		if !goesOn {
 			return
 		}
-		r, ticket = next, following
+		r, ticket = next, following // or next was not claimed
 	}
-	s.notClaimed(err)
+	s.notClaimed(r, err)
 }
 
 func (s *sender) claim(r entry) journal.Claim {
@@ -247,7 +251,7 @@ func (s *sender) try(o journal.Order) {
 }
 
 // notClaimed is about a row that could not be had. That another process was quicker is nothing to stop for.
-func (s *sender) notClaimed(err error) {
+func (s *sender) notClaimed(r entry, err error) {
 	var stands *journal.StandsError
 	var duplicate *journal.DuplicateError
 	switch {
@@ -262,6 +266,9 @@ func (s *sender) notClaimed(err error) {
 		o := stands.Order
 		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened: till journal show "+o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
+		if s.options.Note != nil {
+			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.ExternalOrderID, duplicateOf(duplicate)))
+		}
 	case errors.As(err, &duplicate):
 		s.stop(duplicateOf(duplicate))
 	default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -459,7 +460,11 @@ func TestApplyDuplicates(t *testing.T) {
 	p := d.plan(nil, same("7"), due("8"))
 	_, err := d.apply(p, Options{})
 	wantKind(t, err, Unknown, RuleDuplicate)
-	d.mustApply(p, Options{KeepGoing: true}).want(t, map[journal.State]int{journal.Accepted: 1, journal.Planned: 1})
+	var notes []string
+	d.mustApply(p, Options{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t, map[journal.State]int{journal.Accepted: 1, journal.Planned: 1})
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "order 7 was not sent: order 101 has the same content") {
+		t.Errorf("it notes %q", notes)
+	}
 	d.mustApply(p, Options{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
 }
 
@@ -534,6 +539,68 @@ func TestMachinesShareARun(t *testing.T) {
 				t.Errorf("%d creates arrived, of %d orders", len(got), len(slices.Compact(got)))
 			}
 		})
+	}
+}
+
+// A row that another machine was quicker to claim, and then did not send, is sent by the one that it was lost to.
+func TestRowsComeBack(t *testing.T) {
+	d := deskAt(t, pgtest.Shared(t).Database(t))
+	p := d.plan(nil, dueTo(20)...)
+	other := d.open()
+	var taken journal.Ticket
+	calls := 0
+	d.s.onCreate = func(body map[string]any) (int, string, bool) {
+		switch calls++; calls {
+		case 1: // the next row, unless this is the last: where it begins is left to chance
+			id, _ := strconv.Atoi(body["external_order_id"].(string))
+			r := due(strconv.Itoa(101 + (id-101+1)%20))
+			var err error
+			taken, err = other.Claim(context.Background(), d.Account, journal.Claim{OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+			if err != nil {
+				t.Error(err)
+			}
+		case 3:
+			if _, err := other.Finish(context.Background(), taken, journal.Outcome{State: journal.Planned, Reason: "it was stopped"}); err != nil {
+				t.Error(err)
+			}
+		}
+		return 200, "", true
+	}
+	d.mustApply(p, Options{}).want(t, map[journal.State]int{journal.Accepted: 20})
+	if got := d.arrived(); len(got) != 20 {
+		t.Errorf("%d creates arrived", len(got))
+	}
+}
+
+// While one machine applies a plan of a batch, another one cannot apply a newer one of it.
+func TestOneRunOfABatchAtATime(t *testing.T) {
+	d := deskAt(t, pgtest.Shared(t).Database(t))
+	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
+	old := d.plan(may(""), dueTo(3)...)
+	x, err := d.Open(t.Context(), old, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Begin(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	second := *d.Book
+	second.Journal = d.open()
+	if _, err := second.Open(t.Context(), old, Options{}); err != nil {
+		t.Errorf("the same plan: %v", err)
+	}
+	newer := d.plan(may(old.Name()), dueTo(4)...)
+	var busy *journal.BusyError
+	if _, err := second.Open(t.Context(), newer, Options{}); !errors.As(err, &busy) || busy.Run != old.Name() {
+		t.Errorf("a newer plan of the batch: %v", err)
+	}
+	d.Journal.Close()
+	y, err := second.Open(t.Context(), newer, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Begin(t.Context(), 0); err != nil {
+		t.Fatal(err)
 	}
 }
 
