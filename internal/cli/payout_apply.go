@@ -425,6 +425,7 @@ type sendingBar struct {
 	*session
 	*progress
 	other atomic.Value // what did not end well, as text
+	shown int          // how many calls
 }
 
 func (b *sendingBar) begin(t payout.Tally) {
@@ -442,5 +443,6 @@ func (b *sendingBar) show(t payout.Tally) {
 		}
 	}
 	b.other.Store(text)
-	b.add(1)
+	b.add(t.Ended - b.shown)
+	b.shown = t.Ended
 }

@@ -15,8 +15,8 @@
 //	unknown   it may have been taken or not
 //	conflict  the service's record is not what was asked for
 //
-// A step from one state to another is made in one place, transition.go, as a compare-and-set: it names the state, the attempt
-// and the content it starts from, and does nothing when they are gone. The steps are
+// A step from one state to another is made in one place, transition.go, as a compare-and-set: it names what it starts
+// from, the state, the attempt, the content and when the order was changed last, and does nothing when that is gone. The steps are
 //
 //	Claim     planned, rejected           > sending     the right to send, once
 //	Finish    sending                     > accepted, rejected, planned, unknown

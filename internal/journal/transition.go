@@ -45,8 +45,8 @@ func (t *tx) move(old, next Order, e Event) (Order, error) {
 	return c.next, err
 }
 
-// moveAll makes those of some changes whose order still stands where it is said to, with the same content. It is the only place
-// that changes orders.
+// moveAll makes those of some changes whose order still is what it is said to be, in all that this depends on. It is the only
+// place that changes orders.
 func (t *tx) moveAll(changes []*change) error {
 	now := unstamp(t.now)
 	for _, c := range changes {
@@ -75,7 +75,7 @@ func (t *tx) moveSome(changes []*change) error {
 	rows := make([][]any, len(changes))
 	for i, c := range changes {
 		o := c.old
-		rows[i] = []any{o.id, string(o.State), o.attempt, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note}
+		rows[i] = []any{o.id, o.OrderID, string(o.State), o.attempt, stamp(o.Changed), o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note}
 	}
 	var columns []string // an index is written anew for every column that is named
 	for _, column := range changingColumns() {
@@ -89,11 +89,12 @@ func (t *tx) moveSome(changes []*change) error {
 	}
 	list, names, args := together(filled(rows), t.now)
 	set, where := "changed = ?1", "id = "+names[0]
-	for i, name := range []string{"state", "attempt", "currency", "unit", "minor", "address", "memo", "callback", "note"} {
+	compared := []string{"order_id", "state", "attempt", "changed", "currency", "unit", "minor", "address", "memo", "callback", "note"}
+	for i, name := range compared {
 		where += " AND " + name + " = " + names[1+i]
 	}
 	for i, name := range columns {
-		set += ", " + name + " = " + names[10+i]
+		set += ", " + name + " = " + names[1+len(compared)+i]
 	}
 	made, err := t.numbers(list+` UPDATE orders SET `+set+` FROM v WHERE `+where+` RETURNING id`, args...)
 	if err != nil {

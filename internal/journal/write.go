@@ -83,7 +83,7 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	}()
 	ctx, done := j.dialect.limit(ctx)
 	defer done()
-	j.commit(ctx, batch)
+	j.commit(ctx, slices.Clone(batch))
 	return more
 }
 

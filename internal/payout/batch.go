@@ -29,10 +29,10 @@ func (x *Batch) Sent() int { return int(x.sent.Load()) }
 type Options struct {
 	Concurrency    int // how many calls are under way at a time
 	Rate           float64
-	KeepGoing      bool // past an order of whose outcome nobody knows
-	RetryRejected  bool // what was rejected is sent once more
-	AllowDuplicate bool // what has the same content as an unknown order is sent all the same
-	Progress       func(Tally)
+	KeepGoing      bool              // past an order of whose outcome nobody knows
+	RetryRejected  bool              // what was rejected is sent once more
+	AllowDuplicate bool              // what has the same content as an unknown order is sent all the same
+	Progress       func(Tally)       // is told now and then where the orders stand, and in the end
 	Note           func(text string) // is told what must not be lost
 }
 
@@ -45,6 +45,7 @@ type Tally struct {
 	// Before is how many of the accepted ones were not sent by this run, and First and Last when they were.
 	Before      int
 	First, Last time.Time
+	Ended       int    // how many calls have ended since it was counted
 	Unknown     string // one of the unknown orders, to name it; empty: there is none
 	Conflict    string
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -35,13 +36,14 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sender{Batch: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.book.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), known: t.States[journal.Unknown]}
+	s := &sender{Batch: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.book.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
 	if r := x.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
 	many := max(1, x.options.Concurrency)
 	queue := make(chan entry, many) // a worker that has an answer finds the next row there
-	var workers sync.WaitGroup
+	var workers, shown sync.WaitGroup
+	shown.Go(s.show)
 	for range many {
 		workers.Go(func() {
 			for r := range queue {
@@ -52,6 +54,8 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	s.feed(queue)
 	close(queue)
 	workers.Wait()
+	close(s.news)
+	shown.Wait()
 	x.fresh = false
 	return cmp.Or(s.why, given.Err())
 }
@@ -63,6 +67,7 @@ type sender struct {
 	end        context.CancelFunc
 	limit      *rate.Limiter
 	known      int // unknown orders that there were before
+	news       chan struct{}
 
 	mu    sync.Mutex
 	tally Tally
@@ -156,10 +161,15 @@ func (s *sender) pass(queue chan<- entry, from int, handed map[string]bool) (n i
 			s.hand(queue, r)
 		}
 		if unknown > s.known && !s.options.KeepGoing { // another process's
-			s.stop(&Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: "settle it first: till payout reconcile " + s.plan.Name()})
+			s.stop(s.becameUnknown())
 		}
 	}
 	return n, busy && handed != nil
+}
+
+// becameUnknown is about an order that another process has sent meanwhile.
+func (s *sender) becameUnknown() error {
+	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: "settle it first: till payout reconcile " + s.plan.Name()}
 }
 
 // comesBack reports whether a row was lost to another process which did not send it after all.
@@ -255,6 +265,8 @@ func (s *sender) notClaimed(r entry, err error) {
 	var stands *journal.StandsError
 	var duplicate *journal.DuplicateError
 	switch {
+	case errors.As(err, &stands) && stands.Same && stands.Order.State == journal.Unknown && !s.options.KeepGoing:
+		s.stop(s.becameUnknown())
 	case errors.As(err, &stands) && stands.Same:
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -297,11 +309,28 @@ func (s *sender) count(r entry, o journal.Order, err error) {
 	default:
 		s.inRow = 0
 	}
+	s.tally.Ended++
 	if o.State != "" {
 		s.tally.States[r.order.State]--
 		s.tally.States[o.State]++
 	}
-	if s.options.Progress != nil {
-		s.options.Progress(s.tally)
+	select {
+	case s.news <- struct{}{}:
+	default: // what is shown next has this, too
+	}
+}
+
+// show tells of progress until there is no more news. It has a goroutine of its own: a terminal that stands still must not hold
+// up a row that is claimed already.
+func (s *sender) show() {
+	for range s.news {
+		if s.options.Progress == nil {
+			continue
+		}
+		s.mu.Lock()
+		t := s.tally
+		t.States = maps.Clone(t.States)
+		s.mu.Unlock()
+		s.options.Progress(t)
 	}
 }
