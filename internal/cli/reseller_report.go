@@ -43,13 +43,16 @@ A period is that of "created", taken as the service writes it: the interface
 does not show its time zone. --from and --to are dates (2026-05-03), months
 (2026-05), ages (30d) or date-times without a zone. With --compare, whole
 months stand beside as many months before, and other periods beside as many
-days before; a period without --to ends today.
+days before; so does each row, of which the last day of a month has what a
+longer month before it has more. A period without --to ends today.
 
 There is a row for each group and currency. --by may be given twice, so that
---by reseller --by month makes a spreadsheet's table.
+--by reseller --by month makes a spreadsheet's table; of day, week and month
+it takes one.
 
 As JSON, a report is one object:
-  period    from and to, null where there is none; previous with --compare
+  period    from and to, null where there is none
+  previous  the same of the period before; only with --compare
   rows      id and label, or period, as they are grouped; then currency,
             invoices (how many), volume, volume_minor, rebates,
             rebates_minor, share (of all rebates in the currency, percent)

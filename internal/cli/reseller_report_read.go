@@ -174,8 +174,8 @@ func (p *reporting) remarks() {
 	}
 	differ := p.report.Differences()
 	for i, d := range differ {
-		if i == mostRemarks {
-			p.note("and %d more sums over all time are not the service's own; --html FILE makes a page with all of them", len(differ)-i)
+		if more := len(differ) - i; i == mostRemarks && more > 1 {
+			p.note("and %d more sums over all time are not the service's own; --html FILE makes a page with all of them", more)
 			break
 		}
 		p.note("%s", differenceText(d))

@@ -245,12 +245,7 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 	}
 	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].add(minor)
 	if period != "" {
-		// It stands beside the period at the same place, if there is one.
-		n := dayOf(*r.previous.From).begin(period).steps(period, at.day.begin(period))
-		k.begin = dayOf(*r.query.Span.From).begin(period).step(period, n)
-		if !k.begin.time().Before(*r.query.Span.To) {
-			return
-		}
+		k.begin = r.query.Span.beside(at.time()).begin(period)
 	}
 	r.rows.at(k).previous()[kind].add(minor)
 }

@@ -223,11 +223,22 @@ func TestCompare(t *testing.T) {
 		"2026-05-31 EUR n=1 volume=100 rebates=10 share=250 last=2026-05-31T23:59:59.9 before=0/0 change=<nil>",
 	})
 
-	// April has no place for a 31 March: it is in the totals alone.
+	// April has no 31st: what was made on that of March stands beside its last day, so that rows and totals agree.
 	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
 	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
-	same(t, "days", brief(slices.Collect(r.Rows())), []string{})
+	same(t, "days", brief(slices.Collect(r.Rows())), []string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 	same(t, "totals", brief(r.Totals()), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
+
+	// Ten days stand beside the ten before them, whatever months and weeks they are of.
+	ten := span(t, "2026-02-03T00:00", "2026-02-13T00:00")
+	paid := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-01-31T08:00:00", "EUR", 500), one("2026-02-02T23:00:00", "EUR", 300), one("2026-02-05T00:00:00", "EUR", 100)}}
+	r = added(t, Query{By: []Group{ByMonth}, Span: ten, Compare: true}, paid)
+	same(t, "a month", brief(slices.Collect(r.Rows())), []string{"2026-02 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=800/80 change=-875"})
+	r = added(t, Query{By: []Group{ByWeek}, Span: ten, Compare: true}, paid)
+	same(t, "weeks", brief(slices.Collect(r.Rows())), []string{
+		"2026-W06 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=0/0 change=<nil>",
+		"2026-W07 EUR n=0 volume=0 rebates=0 share=0 last= before=800/80 change=-1000",
+	})
 
 	months := span(t, "2026-04-01T00:00", "2026-06-01T00:00")
 	r = added(t, Query{By: []Group{ByMonth}, Span: months, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
@@ -528,7 +539,15 @@ func TestSumsProperty(t *testing.T) {
 			}
 		}
 		count := 0
+		earlier := map[string]*big.Int{} // in the rows
 		for row := range r.Rows() {
+			if compare {
+				code := strings.ToLower(row.Currency)
+				if earlier[code] == nil {
+					earlier[code] = new(big.Int)
+				}
+				earlier[code].Add(earlier[code], row.PreviousRebates)
+			}
 			k := key{row.ID, row.Period, strings.ToLower(row.Currency)}
 			if row.Invoices > 0 {
 				count++
@@ -549,6 +568,9 @@ func TestSumsProperty(t *testing.T) {
 			}
 			if n := previous[strings.ToLower(total.Currency)]; n != nil {
 				before = n
+			}
+			if rows := earlier[strings.ToLower(total.Currency)]; compare && (rows == nil || rows.Cmp(total.PreviousRebates) != 0) {
+				t.Fatalf("%s: the rows have %d before, and the total %d", total.Currency, rows, total.PreviousRebates)
 			}
 			if total.Rebates.Cmp(sum) != 0 || compare && total.PreviousRebates.Cmp(before) != 0 {
 				t.Fatalf("%s: %d and %v before, want %d and %d", total.Currency, total.Rebates, total.PreviousRebates, sum, before)

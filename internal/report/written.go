@@ -87,6 +87,16 @@ func (s Span) Before() Span {
 	return Span{new(time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC()), s.From}
 }
 
+// beside is the day of the span at the same place as a time is in the span before it: in whole months the same day of a later
+// month or, where that is shorter, its last, and otherwise as many days, hours and seconds later.
+func (s Span) beside(at time.Time) date {
+	if !whole(*s.From) || !whole(*s.To) {
+		return dayOf(time.Unix(at.Unix()+s.To.Unix()-s.From.Unix(), int64(at.Nanosecond())).UTC())
+	}
+	first := time.Date(at.Year(), at.Month()+time.Month(monthOf(*s.To)-monthOf(*s.From)), 1, 0, 0, 0, 0, time.UTC)
+	return min(dayOf(first)+date(at.Day()-1), dayOf(first.AddDate(0, 1, -1)))
+}
+
 // whole reports whether a month begins then.
 func whole(at time.Time) bool { return at.Day() == 1 && at.Equal(dayOf(at).time()) }
 
