@@ -263,21 +263,23 @@ const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 // TestDryRun runs every example with --dry-run. Whether a command shows its call or refuses the flag: it sends nothing, and
 // what till keeps on this machine stays as it is, byte for byte.
 func TestDryRun(t *testing.T) {
+	till, err := exec.LookPath("till")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its till is the other one's, with the flag. It is written before any process is started at the same time, which would
+	// hold it open for a moment: a shell passes over a program that somebody writes, and takes the next one of that name.
+	dry := t.TempDir()
+	writeExampleFile(t, filepath.Join(dry, "till"), "#!/bin/sh\nexec '"+till+"' --dry-run \"$@\"\n")
+	if err := os.Chmod(filepath.Join(dry, "till"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, text := range examples(tree(t)) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			service := &exampleService{}
 			cmd := exampleCommand(t, text, service)
 			prepareExample(t, text, service, cmd)
-			till, err := exec.LookPath("till")
-			if err != nil {
-				t.Fatal(err)
-			}
-			dry := t.TempDir() // its till is the other one's, with the flag
-			writeExampleFile(t, filepath.Join(dry, "till"), "#!/bin/sh\nexec '"+till+"' --dry-run \"$@\"\n")
-			if err := os.Chmod(filepath.Join(dry, "till"), 0o700); err != nil {
-				t.Fatal(err)
-			}
 			cmd.Env = append(cmd.Env, "PATH="+dry+":"+os.Getenv("PATH"))
 			before, asked := filesBelow(t, filepath.Join(cmd.Dir, "home")), service.requests.Load()
 			out, _ := cmd.CombinedOutput()
