@@ -166,8 +166,6 @@ func TestNamespacesScript(t *testing.T) {
 func onlyWithout(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(dir, name), "exit 1")
 	return dir + ":" + os.Getenv("PATH")
 }

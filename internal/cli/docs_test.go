@@ -659,9 +659,7 @@ func TestPayoutScript(t *testing.T) {
 	t.Run("till crashes", func(t *testing.T) {
 		t.Parallel()
 		bin := t.TempDir()
-		if err := os.WriteFile(bin+"/till", []byte("#!/bin/sh\n[ \"$2\" = reconcile ] || kill -KILL $$\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, bin+"/till", `[ "$2" = reconcile ] || kill -KILL $$`)
 		file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n")
 		finish(t, command(t, docsEnv(t, "PATH="+bin+":"+os.Getenv("PATH")), "sh", script, file)).want(t, 20, "")
 	})

@@ -258,6 +258,17 @@ func writeExampleFile(t *testing.T, path, text string) {
 	}
 }
 
+// writeProgram writes a shell script while no process is started: one that is just starting has all of the test's files open for
+// a moment, and a shell passes over a program that somebody may be writing, to take the next one of that name.
+func writeProgram(t *testing.T, path, script string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 
 // TestDryRun runs every example with --dry-run. Whether a command shows its call or refuses the flag: it sends nothing, and
@@ -267,13 +278,8 @@ func TestDryRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its till is the other one's, with the flag. It is written before any process is started at the same time, which would
-	// hold it open for a moment: a shell passes over a program that somebody writes, and takes the next one of that name.
-	dry := t.TempDir()
-	writeExampleFile(t, filepath.Join(dry, "till"), "#!/bin/sh\nexec '"+till+"' --dry-run \"$@\"\n")
-	if err := os.Chmod(filepath.Join(dry, "till"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	dry := t.TempDir() // its till is the other one's, with the flag
+	writeProgram(t, filepath.Join(dry, "till"), "exec '"+till+"' --dry-run \"$@\"")
 	for _, text := range examples(tree(t)) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +16,8 @@ func noting(t *testing.T) (command, file string) {
 	t.Helper()
 	dir := t.TempDir()
 	command, file = filepath.Join(dir, "note"), filepath.Join(dir, "noted")
-	script := "#!/bin/sh\n{ echo '***'; printf '%s\\n' \"$*\"; cat; } >>" + file + "\n"
-	if err := cmp.Or(os.WriteFile(command, []byte(script), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+	writeProgram(t, command, "{ echo '***'; printf '%s\\n' \"$*\"; cat; } >>"+file)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return command, file
@@ -235,9 +234,7 @@ func TestPayroll(t *testing.T) {
 func crashing(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/till", []byte("#!/bin/sh\nkill -KILL $$\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, dir+"/till", "kill -KILL $$")
 	return dir
 }
 
