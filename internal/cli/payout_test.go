@@ -26,6 +26,7 @@ func TestPlanIsShownInLittleMemory(t *testing.T) {
 func TestRunFailure(t *testing.T) {
 	call := func(outcome api.Outcome, status int) error { return &api.Error{Outcome: outcome, Status: status} }
 	unreachable, unauthorized, limited := call(api.NotSent, 0), call(api.Rejected, 401), call(api.Rejected, 429)
+	unreadable := &payout.Error{Kind: payout.Partial, Msg: "it could not be read back"}
 	const a, r, p, u, c = journal.Accepted, journal.Rejected, journal.Planned, journal.Unknown, journal.Conflict
 	for _, test := range []struct {
 		states map[journal.State]int
@@ -35,6 +36,8 @@ func TestRunFailure(t *testing.T) {
 		{map[journal.State]int{a: 4}, nil, exitDone},
 		{map[journal.State]int{}, nil, exitDone},
 		{map[journal.State]int{a: 4}, context.Canceled, exitDone},
+		{map[journal.State]int{a: 4}, unreadable, exitDone},
+		{map[journal.State]int{a: 1, p: 3}, unreadable, exitPartial},
 		{map[journal.State]int{r: 4}, nil, exitRejected},
 		{map[journal.State]int{p: 4}, unreachable, exitUnreachable},
 		{map[journal.State]int{r: 1, p: 3}, unreachable, exitPartial},
