@@ -197,3 +197,38 @@ func timeless(r *rapid.T, j *Journal, a Account, id string) string {
 	}
 	return text
 }
+
+// What is known of an order is of that order, as it was: a claim of another one under its name, as from a plan that was changed
+// meanwhile, or of one that has come back to where it was, is decided about by what stands there.
+func TestKnownIsCompared(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		one, two := row("1"), row("2")
+		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
+		ask := func(place int, r Row) (Ticket, error) {
+			known, _ := run.Made(place, r)
+			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, Known: known})
+		}
+		if ticket, err := ask(0, one); err != nil {
+			t.Fatal(err)
+		} else {
+			mustFinish(t, j, ticket, accepted("w1"))
+		}
+		if _, err := ask(1, one); !errors.As(err, new(*StandsError)) { // the second row now says 1 as well
+			t.Errorf("order 1 at the place of 2: %v", err)
+		}
+		wantState(t, j, "2", Planned)
+
+		mustSettle(t, j, Finding{OrderID: "3", Withdrawal: "w3", Differs: "the amount is another"})
+		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
+		ticket, err := ask(2, row("3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFinish(t, j, ticket, accepted("w4"))
+		if o := wantState(t, j, "3", Accepted); o.Decided != nil || o.Withdrawal != "w4" || o.Reason != "" {
+			t.Errorf("the order is %+v", o)
+		}
+	})
+}
