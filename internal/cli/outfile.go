@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"example.com/till/internal/journal"
 )
 
 // outFile is a file that a flag names for what a command makes. It is replaced as a whole: whoever looks at it sees the one
@@ -103,19 +104,7 @@ func (f outFile) replace(fill func(io.Writer) error) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return syncDirectory(filepath.Dir(place))
-}
-
-// syncDirectory makes a rename durable.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" { // directories cannot be synced there
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return journal.SyncDirectory(filepath.Dir(place))
 }
 
 // content is what is written that is there already.

@@ -76,15 +76,8 @@ type claiming struct {
 
 // alone claims an order after having read it.
 func (c *claiming) alone(t *tx) error {
-	account, err := t.account(c.account)
+	account, old, err := t.living(c.account, c.OrderID)
 	if err != nil {
-		return err
-	}
-	old, err := t.order(account, c.OrderID)
-	if err != nil {
-		return err
-	}
-	if err := t.reap(&old); err != nil {
 		return err
 	}
 	free := old.State == "" || c.free(old)

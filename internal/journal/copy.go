@@ -48,7 +48,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	}
 	err = os.Link(part, place) // unlike a rename, it fails where somebody was quicker
 	if err == nil {
-		err = syncDirectory(filepath.Dir(place))
+		err = SyncDirectory(filepath.Dir(place))
 	}
 	if err != nil {
 		return &Error{place, fmt.Sprintf("cannot be made: %v", err), err}

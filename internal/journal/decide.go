@@ -26,15 +26,8 @@ func (j *Journal) Decide(ctx context.Context, a Account, d Decision) (o Order, e
 		return Order{}, fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why", d.OrderID)
 	}
 	err = j.write(ctx, func(t *tx) error {
-		account, err := t.account(a)
+		account, old, err := t.living(a, d.OrderID)
 		if err != nil {
-			return err
-		}
-		old, err := t.order(account, d.OrderID)
-		if err != nil {
-			return err
-		}
-		if err := t.reap(&old); err != nil {
 			return err
 		}
 		if old.State != Unknown && old.State != Conflict && (old.Decided == nil || old.State == Sending) {

@@ -4,7 +4,7 @@ package journal
 
 import "io/fs"
 
-// syncDirectory has nothing to do where the system keeps names safe by itself.
-func syncDirectory(string) error { return nil }
+// SyncDirectory has nothing to do where the system keeps names safe by itself.
+func SyncDirectory(string) error { return nil }
 
 func checkMode(string, fs.FileInfo) error { return nil }

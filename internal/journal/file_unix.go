@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-func syncDirectory(dir string) error {
+// SyncDirectory keeps the names in a directory safe from a power cut: a file that was made there or has another name now.
+func SyncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -21,6 +21,17 @@ func (t *tx) reap(o *Order) error {
 	return err
 }
 
+// living finds the account and an order, which has become unknown where its sender has died; its state is empty where there is none.
+func (t *tx) living(a Account, orderID string) (account int64, o Order, err error) {
+	if account, err = t.account(a); err != nil {
+		return 0, Order{}, err
+	}
+	if o, err = t.order(account, orderID); err == nil {
+		err = t.reap(&o)
+	}
+	return account, o, err
+}
+
 // Reap moves every order of the account whose sender has died while it was sending to unknown, and returns how many.
 func (j *Journal) Reap(ctx context.Context, a Account) (n int, err error) {
 	waiting := 0

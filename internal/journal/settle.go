@@ -26,15 +26,8 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 	f.Differs = keepable(f.Differs)
 	err = j.write(ctx, func(t *tx) error {
 		f := f
-		account, err := t.account(a)
+		account, old, err := t.living(a, f.OrderID)
 		if err != nil {
-			return err
-		}
-		old, err := t.order(account, f.OrderID)
-		if err != nil {
-			return err
-		}
-		if err := t.reap(&old); err != nil {
 			return err
 		}
 		if old.State != "" && old.Content != f.Content {

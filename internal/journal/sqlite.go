@@ -246,7 +246,7 @@ func prepareFile(name string) (path string, info fs.FileInfo, err error) {
 		return "", nil, errors.New("it is not a regular file")
 	}
 	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
-		if err := syncDirectory(filepath.Dir(path)); err != nil {
+		if err := SyncDirectory(filepath.Dir(path)); err != nil {
 			return "", nil, err
 		}
 	}
@@ -264,5 +264,5 @@ func makeDirectories(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDirectory(filepath.Dir(dir))
+	return SyncDirectory(filepath.Dir(dir))
 }

@@ -77,18 +77,14 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 	if err != nil {
 		return nil, err
 	}
-	newest := "" // run of the plan's batch
-	batch := map[string]bool{}
+	newest := ""               // run of the plan's batch
+	batch := map[string]bool{} // all of them
 	for _, r := range runs {
-		if plan.Batch != "" && r.Batch == plan.Batch {
-			batch[r.Name] = true
+		if r.Name == plan.Name() && r.Digest == plan.Digest {
+			x.run, newest = r, r.Name
 		}
-		switch {
-		case r.Name == plan.Name() && r.Digest == plan.Digest:
-			x.run = r
-			newest = r.Name
-		case plan.Batch != "" && r.Batch == plan.Batch:
-			newest = r.Name
+		if plan.Batch != "" && r.Batch == plan.Batch {
+			batch[r.Name], newest = true, r.Name
 		}
 	}
 	again := fmt.Sprintf("make the plan anew from its file, and look at what has changed since run %s", newest)
@@ -106,6 +102,9 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 // quiet refuses a plan while another one of its batch is being applied: a row that has changed between them would be paid
 // under both.
 func (b *Book) quiet(ctx context.Context, batch map[string]bool, run string) error {
+	if len(batch) == 0 {
+		return nil
+	}
 	appliers, err := b.Journal.Appliers(ctx)
 	for _, a := range appliers {
 		if batch[a.Run] && a.Run != run {

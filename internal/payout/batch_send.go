@@ -26,12 +26,12 @@ const manyUnknown = 5
 // found out before there are many.
 func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	if t.States[journal.Unknown] > 0 && !x.options.KeepGoing {
-		which := fmt.Sprintf("order %s of the run is", t.Unknown)
+		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[journal.Unknown]; n > 1 {
-			which = fmt.Sprintf("%d orders of the run are", n)
+			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
-			Hint: "settle them first: till payout reconcile " + x.plan.Name() + ", or send the rest with --keep-going"}
+			Hint: "settle " + them + " first: till payout reconcile " + x.plan.Name() + ", or send the rest with --keep-going"}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
@@ -71,7 +71,7 @@ type sender struct {
 
 	mu    sync.Mutex
 	tally Tally
-	tried bool            // a entry was accepted and read back
+	tried bool            // a row was accepted and read back
 	inRow int             // how many outcomes were unknown, one after the other
 	lost  map[string]bool // rows that another process was quicker to claim
 
@@ -104,7 +104,7 @@ func weight(err error) int {
 }
 
 // feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,
-// so that they seldom reach for the same entry; and since one of them may stop, each goes on until nothing is left.
+// so that they seldom reach for the same row; and since one of them may stop, each goes on until nothing is left.
 func (s *sender) feed(queue chan<- entry) {
 	if !s.book.Journal.Shared() {
 		s.pass(queue, 0, nil)
@@ -247,7 +247,7 @@ func (s *sender) next(c called, more <-chan entry) (r entry, found bool) {
 	return r, found
 }
 
-// try reads back what was accepted first. Only one entry is under way until it has.
+// try reads back what was accepted first. Only one row is under way until it has.
 func (s *sender) try(o journal.Order) {
 	note, err := s.book.readBack(s.ctx, o)
 	switch {

@@ -546,6 +546,57 @@ func TestMachinesShareARun(t *testing.T) {
 	}
 }
 
+// A terminal that stands still holds nothing up: every row is sent before it goes on.
+func TestProgressHoldsNothingUp(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(20)...)
+	all := make(chan bool)
+	calls := 0
+	d.s.onCreate = func(map[string]any) (int, string, bool) {
+		if calls++; calls == 20 {
+			close(all)
+		}
+		return 200, "", true
+	}
+	d.mustApply(p, Options{Progress: func(Tally) {
+		select {
+		case <-all:
+		case <-time.After(time.Minute): // it would stand still for good
+			t.Error("the rows wait for the terminal")
+		}
+	}}).want(t, map[journal.State]int{journal.Accepted: 20})
+}
+
+// An order of the run that a single create has made unknown meanwhile stops it, unless it is to keep going.
+func TestUnknownMeanwhile(t *testing.T) {
+	for _, keepGoing := range []bool{false, true} {
+		d := newDesk(t)
+		p := d.plan(nil, dueTo(6)...)
+		other := d.open()
+		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+			r := due("104").CreateWithdrawal
+			ticket, err := other.Claim(context.Background(), d.Account, journal.Claim{OrderID: "104", Content: ContentOf(r), Callback: r.Callback, Key: "key1"})
+			if err == nil {
+				_, err = other.Finish(context.Background(), ticket, journal.Outcome{State: journal.Unknown, Reason: "no answer"})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			return 200, "", true
+		}})
+		tally, err := d.apply(p, Options{KeepGoing: keepGoing})
+		if keepGoing {
+			if err != nil {
+				t.Error(err)
+			}
+			tally.want(t, map[journal.State]int{journal.Accepted: 5, journal.Unknown: 1})
+			continue
+		}
+		wantKind(t, err, Unknown, "")
+		tally.want(t, map[journal.State]int{journal.Accepted: 3, journal.Unknown: 1, journal.Planned: 2})
+	}
+}
+
 // A row that another machine was quicker to claim, and then did not send, is sent by the one that it was lost to.
 func TestRowsComeBack(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -434,16 +433,4 @@ func (r *planReader) end(p *Plan) error {
 		return p.changed("it was changed while it was read")
 	}
 	return nil
-}
-
-// syncDir makes a rename durable.
-func syncDir(dir string) error {
-	if filepath.Separator == '\\' { // directories cannot be synced there
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

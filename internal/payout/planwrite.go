@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"github.com/go-json-experiment/json"
 )
@@ -49,7 +50,7 @@ func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 		}
 		return noPlace(p.Path, "cannot be written: "+cause(err), err)
 	}
-	if err := syncDir(filepath.Dir(p.Path)); err != nil { // the file is in place: nothing to remove
+	if err := journal.SyncDirectory(filepath.Dir(p.Path)); err != nil { // the file is in place: nothing to remove
 		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(err), err)
 	}
 	return nil

@@ -54,17 +54,7 @@ func TestCrashes(t *testing.T) {
 	r.start()
 	began := time.Now()
 	r.all()
-	for _, v := range r.violations {
-		t.Error(v)
-	}
-	t.Logf("seed %d: %d kills, %d runs, %d orders, %d payments in %s", r.seed, r.kills, r.runs, r.orders, r.payments, time.Since(began).Round(time.Second/10))
-	t.Logf("exit codes of creates (-1: killed): %s", counts(r.exits))
-	t.Logf("kills: %s", counts(r.byWhat))
-	var reached map[string]int
-	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("what the ledger did with creates (+c: it paid): %s", counts(reached))
+	reached := r.report(t, "orders", "creates", began)
 	if len(r.violations) > 0 {
 		return
 	}
@@ -191,17 +181,7 @@ func TestBatchCrashes(t *testing.T) {
 	r.start()
 	began := time.Now()
 	r.allBatches(pgtest.SharedIfInstalled(t))
-	for _, v := range r.violations {
-		t.Error(v)
-	}
-	t.Logf("seed %d: %d kills, %d runs, %d plans, %d payments in %s", r.seed, r.kills, r.runs, r.orders, r.payments, time.Since(began).Round(time.Second/10))
-	t.Logf("exit codes of applies (-1: killed): %s", counts(r.exits))
-	t.Logf("kills: %s", counts(r.byWhat))
-	var reached map[string]int
-	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("what the ledger did with creates (+c: it paid): %s", counts(reached))
+	reached := r.report(t, "plans", "applies", began)
 	if len(r.violations) > 0 {
 		return
 	}
@@ -281,4 +261,20 @@ func TestBatchMutants(t *testing.T) {
 			r.foundOut()
 		})
 	}
+}
+
+// report says what has happened, and returns how often the ledger did what.
+func (r *run) report(t *testing.T, orders, commands string, began time.Time) (reached map[string]int) {
+	t.Helper()
+	for _, v := range r.violations {
+		t.Error(v)
+	}
+	t.Logf("seed %d: %d kills, %d runs, %d %s, %d payments in %s", r.seed, r.kills, r.runs, r.orders, orders, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("exit codes of %s (-1: killed): %s", commands, counts(r.exits))
+	t.Logf("kills: %s", counts(r.byWhat))
+	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("what the ledger did with creates (+c: it paid): %s", counts(reached))
+	return reached
 }
