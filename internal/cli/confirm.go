@@ -27,9 +27,7 @@ func (s *session) confirmed(facts []string, question, do, done, more string) err
 	for _, fact := range facts {
 		fmt.Fprintln(s.io.Err, render.Safe(fact))
 	}
-	discardTyped(terminal(s.io.In))
-	fmt.Fprintf(s.io.Err, "%s [y/N] ", question)
-	answer, err := s.readLine()
+	answer, err := s.ask(question + " [y/N] ")
 	if err != nil {
 		return err
 	}
@@ -44,8 +42,11 @@ func (s *session) canAsk() bool {
 	return !s.NoInput && terminal(s.io.In) != nil && terminal(s.io.Err) != nil
 }
 
-// readLine reads an answer, or stops at a signal. The end of input is an empty answer.
-func (s *session) readLine() (string, error) {
+// ask asks a question and reads the answer, or stops at a signal; the end of input is an empty answer. What was typed before is
+// thrown away before the question is shown, since an answer can come as soon as it is.
+func (s *session) ask(question string) (string, error) {
+	discardTyped(terminal(s.io.In))
+	fmt.Fprint(s.io.Err, question)
 	text, err := interruptibly(s.ctx, func() (string, error) { return bufio.NewReader(s.io.In).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(s.io.Err)

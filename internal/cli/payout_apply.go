@@ -214,8 +214,8 @@ func (s *session) approvePaid(t payout.Tally, approved, given int, resumed, aske
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
 	}
 	s.spinner.stop()
-	fmt.Fprintf(s.io.Err, "%s, not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: ", paidBefore(t))
-	if err := s.typed("--already-paid", strconv.Itoa(t.Before)); err != nil {
+	question := paidBefore(t) + ", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
+	if err := s.typed(question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
 		return 0, err
 	}
 	return t.Before, nil
@@ -262,19 +262,17 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 		s.note("%s", fact)
 	}
 	for _, total := range t.Left {
-		text := plan.Pays(total.Amount)
-		fmt.Fprintf(s.io.Err, "Type the total in %s to send it: ", total.Amount.Code)
-		if err := s.typed("the total", text); err != nil {
+		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
+		if err := s.typed(question, "the total", plan.Pays(total.Amount)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// typed reads an answer that has to be the one that is wanted; an amount may leave out its code and the zeros at its end.
-func (s *session) typed(what, want string) error {
-	discardTyped(terminal(s.io.In))
-	answer, err := s.readLine()
+// typed asks for an answer that has to be the one that is wanted; an amount may leave out its code and the zeros at its end.
+func (s *session) typed(question, what, want string) error {
+	answer, err := s.ask(question)
 	if err != nil {
 		return err
 	}

@@ -247,9 +247,7 @@ func (s *session) confirmDecision(d payout.Decision) error {
 		return refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", len(d.OrderIDs)), "add --yes, or resolve them one by one")
 	}
 	s.spinner.stop()
-	discardTyped(terminal(s.io.In))
-	fmt.Fprintf(s.io.Err, "%d orders would be recorded as not sent. Type their number: ", len(d.OrderIDs))
-	answer, err := s.readLine()
+	answer, err := s.ask(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", len(d.OrderIDs)))
 	if err != nil {
 		return err
 	}
