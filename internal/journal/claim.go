@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -142,38 +141,28 @@ func (t *tx) claimTogether(all []*pending) error {
 	if err := t.holdLock(); err != nil {
 		return err
 	}
-	return inPieces(known, func(some []*pending) error {
-		twins, err := t.twins(some)
-		if err != nil {
-			return err
+	changes := make([]*change, len(known))
+	only := "TRUE"
+	for i, p := range known {
+		changes[i] = &change{old: p.claim.Known, next: p.claim.sending(t, p.claim.Known), event: p.claim.event()}
+		if !p.claim.AllowDuplicate { // nor does any other of the run
+			only = noTwin
 		}
-		some = slices.DeleteFunc(slices.Clone(some), func(p *pending) bool { return twins[p.claim.Known.id] && !p.claim.AllowDuplicate })
-		changes := make([]*change, len(some))
-		for i, p := range some {
-			changes[i] = &change{old: p.claim.Known, next: p.claim.sending(t, p.claim.Known), event: p.claim.event()}
+	}
+	if err := t.moveAll(changes, only); err != nil {
+		return err
+	}
+	for i, p := range known {
+		if p.made = changes[i].made; p.made {
+			p.claim.ticket = t.ticket(changes[i].next)
 		}
-		if err := t.moveAll(changes); err != nil {
-			return err
-		}
-		for i, p := range some {
-			if p.made = changes[i].made; p.made {
-				p.claim.ticket = t.ticket(changes[i].next)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// twins are those of some orders that have their content in common with another one which is unknown or being sent.
-func (t *tx) twins(all []*pending) (map[int64]bool, error) {
-	ids := make([]any, len(all))
-	for i, p := range all {
-		ids[i] = p.claim.Known.id
-	}
-	list, args := oneOf(ids)
-	return t.numbers(`SELECT o.id FROM orders o JOIN orders twin ON twin.account = o.account AND twin.address = o.address AND twin.minor = o.minor AND twin.currency = o.currency
-		AND twin.unit = o.unit AND twin.memo = o.memo AND twin.id <> o.id AND twin.state IN ('unknown', 'sending') WHERE o.id IN (`+list+`)`, args...)
-}
+// noTwin is that no other order with the same content is unknown or being sent.
+const noTwin = `NOT EXISTS (SELECT 1 FROM orders twin WHERE twin.account = orders.account AND twin.address = orders.address AND twin.minor = orders.minor AND twin.currency = orders.currency
+	AND twin.unit = orders.unit AND twin.memo = orders.memo AND twin.id <> orders.id AND twin.state IN ('unknown', 'sending'))`
 
 // duplicates looks for another order with the same content that stands in the way.
 func (t *tx) duplicates(account int64, c Claim) error {

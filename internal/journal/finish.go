@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -83,58 +82,32 @@ func (t *tx) finishTogether(all []*pending) error {
 	if err := t.lockAccount(account); err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(p *pending) bool { return p.finish.ticket.order.account != account })
-	return inPieces(all, func(some []*pending) error {
-		var withdrawals []any
-		times := map[string]int{} // which only a service could say that is wrong
-		for _, p := range some {
-			if id := p.finish.out.Withdrawal; id != "" {
-				withdrawals = append(withdrawals, id)
-				times[id]++
-			}
+	times := map[string]int{} // which only a service could say that is wrong
+	for _, p := range all {
+		times[p.finish.out.Withdrawal]++
+	}
+	var some []*pending
+	var changes []*change
+	for _, p := range all {
+		old, out := p.finish.ticket.order, p.finish.out
+		if old.account != account || old.Withdrawal != "" || out.Withdrawal != "" && times[out.Withdrawal] > 1 {
+			continue
 		}
-		held, err := t.held(account, withdrawals)
-		if err != nil {
-			return err
-		}
-		var changes []*change
-		some = slices.DeleteFunc(slices.Clone(some), func(p *pending) bool { return held[p.finish.out.Withdrawal] || times[p.finish.out.Withdrawal] > 1 })
-		for _, p := range some {
-			old := p.finish.ticket.order
-			next, late := settled(old, p.finish.ticket, p.finish.out)
-			changes = append(changes, &change{old: old, next: next, event: p.finish.out.event(late)})
-		}
-		if err := t.moveAll(changes); err != nil {
-			return err
-		}
-		for i, p := range some {
-			p.made, p.finish.now = changes[i].made, changes[i].next
-		}
-		return nil
-	})
+		next, late := settled(old, p.finish.ticket, out)
+		some = append(some, p)
+		changes = append(changes, &change{old: old, next: next, event: out.event(late)})
+	}
+	if err := t.moveAll(changes, noHolder); err != nil {
+		return err
+	}
+	for i, p := range some {
+		p.made, p.finish.now = changes[i].made, changes[i].next
+	}
+	return nil
 }
 
-// held are those of some withdrawals' ids that an order of the account has.
-func (t *tx) held(account int64, withdrawals []any) (map[string]bool, error) {
-	held := map[string]bool{}
-	if len(withdrawals) == 0 {
-		return held, nil
-	}
-	list, args := oneOf(withdrawals, account)
-	rows, err := t.rows(`SELECT withdrawal FROM orders WHERE account = ?1 AND withdrawal <> '' AND withdrawal IN (`+list+`)`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		held[id] = true
-	}
-	return held, rows.Err()
-}
+// noHolder is that no order of the account has the withdrawal's id.
+const noHolder = `NOT EXISTS (SELECT 1 FROM orders holder WHERE holder.account = orders.account AND holder.withdrawal <> '' AND holder.withdrawal = {withdrawal})`
 
 // keepable is a text of the service's as every database takes it: PostgreSQL refuses a zero byte and what is not UTF-8, and
 // with it the whole record.

@@ -46,6 +46,8 @@ type dialect interface {
 	open(ctx context.Context) (*sql.DB, error)
 	// limit ends a commit that would go on for ever.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
+	// writer is a statement for the connection that writes, once it is there, or nothing.
+	writer() string
 	// begin is the statement that begins a transaction that writes.
 	begin() string
 	// broken reports whether an error says that a connection has gone since it was last used.
@@ -221,6 +223,12 @@ func (j *Journal) connect(ctx context.Context) error {
 		return err
 	}
 	j.conn, j.stmts = conn, map[string]*sql.Stmt{}
+	if w := j.dialect.writer(); w != "" {
+		if _, err := conn.ExecContext(ctx, w); err != nil {
+			j.disconnect()
+			return err
+		}
+	}
 	return nil
 }
 

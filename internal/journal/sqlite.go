@@ -126,6 +126,10 @@ func (d *sqliteDialect) limit(ctx context.Context) (context.Context, context.Can
 	return ctx, func() {}
 }
 
+// writer keeps in memory how the pages were that a statement changes, which is there until the statement has ended. It would be
+// a file of its own for each transaction.
+func (d *sqliteDialect) writer() string { return "PRAGMA temp_store = memory" }
+
 func (d *sqliteDialect) begin() string { return "BEGIN IMMEDIATE" }
 
 func (d *sqliteDialect) broken(error) bool { return false }

@@ -223,11 +223,11 @@ func TestLockedFile(t *testing.T) {
 	mustClaim(t, j, claim("2"))
 }
 
-// The settings of the connection that writes are those that make a commit durable.
+// The settings of the connection that writes are those that make a commit durable, without a file for each statement.
 func TestDurable(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	err := j.write(t.Context(), func(tx *tx) error {
-		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "checkpoint_fullfsync": "1", "foreign_keys": "1"} {
+		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "checkpoint_fullfsync": "1", "foreign_keys": "1", "temp_store": "2"} {
 			got := ""
 			if err := tx.row("PRAGMA " + pragma).Scan(&got); err != nil {
 				return err

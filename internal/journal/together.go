@@ -33,16 +33,6 @@ func filled(rows [][]any) [][]any {
 	return rows
 }
 
-// oneOf is a list of places for values, filled up in the same way with the last of them, and all arguments, of which the given
-// ones come first.
-func oneOf(values []any, first ...any) (list string, args []any) {
-	args = append(first, values...)
-	for n := len(values); n&(n-1) != 0; n++ {
-		args = append(args, values[len(values)-1])
-	}
-	return marks(len(first), len(args)-len(first)), args
-}
-
 // together makes rows of int64 and string a table v at the head of a statement. It returns that head, what the statement calls
 // each column, and all arguments, of which the given ones come first. The first column tells the rows apart; another one that is
 // the same in all of them is given once.

@@ -38,16 +38,17 @@ type change struct {
 // move makes a change, and returns the order as it then stands.
 func (t *tx) move(old, next Order, e Event) (Order, error) {
 	c := &change{old: old, next: next, event: e}
-	err := t.moveAll([]*change{c})
+	err := t.moveAll([]*change{c}, "TRUE")
 	if err == nil && !c.made {
 		err = fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
 	}
 	return c.next, err
 }
 
-// moveAll makes those of some changes whose order still is what it is said to be, in all that this depends on. It is the only
-// place that changes orders.
-func (t *tx) moveAll(changes []*change) error {
+// moveAll makes those of some changes whose order still is what it is said to be, in all that this depends on, and of which a
+// further condition holds, where {withdrawal} is the withdrawal's id that the order is given. It is the only place that changes
+// orders.
+func (t *tx) moveAll(changes []*change, only string) error {
 	now := unstamp(t.now)
 	for _, c := range changes {
 		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State {
@@ -58,7 +59,7 @@ func (t *tx) moveAll(changes []*change) error {
 		}
 		c.next.Changed = now
 	}
-	return inPieces(firstOfEach(changes), t.moveSome)
+	return inPieces(firstOfEach(changes), func(some []*change) error { return t.moveSome(some, only) })
 }
 
 // firstOfEach leaves out what would change an order a second time: a statement makes one of the two, and does not say which.
@@ -71,7 +72,7 @@ func firstOfEach(changes []*change) []*change {
 	})
 }
 
-func (t *tx) moveSome(changes []*change) error {
+func (t *tx) moveSome(changes []*change, only string) error {
 	rows := make([][]any, len(changes))
 	for i, c := range changes {
 		o := c.old
@@ -93,9 +94,14 @@ func (t *tx) moveSome(changes []*change) error {
 	for i, name := range compared {
 		where += " AND " + name + " = " + names[1+i]
 	}
+	withdrawal := "''"
 	for i, name := range columns {
-		set += ", " + name + " = " + names[1+len(compared)+i]
+		value := names[1+len(compared)+i]
+		if set += ", " + name + " = " + value; name == "withdrawal" {
+			withdrawal = value
+		}
 	}
+	where += " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
 	made, err := t.numbers(list+` UPDATE orders SET `+set+` FROM v WHERE `+where+` RETURNING id`, args...)
 	if err != nil {
 		return err
