@@ -465,13 +465,11 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/journal/claim.go", `
-		if err := t.moveAll(changes); err != nil {
+	if err := t.moveAll(changes, only); err != nil {
 `, `
-		if len(changes) > 0 {
-			killpoint("in-intent")
-			inClaim = true
-		}
-		if err := t.moveAll(changes); err != nil {
+	killpoint("in-intent")
+	inClaim = true
+	if err := t.moveAll(changes, only); err != nil {
 `,
 	},
 	{
@@ -484,12 +482,12 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/journal/finish.go", `
-		if err := t.moveAll(changes); err != nil {
+	if err := t.moveAll(changes, noHolder); err != nil {
 `, `
-		if len(changes) > 0 {
-			killpoint("in-outcome")
-		}
-		if err := t.moveAll(changes); err != nil {
+	if len(changes) > 0 {
+		killpoint("in-outcome")
+	}
+	if err := t.moveAll(changes, noHolder); err != nil {
 `,
 	},
 	{
