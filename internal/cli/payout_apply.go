@@ -346,7 +346,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 			hint: "see where each order stands with: till payout export " + run.Name}
 	}
 	if verdict == nil {
-		if sending != nil && explain(sending).code == exitPartial { // all is accepted, and something is to be said about it
+		if sending != nil && explain(sending).code != exitInterrupted { // all is accepted, and something is to be said about it
 			s.note("%v", sending)
 		}
 		return cmp.Or(written, printed)
@@ -397,8 +397,8 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: "do not send again what is unknown: till payout reconcile " + run}
 	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
 		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: "see what happened with: till journal show " + t.Conflict}
-	case accepted == t.Rows && (err == nil || code == exitInterrupted || code == exitPartial):
-		return nil
+	case accepted == t.Rows && (err == nil || code == exitInterrupted || began && code != exitUnknown && code != exitConflict):
+		return nil // another machine may have sent what this one could not
 	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited, code == exitInterrupted:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:

@@ -37,6 +37,7 @@ func TestRunFailure(t *testing.T) {
 		{map[journal.State]int{}, nil, exitDone},
 		{map[journal.State]int{a: 4}, context.Canceled, exitDone},
 		{map[journal.State]int{a: 4}, unreadable, exitDone},
+		{map[journal.State]int{a: 4}, unreachable, exitDone},
 		{map[journal.State]int{a: 1, p: 3}, unreadable, exitPartial},
 		{map[journal.State]int{r: 4}, nil, exitRejected},
 		{map[journal.State]int{p: 4}, unreachable, exitUnreachable},
