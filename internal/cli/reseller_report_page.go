@@ -11,8 +11,8 @@ import (
 )
 
 // charts are the bars of the resellers and the timeline, for each currency in which anything was earned.
-func (p *reporting) charts(most, bars int) []render.Chart {
-	return append(p.bars(bars), p.timelines(most)...)
+func (p *reporting) charts(most int) []render.Chart {
+	return append(p.bars(), p.timelines(most)...)
 }
 
 // undated says what the timelines lack, and is empty where they lack nothing.
@@ -30,7 +30,11 @@ func (p *reporting) undated() string {
 // idBeginning is how much of an id tells resellers with the same label apart.
 const idBeginning = 8
 
-func (p *reporting) bars(most int) []render.Chart {
+func (p *reporting) bars() []render.Chart {
+	most := pageBars
+	if p.flags.top > 0 && p.bySeller() {
+		most = min(most, p.flags.top)
+	}
 	var charts []render.Chart
 	sellers := p.report.Sellers()
 	labels := map[string]int{}
@@ -59,6 +63,9 @@ func (p *reporting) bars(most int) []render.Chart {
 		}
 		if count > 0 {
 			label := fmt.Sprintf("%d others", count)
+			if count == 1 {
+				label = "1 other"
+			}
 			if below > 0 {
 				label += fmt.Sprintf(", %d below 0", below)
 			}
@@ -134,7 +141,7 @@ func (p *reporting) page() render.Page {
 	for _, total := range p.report.Totals() {
 		page.Tiles = append(page.Tiles, tile(total))
 	}
-	if bars := p.bars(pageBars); len(bars) > 0 {
+	if bars := p.bars(); len(bars) > 0 {
 		page.Sections = append(page.Sections, render.Section{Title: "By reseller", Charts: bars})
 	}
 	if lines := p.timelines(pageTimes); len(lines) > 0 {

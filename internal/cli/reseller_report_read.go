@@ -143,7 +143,7 @@ func (p *reporting) files() error {
 		}
 	}
 	if p.svg.path != "" {
-		charts, lead := p.charts(pageTimes, pageBars), []string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
+		charts, lead := p.charts(pageTimes), []string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
 		if len(charts) == 0 {
 			lead = []string{noRebates}
 		} else if lack := p.undated(); lack != "" {

@@ -130,7 +130,7 @@ func (p *reporting) data() error {
 		}
 	}
 	if p.flags.chart {
-		charts := p.charts(p.periods(), pageBars)
+		charts := p.charts(p.periods())
 		for i, c := range charts {
 			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits beside the title
 				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+countOf(n, "invoice")+" without a readable date", "; ")
