@@ -13,6 +13,7 @@ const (
 	svgMargin  = 32
 	svgRow     = 30  // a bar with its label
 	svgLabel   = 232 // room for the label of a bar
+	svgGap     = 8   // of which so much is free before the bar
 	svgText    = 224 // room for the amount and what is behind it
 	svgExtra   = 64  // of which so much is for that
 	svgTick    = 90  // room for a label below an upright chart
@@ -79,7 +80,9 @@ func (d *drawing) bars(c Chart) {
 	s := c.scale()
 	zero, top := s.zero(room), d.y
 	for _, b := range c.Bars {
-		d.text(svgMargin, d.y+20, "", b.label(svgLetters))
+		// A picture in the picture cuts off what is too wide in the viewer's font.
+		fmt.Fprintf(&d.b, `<svg x="%d" y="%d" width="%d" height="%d"><text y="20"><title>%s</title>%s</text></svg>`+"\n",
+			svgMargin, d.y, svgLabel-svgGap, svgRow, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
 		left := svgMargin + svgLabel + zero
 		n := s.part(b.Value, room)
 		if b.Value.Sign() < 0 {
