@@ -143,7 +143,10 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		return nil
 	}
 	results := outFile{"results", flags.results, 0o600}
-	if err := cmp.Or(results.check(), checkResults(flags.results)); err != nil {
+	if err := results.check(); err != nil {
+		return err
+	}
+	if err := checkResults(flags.results); err != nil {
 		return err
 	}
 	book, err := s.book(client)

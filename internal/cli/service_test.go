@@ -35,6 +35,7 @@ import (
 //	fake hang                         it never answers
 //	fake hold BODY-FILE               it answers 200 with the file, after the command release
 //	fake cut BODY-FILE                it answers 200 and breaks off after the file, which is not all that it has promised
+//	fake twice BODY-FILE              it answers 200 with the file, and once more though it was asked once
 //	fake routes FILE                  answers from a file with lines of METHOD PATH ANSWER, where the answer is one of the
 //	                                  above; several lines for one path are one answer after the other
 //	fake tls ANSWER, fake tls1.1 ...  the same over TLS, with the certificate authority in the file ca.pem
@@ -58,7 +59,7 @@ const fakeKey = "key-of-a-fake-service"
 
 func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
-		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | hold BODY-FILE | cut BODY-FILE | routes FILE")
+		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | hold BODY-FILE | cut BODY-FILE | twice BODY-FILE | routes FILE")
 	}
 	f := &fake{ended: make(chan struct{}), held: make(chan struct{})}
 	ts.Defer(func() { close(f.ended) })
@@ -125,6 +126,17 @@ func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc
 				io.WriteString(w, body)
 			case <-f.ended:
 			}
+		}
+	case "twice": // on one connection, which a client does not ask for
+		body := ts.ReadFile(args[1])
+		return func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			defer conn.Close()
+			answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			io.WriteString(conn, answer+answer)
 		}
 	case "cut":
 		body := ts.ReadFile(args[1])

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log"
+
 	"math/big"
 	"os"
 	"os/signal"
@@ -116,6 +118,7 @@ func (s *session) connect() (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	log.SetOutput(io.Discard) // where net/http remarks on a service that answers unasked; what it means for a call is that call's error
 	s.keyFrom = s.sourceOfKey()
 	opts := []api.Option{api.WithTimeouts(s.Timeout, s.Timeout), api.WithRetries(s.Retries)}
 	if base == "" {
