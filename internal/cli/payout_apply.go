@@ -235,11 +235,26 @@ func paidBefore(t payout.Tally) string {
 	if t.Before == 0 {
 		return fmt.Sprintf("none of its %s was accepted before", countOf(t.Rows, "order"))
 	}
-	when := "at " + moment(t.First)
-	if !t.First.Equal(t.Last) {
-		when = "from " + moment(t.First) + " to " + moment(t.Last)
+	var when []string
+	switch {
+	case t.Found == t.Before:
+	case t.First.Equal(t.Last):
+		when = append(when, "at "+moment(t.First))
+	default:
+		when = append(when, "from "+moment(t.First)+" to "+moment(t.Last))
 	}
-	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, countOf(t.Rows, "order"), was(t.Before), when)
+	if t.Found > 0 {
+		found := fmt.Sprintf("%d found on the service's list", t.Found)
+		switch {
+		case t.DatedFirst == "":
+		case t.DatedFirst == t.DatedLast:
+			found += ", dated " + render.Safe(t.DatedFirst)
+		default:
+			found += ", dated " + render.Safe(t.DatedFirst) + " to " + render.Safe(t.DatedLast)
+		}
+		when = append(when, found)
+	}
+	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, countOf(t.Rows, "order"), was(t.Before), strings.Join(when, "; "))
 }
 
 // approveTotal wants what is still to be sent typed, one currency after the other.

@@ -182,6 +182,12 @@ func (s *session) tellStanding(made payout.Made) {
 		if last := made.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
 			when = "between " + made.First.UTC().Format(time.DateOnly) + " and " + last
 		}
+		switch found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)", made.Found); {
+		case made.Found == made.Accepted:
+			when = found
+		case made.Found > 0:
+			when += ", and " + found
+		}
 		s.note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
 			made.Accepted, countOf(made.Rows, "order id"), when, made.Accepted)
 	}

@@ -9,6 +9,7 @@ import (
 type Finding struct {
 	OrderID    string
 	Withdrawal string
+	Dated      string // when the record is from, as the service writes it; empty: it does not say
 	Differs    string // how the record differs from the order; empty: it does not
 	// Content is what the record was held against: that of the order, or what an order that the journal does not have is to
 	// have.
@@ -23,7 +24,7 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 	if f.Withdrawal == "" {
 		return Order{}, errNoID
 	}
-	f.Differs = keepable(f.Differs)
+	f.Differs, f.Dated = keepable(f.Differs), keepable(f.Dated)
 	err = j.write(ctx, func(t *tx) error {
 		f := f
 		account, old, err := t.living(a, f.OrderID)
@@ -60,6 +61,9 @@ func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, er
 		e := Event{What: eventFound, Withdrawal: f.Withdrawal}
 		if f.Differs == "" {
 			next.State, next.Withdrawal, next.Reason = Accepted, f.Withdrawal, "found on the service's list"
+			if f.Dated != "" {
+				next.Reason += ", dated " + f.Dated
+			}
 		} else {
 			next.State, next.Reason, e.What, e.Reason = Conflict, f.Differs, eventDiffers, f.Differs
 			if next.Withdrawal == "" && other == "" {

@@ -101,14 +101,14 @@ func (m *Made) count(o journal.Order) {
 		m.Conflict++
 	case journal.Accepted:
 		m.Accepted++
-		at := o.Sent
-		if at.IsZero() {
-			at = o.Changed
+		if o.Sent.IsZero() {
+			m.Found++
+			break
 		}
-		if m.First.IsZero() || at.Before(m.First) {
-			m.First = at
+		if m.First.IsZero() || o.Sent.Before(m.First) {
+			m.First = o.Sent
 		}
-		m.Last = later(m.Last, at)
+		m.Last = later(m.Last, o.Sent)
 	}
 }
 

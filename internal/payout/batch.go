@@ -42,12 +42,15 @@ type Tally struct {
 	States map[journal.State]int
 	// Totals are of all rows, Accepted of those that the service took, and Left of those that are to be sent, by unit.
 	Totals, Accepted, Left []Total
-	// Before is how many of the accepted ones were not sent by this run, and First and Last when they were.
-	Before      int
-	First, Last time.Time
-	Ended       int    // how many calls have ended since it was counted
-	Unknown     string // one of the unknown orders, to name it; empty: there is none
-	Conflict    string
+	// Before is how many of the accepted ones were not sent by this run. Found of them are known from the service's list alone,
+	// and First and Last are when the others were sent.
+	Before, Found int
+	First, Last   time.Time
+	// DatedFirst and DatedLast are how the list dates what was just found on it; empty: nothing was, or it has no dates.
+	DatedFirst, DatedLast string
+	Ended                 int    // how many calls have ended since it was counted
+	Unknown               string // one of the unknown orders, to name it; empty: there is none
+	Conflict              string
 }
 
 func newTally() Tally { return Tally{States: map[journal.State]int{}} }
@@ -234,8 +237,21 @@ func (x *Batch) Tally(ctx context.Context) (Tally, error) {
 
 // count counts an order.
 func (t *Tally) count(o journal.Order, run string, sendable bool) {
-	at := sentAt(o)
-	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID, First: at, Last: at}, sendable)
+	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, sendable)
+	if o.State == journal.Accepted && o.Sent.IsZero() {
+		t.Found++
+	}
+}
+
+// dated takes note of how the service's list dates an order that was just found on it.
+func (t *Tally) dated(at string) {
+	if at == "" {
+		return
+	}
+	if t.DatedFirst == "" || at < t.DatedFirst {
+		t.DatedFirst = at
+	}
+	t.DatedLast = max(t.DatedLast, at)
 }
 
 func (t *Tally) add(s journal.Sum, sendable bool) {
@@ -257,7 +273,7 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 			break
 		}
 		t.Before += s.Rows
-		if t.First.IsZero() || s.First.Before(t.First) {
+		if t.First.IsZero() || !s.First.IsZero() && s.First.Before(t.First) {
 			t.First = s.First
 		}
 		if s.Last.After(t.Last) {
@@ -343,6 +359,12 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 				f := finding(r.ExternalOrderID, ContentOf(r.CreateWithdrawal), records)
 				if r.order, err = x.book.Journal.Settle(ctx, x.book.Account, f); err != nil {
 					return Tally{}, err
+				}
+				if more := uncompared(f.Content, records[0]); more != "" && r.order.State == journal.Accepted && x.options.Note != nil {
+					x.options.Note(fmt.Sprintf("order %s: %s", r.ExternalOrderID, more))
+				}
+				if r.order.Sent.IsZero() {
+					t.dated(f.Dated)
 				}
 			}
 			t.count(r.order, x.plan.Name(), x.sendable(r.order))

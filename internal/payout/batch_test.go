@@ -302,9 +302,16 @@ func TestPaidBefore(t *testing.T) {
 		d.mustApply(other, Options{})
 		last := d.clock.Now()
 		d.clock.move(time.Hour)
-		d.s.set(func() { d.s.take(body("104")) }) // by another machine
+		d.s.set(func() { // by another machine
+			d.s.take(body("104"))
+			d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": "2026-01-31T09:00:00"}, row{"status": "Done", "at": "2026-02-01T09:00:00"}}
+			d.s.take(body("105"))
+			d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": "2025-12-31T09:00:00"}}
+			d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 333}}
+		})
 		p := d.plan(nil, dueTo(6)...)
-		x, err := d.Open(t.Context(), p, Options{})
+		var notes []string
+		x, err := d.Open(t.Context(), p, Options{Note: func(text string) { notes = append(notes, text) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,21 +323,30 @@ func TestPaidBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		tally, err = x.LookUp(t.Context())
-		if err != nil || tally.Before != 4 || tally.LeftRows() != 2 || x.Approved() != 3 {
+		if err != nil || tally.Before != 5 || tally.Found != 2 || !tally.Last.Equal(last) || tally.LeftRows() != 1 || x.Approved() != 3 {
 			t.Errorf("after it looked: %+v, %v", tally, err)
 		}
-		if err := x.Begin(t.Context(), 4); err != nil {
+		if tally.DatedFirst != "2025-12-31T09:00:00" || tally.DatedLast != "2026-01-31T09:00:00" {
+			t.Errorf("the list dates them %q to %q", tally.DatedFirst, tally.DatedLast)
+		}
+		if o := d.wantState("104", journal.Accepted); o.Reason != "found on the service's list, dated 2026-01-31T09:00:00" {
+			t.Error(o.Reason)
+		}
+		if len(notes) != 1 || !strings.Contains(notes[0], "order 105: the service shows the amount as 333 USD") {
+			t.Errorf("it was noted: %q", notes)
+		}
+		if err := x.Begin(t.Context(), 5); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.Send(t.Context(), t.Context(), tally); err != nil {
 			t.Fatal(err)
 		}
-		d.s.wantCreates(5)
+		d.s.wantCreates(4)
 		// The run remembers it, and its own rows are none of them.
-		if x, err = d.Open(t.Context(), p, Options{}); err != nil || x.Approved() != 4 {
+		if x, err = d.Open(t.Context(), p, Options{}); err != nil || x.Approved() != 5 {
 			t.Fatalf("approved are %d, %v", x.Approved(), err)
 		}
-		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 4 || tally.States[journal.Accepted] != 6 {
+		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 5 || tally.Found != 2 || tally.States[journal.Accepted] != 6 {
 			t.Errorf("in the end: %+v, %v", tally, err)
 		}
 	})

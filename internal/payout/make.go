@@ -38,8 +38,9 @@ type Making struct {
 type Made struct {
 	*Plan              // closed; nothing of its file can be read
 	Accepted int       // of its order ids the journal has so many as accepted,
+	Found    int       // so many of them only since they were found on the service's list,
 	First    time.Time // the first and
-	Last     time.Time // the last of them sent then
+	Last     time.Time // the last of the others sent then
 	Unknown  int       // and so many of which nobody knows the outcome, or which are being sent
 	Conflict int       // and so many in conflict
 	Details  []Detail  // the warnings

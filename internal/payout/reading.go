@@ -34,13 +34,19 @@ type record struct {
 	amount   api.Amount
 	address  string
 	memo     *string // nil: not shown
+	dated    string  // when it got its first status, as the service writes it
 	status   string
 	merchant string
 }
 
 func recordOf(w api.Withdrawal) record {
+	dated := ""
+	if len(w.Statuses) > 0 {
+		dated = shortenText(w.Statuses[0].At)
+	}
 	return record{
-		id: w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency, amount: w.Amount,
+		dated: dated,
+		id:    w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency, amount: w.Amount,
 		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID,
 	}
 }
@@ -272,7 +278,7 @@ func agree(a, b reading) bool {
 
 // finding is what the records that bear an order's id say about it.
 func finding(orderID string, content journal.Content, records []record) journal.Finding {
-	f := journal.Finding{OrderID: orderID, Withdrawal: records[0].id, Content: content, Differs: differs(content, records[0])}
+	f := journal.Finding{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content, Differs: differs(content, records[0])}
 	if len(records) > 1 {
 		var ids []string
 		for _, r := range records {
