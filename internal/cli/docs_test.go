@@ -101,6 +101,7 @@ func absolute(t *testing.T, path string) string {
 var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`)
+	runs  = regexp.MustCompile(`\b(till payout [a-z]+) [0-9a-f]{8}\b`)
 	ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
 )
 
@@ -113,6 +114,7 @@ func masked(text string) string {
 		}
 		return seen[id]
 	})
+	text = runs.ReplaceAllString(text, "$1 <run>")
 	return ports.ReplaceAllString(times.ReplaceAllString(text, "<time>"), "127.0.0.1:<port>")
 }
 

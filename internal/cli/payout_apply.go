@@ -410,14 +410,22 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 	if err != nil {
 		code, why = explain(err).code, ": "+err.Error()
 	}
+	if code == exitInterrupted {
+		why = ": interrupted"
+	}
 	switch {
 	case unknown > 0 && code != exitUnknown:
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: "do not send again what is unknown: till payout reconcile " + run}
+	case t.States[journal.Conflict] > 1 && code != exitUnknown:
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: "see why with: till payout status " + run}
 	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
 		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: "see what happened with: till journal show " + t.Conflict}
 	case accepted == t.Rows && (err == nil || code == exitInterrupted || began && code != exitUnknown && code != exitConflict):
 		return nil // another machine may have sent what this one could not
-	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited, code == exitInterrupted:
+	case code == exitInterrupted && began:
+		return &failure{code: exitInterrupted, err: err, msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[journal.Planned]),
+			hint: "to go on, apply the plan again"}
+	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
 		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[journal.Planned], why),

@@ -93,7 +93,8 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 			if c.Name == "amount" && live {
 				view.Columns = append(view.Columns, render.Column[runRow]{Name: "status", Cell: func(r runRow) render.Cell { return render.Text(r.status) }})
 			}
-			view.Columns = append(view.Columns, render.Column[runRow]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
+			wide := c.Name == "sent" || c.Wide && c.Name != "reason" // why an order is not accepted matters more than when it was sent
+			view.Columns = append(view.Columns, render.Column[runRow]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: wide, Extra: c.Extra, Detail: c.Detail,
 				Cell: func(r runRow) render.Cell { return c.Cell(r.Order) }})
 		}
 		return view

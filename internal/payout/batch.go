@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync/atomic"
@@ -329,7 +330,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 		for _, r := range part {
 			switch {
 			case r.order.State == journal.Conflict:
-				return Tally{}, x.book.standing(r.order, false)
+				return Tally{}, x.conflict(r.order)
 			case r.order.State == journal.Unknown:
 				unknown = append(unknown, r.order)
 			case x.sendable(r.order) && !x.book.NoLookup:
@@ -377,7 +378,16 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	return t, x.book.standing(o, false)
+	return t, x.conflict(o)
+}
+
+// conflict is about an order which keeps the run from being sent.
+func (x *Batch) conflict(o journal.Order) error {
+	e := &Error{}
+	if errors.As(x.book.standing(o, false), &e) {
+		e.Hint += "; where the service is right, make a plan without this row"
+	}
+	return e
 }
 
 // look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,6 +58,9 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	close(s.news)
 	shown.Wait()
 	x.fresh = false
+	if s.why != nil && s.why == s.doubt {
+		return s.inDoubt()
+	}
 	return cmp.Or(s.why, given.Err())
 }
 
@@ -75,8 +79,23 @@ type sender struct {
 	inRow int             // how many outcomes were unknown, one after the other
 	lost  map[string]bool // rows that another process was quicker to claim
 
+	doubt error // for which it was stopped: an outcome that nobody knows
+
 	stopping sync.Mutex
 	why      error
+}
+
+// inDoubt is how a run has ended that an unknown outcome has stopped, with all that are unknown by then.
+func (s *sender) inDoubt() error {
+	e := &Error{Kind: Unknown, Err: s.doubt, Msg: s.doubt.Error(), Hint: "do not send it again: till payout reconcile " + s.plan.Name()}
+	if n := s.tally.States[journal.Unknown]; n > 1 {
+		e.Msg = fmt.Sprintf("%d orders of the run are unknown: %s", n, e.Msg)
+		e.Hint = strings.Replace(e.Hint, "it", "them", 1)
+	}
+	if s.inRow >= manyUnknown {
+		e.Msg = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, e.Msg)
+	}
+	return e
 }
 
 // stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many
@@ -295,6 +314,7 @@ func (s *sender) count(r entry, o journal.Order, err error) {
 	switch {
 	case o.State == journal.Unknown:
 		if s.inRow++; !s.options.KeepGoing || s.inRow == manyUnknown {
+			s.doubt = cmp.Or(s.doubt, err)
 			s.stop(err)
 		}
 	case o.State == journal.Rejected:

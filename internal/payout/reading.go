@@ -297,13 +297,13 @@ func differs(c journal.Content, r record) string {
 	case len(r.orderIDs) > 1:
 		return fmt.Sprintf("its external_id is %d and its external_order_id %q", r.number, r.text)
 	case r.currency.Kind != currency.Kind || !strings.EqualFold(r.currency.Code, currency.Code):
-		return fmt.Sprintf("its currency is %s %s, and %s %s was sent", r.currency.Kind, r.currency.Code, currency.Kind, currency.Code)
+		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, currency.Kind, currency.Code)
 	case sameUnit(r.amount, sent) && r.amount.Minor != sent.Minor:
-		return fmt.Sprintf("its amount is %d %s, and %d was sent (minor units)", r.amount.Minor, r.amount.Code, sent.Minor)
+		return fmt.Sprintf("its amount is %d %s, and not %d (minor units)", r.amount.Minor, r.amount.Code, sent.Minor)
 	case r.address != c.Address:
-		return fmt.Sprintf("its address is %q, and %q was sent", r.address, c.Address)
+		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
 	case r.memo != nil && *r.memo != c.Memo:
-		return fmt.Sprintf("its memo is %q, and %q was sent", *r.memo, c.Memo)
+		return fmt.Sprintf("its memo is %q, and not %q", *r.memo, c.Memo)
 	}
 	return ""
 }
@@ -311,7 +311,7 @@ func differs(c journal.Content, r record) string {
 // uncompared says what of a record could not be held against what was sent; empty: nothing.
 func uncompared(c journal.Content, r record) string {
 	if sent := Amount(c); !sameUnit(r.amount, sent) {
-		return fmt.Sprintf("the service shows the amount as %d %s, and %d %s was sent (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)
+		return fmt.Sprintf("the service shows the amount as %d %s, and the order as %d %s (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)
 	}
 	return ""
 }
