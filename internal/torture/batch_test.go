@@ -505,7 +505,7 @@ func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]st
 		if sent && a.lost() {
 			want = append(want, "unknown", "sending")
 		}
-		if a.shot.refuse && (was == "planned" || was == "rejected" && a.apply.retryRejected) { // its call never left
+		if a.shot.refuse && was == "planned" || (a.shot.refuse || fault == "") && was == "rejected" && a.apply.retryRejected { // its call never left
 			want = append(want, "planned")
 		}
 		if !slices.Contains(want, o.State) {
