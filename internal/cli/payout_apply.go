@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -95,6 +96,12 @@ a line for each currency, with the orders in that currency alone.`,
 	return shows(cmd, appliedView)
 }
 
+// Sending makes much that is soon forgotten, many times as quickly as a list, and a run is worth somewhat more memory.
+const (
+	sendingMemory    = 128 << 20
+	sendingGCPercent = 400
+)
+
 // mostCalls is more than any service is to be called with at a time.
 const mostCalls = 256
 
@@ -121,6 +128,8 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 
 // apply is a plan's way from its file to a summary. What speaks against it is found before anything is recorded.
 func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]) error {
+	debug.SetMemoryLimit(sendingMemory)
+	debug.SetGCPercent(sendingGCPercent)
 	if flags.digest != "" && flags.digest != plan.Digest {
 		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved: till payout show "+plan.Path)
 	}
