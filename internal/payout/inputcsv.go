@@ -40,12 +40,18 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its comma too", got, want), nil
 	}
 	for i, col := range r.header {
-		row[col] = r.fields[i]
+		if col != noColumn {
+			row[col] = r.fields[i]
+		}
 	}
 	return row, line, nil, nil
 }
 
-// readHeader reads the first line. If anything is wrong with it, nothing can be said about the rows.
+// noColumn is one of a header that means nothing, or was there before.
+const noColumn column = -1
+
+// readHeader reads the first line. Where a column is missing, nothing can be said about the rows; the fields of one that is too
+// much are passed over.
 func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	text, wrong, err := r.text.next()
 	switch {
@@ -73,11 +79,14 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 		switch {
 		case !ok:
 			wrong = append(wrong, Detail{line, shortenText(name), unknownColumn(name)})
+			col = noColumn
 		case slices.Contains(r.header, col):
 			wrong = append(wrong, Detail{line, name, "the column is there twice"})
+			col = noColumn
 		}
 		r.header = append(r.header, col)
 	}
+	tooMany := len(wrong)
 	if !r.derives && !slices.Contains(r.header, colOrderID) {
 		wrong = append(wrong, Detail{line, colOrderID.String(), "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it"})
 	}
@@ -89,10 +98,10 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	if !slices.Contains(r.header, colAmount) && !slices.Contains(r.header, colAmountMinor) {
 		wrong = append(wrong, Detail{line, colAmount.String(), "the column is missing, and so is amount_minor"})
 	}
-	if wrong != nil {
+	if len(wrong) > tooMany {
 		return wrong, errInput
 	}
-	return nil, nil
+	return wrong, nil
 }
 
 func unknownColumn(name string) string {

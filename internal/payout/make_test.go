@@ -137,6 +137,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 				"line 21: it has one field, and the header has 6: what is empty",
 			}},
 		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: order_id: the column is missing", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
+		"columns too many":        {text: "order_id,currency,amount,address,foo,amount\n1,Btc,1e3,a,x,2\n2,Btc,1,,x,2\n3,Btc,1,a,x,y\n", says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice", "line 2: amount: |exponent", "line 3: address: it is missing"}},
 		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
 		"tabs":                    {text: "order_id\tcurrency\n", says: []string{"line 1: the columns are separated by tabs"}},
 		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
