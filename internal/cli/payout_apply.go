@@ -57,7 +57,8 @@ as 30 or 40, and where they share nothing, with 50 as well: look at each.
 The results file, PLAN.results.csv unless --results names another, has a line
 for each row: order_id, state, id, reason. It is replaced as a whole, at the
 end. Several machines that share a journal in PostgreSQL can apply one plan at
-the same time, and each row is sent by one of them.
+the same time, and each row is sent by one of them. --dry-run prints the
+requests of all rows, those that were sent before too: it opens no journal.
 
 With -o json the summary is {"run","plan","digest","rows","accepted",
 "rejected","unknown","conflict","planned","already_paid",

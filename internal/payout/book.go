@@ -98,7 +98,7 @@ func (b *Book) Admit(ctx context.Context) error {
 	}
 	newest := *standing.Newest
 	w, err := b.Client.Withdrawals.Get(ctx, newest.Withdrawal)
-	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Rejected && !keyOrRate(call.Status) {
+	if rejects(err) {
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", b.Account, newest.Withdrawal, err), adopt)
 	}
 	if err != nil {
@@ -151,6 +151,12 @@ func wayOut(old, now journal.Account) string {
 		return fmt.Sprintf("if it is the same merchant, and the service has moved: till journal rename %s %s --base-url %s --to-base-url %s", old.Name, now.Name, old.Address, now.Address)
 	}
 	return fmt.Sprintf("use that account or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
+}
+
+// rejects reports whether the service has refused what it was asked, and not who asks or how often.
+func rejects(err error) bool {
+	var call *api.Error
+	return errors.As(err, &call) && call.Outcome == api.Rejected && !keyOrRate(call.Status)
 }
 
 func keyOrRate(status int) bool { return status == 401 || status == 403 || status == 429 }

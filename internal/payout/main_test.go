@@ -46,6 +46,7 @@ type service struct {
 	onList   func(page, size int) (items []row, pageCount, total int)
 	onPage   func() // before each page is made
 	listFail func() (status int, answer string)
+	maxSize  int // the largest page that it does not refuse; 0: any
 }
 
 const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
@@ -146,6 +147,9 @@ func (s *service) list(page, size int, from string) (status int, answer string) 
 		if status, answer := s.listFail(); status >= 0 {
 			return status, answer
 		}
+	}
+	if s.maxSize > 0 && size > s.maxSize {
+		return 400, envelope
 	}
 	if page == s.base {
 		s.from = append(s.from, from)

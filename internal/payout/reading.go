@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -115,12 +116,29 @@ func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal
 //
 // See read for what it must have seen, and newest is that which was accepted last, where one is named.
 func (b *Book) scan(ctx context.Context, from string, newest *journal.Order, see func(api.Withdrawal) (more bool)) (incomplete string, err error) {
+	var first error
+	for _, size := range pageSizes() {
+		pages, incomplete, err := b.scanBy(ctx, size, from, newest, see)
+		if pages > 0 || !rejects(err) {
+			return incomplete, err
+		}
+		first = cmp.Or(first, err)
+	}
+	return "", first
+}
+
+// pageSizes are how many withdrawals are asked for at a time. Nobody knows how many a service lets be asked for, so where it
+// refuses, it is asked for fewer.
+func pageSizes() []int { return []int{api.DefaultPageSize, 50, 20, 10} }
+
+// scanBy is scan with pages of one size. It returns how many it has seen.
+func (b *Book) scanBy(ctx context.Context, size int, from string, newest *journal.Order, see func(api.Withdrawal) (more bool)) (pages int64, incomplete string, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var first api.WithdrawalPage
-	pages, most, seen, hit := int64(0), int64(0), int64(0), newest == nil
+	most, seen, hit := int64(0), int64(0), newest == nil
 	endless := false
-	options := api.ListOptions{FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
+	options := api.ListOptions{PageSize: size, FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
 		if pages++; pages == 1 {
 			first = api.WithdrawalPage{PageCount: p.PageCount, Total: p.Total}
 		}
@@ -135,25 +153,25 @@ func (b *Book) scan(ctx context.Context, from string, newest *journal.Order, see
 			break
 		}
 		if err != nil {
-			return "", err
+			return pages, "", err
 		}
 		seen++
 		hit = hit || w.ID == newest.Withdrawal
 		if !see(w) {
-			return "", nil
+			return pages, "", nil
 		}
 	}
 	switch {
 	case endless:
-		return fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages), nil
+		return pages, fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages), nil
 	case pages < most:
-		return fmt.Sprintf("the service counts %d pages, and its list showed %d", most, pages), nil
+		return pages, fmt.Sprintf("the service counts %d pages, and its list showed %d", most, pages), nil
 	case seen < first.Total:
-		return fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen), nil
+		return pages, fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen), nil
 	case !hit:
-		return fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest.Withdrawal), nil
+		return pages, fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest.Withdrawal), nil
 	}
-	return "", nil
+	return pages, "", nil
 }
 
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it

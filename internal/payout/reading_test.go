@@ -512,6 +512,23 @@ func TestDoubtGoesBack(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
+// A service that refuses large pages is asked for smaller ones; one that refuses all is not asked for ever.
+func TestSmallPages(t *testing.T) {
+	for largest, want := range map[int]int{50: 3, 10: 11, 5: 0} {
+		d := newDesk(t)
+		d.s.fill(101)
+		d.s.maxSize = largest
+		found, incomplete, err := d.read(t.Context(), map[string]bool{"900050": true}, "")
+		if _, _, lists := d.s.counts(); want == 0 {
+			if !rejects(err) || lists > 2*len(pageSizes()) { // the first page may have two numbers
+				t.Errorf("at most %d: %v after %d requests", largest, err, lists)
+			}
+		} else if err != nil || incomplete != "" || lists < want || len(found["900050"]) != 1 {
+			t.Errorf("at most %d: %v, %q, %v after %d requests", largest, found, incomplete, err, lists)
+		}
+	}
+}
+
 // A service may be wrong about how many withdrawals there are. What counts is that every page was read that it speaks of.
 func TestTotalIsOfThePage(t *testing.T) {
 	for _, base := range []int{0, 1} {
