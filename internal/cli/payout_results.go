@@ -56,8 +56,8 @@ func resultsView() render.View[journal.Order] {
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "order_id", Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 		{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-		{Name: "id", Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
-		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
+		{Name: "id", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Withdrawal)) }},
+		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }}, // in one line
 	}}
 }
 
