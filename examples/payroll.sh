@@ -52,6 +52,8 @@ esac
 
 plan=$2 digest=$3 to=${PAYROLL_TO-}
 [ -n "$to" ] || stop 10 "PAYROLL_TO does not say whom to mail the result to"
+mailer=${MAILER:-mail}
+command -v "${mailer%% *}" >/dev/null || stop 11 "there is no program $mailer to mail the result with: set MAILER"
 tries=${PAYROLL_TRIES:-5} pause=${PAYROLL_PAUSE:-60}
 run=$(printf %s "${digest#sha256:}" | cut -c 1-8)
 results=$plan.results.csv
@@ -102,13 +104,14 @@ case $code in
 esac
 {
 	cat "$work/summary" "$work/messages"
-	if [ -f "$results" ]; then
+	if grep -q '^results in ' "$work/messages"; then # it got as far as the rows
 		printf '\n'
-		cat "$results"
+		till payout status "$run" --columns order_id,state,amount,address,note,reason </dev/null 2>/dev/null || cat "$results"
+		[ "$code" -eq 0 ] || printf '\nAll of it: till payout export %s\n' "$run"
 	fi
-	[ "$code" -eq 0 ] || printf '\nExit code %s. Where everything stands: till payout status %s\nThe same command again sends nothing twice.\n' "$code" "$run"
+	[ "$code" -eq 0 ] || printf '\nExit code %s. The same command again sends nothing twice.\n' "$code"
 } >"$work/mail"
-if ! ${MAILER:-mail} -s "Payroll $run: $subject" "$to" <"$work/mail"; then
+if ! $mailer -s "Payroll $run: $subject" "$to" <"$work/mail"; then
 	say "the mail could not be sent: run it again for another one; nobody is paid twice"
 	[ "$code" -ne 0 ] || code=51
 fi

@@ -205,6 +205,9 @@ func (s *session) sendBatch(batch *payout.Batch, resumed bool, flags applyFlags,
 			return false, err
 		}
 	}
+	if resumed && tally.LeftRows() == 0 {
+		s.note("nothing was left to send")
+	}
 	bar.begin(tally)
 	defer bar.finish()
 	return true, s.send(batch.UnderWay, func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
@@ -285,6 +288,9 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 	}
 	for _, total := range t.Left {
 		facts = append(facts, fmt.Sprintf("total     %s%s in %s", plan.Pays(total.Amount), s.minorUnits(total.Amount), countOf(total.Rows, "row")))
+	}
+	if n := t.States[journal.Unknown]; n > 0 {
+		facts = append(facts, fmt.Sprintf("unknown   %s, looked for on the service's list first", countOf(n, "row")))
 	}
 	for _, fact := range facts {
 		s.note("%s", fact)

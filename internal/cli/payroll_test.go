@@ -104,7 +104,7 @@ func TestPayroll(t *testing.T) {
 		p.pay(t, 0, "paid")
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 		mail := contents(t, p.mails)
-		for _, want := range []string{"accepted        3", p.orders[2] + ",accepted,"} {
+		for _, want := range []string{"accepted        3", p.orders[2] + "  accepted"} {
 			if !strings.Contains(mail, want) {
 				t.Errorf("the mail has no %q:\n%s", want, mail)
 			}
@@ -195,7 +195,7 @@ func TestPayroll(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,9000000,bc1qb\nBtc,0.25,bc1qc\n")
 		p.pay(t, 50, "not everybody is paid")
-		if mail := contents(t, p.mails); !strings.Contains(mail, p.orders[1]+",rejected,,\"insufficient_funds") {
+		if mail := contents(t, p.mails); !strings.Contains(mail, p.orders[1]+"  rejected") || !strings.Contains(mail, "insufficient_funds: ") {
 			t.Errorf("the mail does not say who is not:\n%s", mail)
 		}
 	})
@@ -205,6 +205,19 @@ func TestPayroll(t *testing.T) {
 		p := startPayroll(t, threePeople)
 		p.digest = p.digest[:len(p.digest)-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(p.digest, "0")]
 		p.pay(t, 12, "REFUSED, nothing was sent")
+		wantText(t, "sent", p.sent(), "")
+		if mail := contents(t, p.mails); strings.Contains(mail, "payout export") {
+			t.Errorf("the mail speaks of a run that there is not:\n%s", mail)
+		}
+	})
+
+	t.Run("no mailer", func(t *testing.T) {
+		t.Parallel()
+		p := startPayroll(t, threePeople)
+		p.env = replaceEnv(p.env, []string{"MAILER=no-such-mailer --now"})
+		if run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)); run.code != 11 {
+			t.Errorf("it ended with %d: %s", run.code, run.err)
+		}
 		wantText(t, "sent", p.sent(), "")
 	})
 
