@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"log"
-
 	"math/big"
 	"os"
 	"os/signal"

@@ -101,10 +101,10 @@ func (d *postgresDialect) limit(ctx context.Context) (context.Context, context.C
 	return context.WithTimeout(ctx, commitLimit)
 }
 
-// The level is named, since a database can have another as its default: what stands after an account's lock was had must be
-// what is read.
 func (d *postgresDialect) writer() string { return "" }
 
+// The level is named, since a database can have another as its default: what stands after an account's lock was had must be
+// what is read.
 func (d *postgresDialect) begin() string { return "BEGIN ISOLATION LEVEL READ COMMITTED" }
 
 func (d *postgresDialect) broken(err error) bool {
