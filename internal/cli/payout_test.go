@@ -66,6 +66,19 @@ func TestRunFailure(t *testing.T) {
 	}
 }
 
+// What an interruption or several conflicts have left is counted.
+func TestRunFailureCounts(t *testing.T) {
+	tally := payout.Tally{Rows: 4, States: map[journal.State]int{journal.Accepted: 1, journal.Planned: 3}}
+	if err := runFailure(tally, "cafe0001", true, context.Canceled); err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
+		t.Error(err)
+	}
+	tally.States = map[journal.State]int{journal.Conflict: 2, journal.Planned: 2}
+	conflict := &payout.Error{Kind: payout.Conflict, Msg: "order 7 is in conflict"}
+	if err := runFailure(tally, "cafe0001", false, conflict); err == nil || err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
+		t.Error(err)
+	}
+}
+
 // A journal that cannot be read when a run has ended takes away its summary. It must not look as if nothing had been sent.
 func TestSummaryWithoutJournal(t *testing.T) {
 	j, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), journal.Options{Now: time.Now})

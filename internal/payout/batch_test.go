@@ -287,6 +287,9 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 			if (err != nil) != (tally.States[journal.Planned] > 0) {
 				t.Errorf("it ended with %v", err)
 			}
+			if why := "5 outcomes in a row were unknown; 5 orders of the run are unknown: nobody knows whether order 105 was taken"; err != nil && !strings.HasPrefix(err.Error(), why) {
+				t.Error(err)
+			}
 			tally.want(t, tt.want)
 		})
 	}
