@@ -104,9 +104,9 @@ case $code in
 esac
 {
 	cat "$work/summary" "$work/messages"
-	if grep -q '^results in ' "$work/messages"; then # it got as far as the rows
+	if till payout status "$run" --columns order_id,state,amount,address,note,reason </dev/null >"$work/rows" 2>/dev/null; then # the run has begun
 		printf '\n'
-		till payout status "$run" --columns order_id,state,amount,address,note,reason </dev/null 2>/dev/null || cat "$results"
+		cat "$work/rows"
 		[ "$code" -eq 0 ] || printf '\nAll of it: till payout export %s\n' "$run"
 	fi
 	[ "$code" -eq 0 ] || printf '\nExit code %s. The same command again sends nothing twice.\n' "$code"

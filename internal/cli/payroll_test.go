@@ -94,6 +94,14 @@ func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 	return run
 }
 
+// payWith pays in another environment, and looks at the exit code alone.
+func (p *payroll) payWith(t *testing.T, code int, env ...string) {
+	t.Helper()
+	if run := finish(t, command(t, replaceEnv(p.env, env), "sh", p.script, "pay", p.plan, p.digest)); run.code != code {
+		t.Errorf("it ended with %d, not %d: %s", run.code, code, run.err)
+	}
+}
+
 func (p *payroll) rows(n int) string { return strings.Join(p.orders[:n], " ") }
 
 func TestPayroll(t *testing.T) {
@@ -214,25 +222,16 @@ func TestPayroll(t *testing.T) {
 	t.Run("no mailer", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
-		p.env = replaceEnv(p.env, []string{"MAILER=no-such-mailer --now"})
-		if run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)); run.code != 11 {
-			t.Errorf("it ended with %d: %s", run.code, run.err)
-		}
+		p.payWith(t, 11, "MAILER=no-such-mailer --now")
 		wantText(t, "sent", p.sent(), "")
 	})
 
 	t.Run("no mail", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
-		p.env = replaceEnv(p.env, []string{"MAILER=false"})
-		if run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)); run.code != 51 {
-			t.Errorf("it ended with %d: %s", run.code, run.err)
-		}
+		p.payWith(t, 51, "MAILER=false")
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
-		p.env = replaceEnv(p.env, []string{"PAYROLL_TO="})
-		if run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)); run.code != 10 {
-			t.Errorf("it ended with %d: %s", run.code, run.err)
-		}
+		p.payWith(t, 10, "PAYROLL_TO=")
 	})
 
 	t.Run("till crashes", func(t *testing.T) {

@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"sync/atomic"
@@ -239,9 +238,6 @@ func (x *Batch) Tally(ctx context.Context) (Tally, error) {
 // count counts an order.
 func (t *Tally) count(o journal.Order, run string, sendable bool) {
 	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, sendable)
-	if o.State == journal.Accepted && o.Sent.IsZero() {
-		t.Found++
-	}
 }
 
 // dated takes note of how the service's list dates an order that was just found on it.
@@ -274,7 +270,11 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 			break
 		}
 		t.Before += s.Rows
-		if t.First.IsZero() || !s.First.IsZero() && s.First.Before(t.First) {
+		if s.First.IsZero() {
+			t.Found += s.Rows
+			break
+		}
+		if t.First.IsZero() || s.First.Before(t.First) {
 			t.First = s.First
 		}
 		if s.Last.After(t.Last) {
@@ -383,10 +383,8 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 
 // conflict is about an order which keeps the run from being sent.
 func (x *Batch) conflict(o journal.Order) error {
-	e := &Error{}
-	if errors.As(x.book.standing(o, false), &e) {
-		e.Hint += "; where the service is right, make a plan without this row"
-	}
+	e := x.book.standing(o, false)
+	e.Hint += "; where the service is right, make a plan without this row"
 	return e
 }
 

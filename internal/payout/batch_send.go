@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,15 +86,14 @@ type sender struct {
 
 // inDoubt is how a run has ended that an unknown outcome has stopped, with all that are unknown by then.
 func (s *sender) inDoubt() error {
-	e := &Error{Kind: Unknown, Err: s.doubt, Msg: s.doubt.Error(), Hint: "do not send it again: till payout reconcile " + s.plan.Name()}
+	why, them := s.doubt.Error(), "it"
 	if n := s.tally.States[journal.Unknown]; n > 1 {
-		e.Msg = fmt.Sprintf("%d orders of the run are unknown: %s", n, e.Msg)
-		e.Hint = strings.Replace(e.Hint, "it", "them", 1)
+		why, them = fmt.Sprintf("%d orders of the run are unknown: %s", n, why), "them"
 	}
 	if s.inRow >= manyUnknown {
-		e.Msg = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, e.Msg)
+		why = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, why)
 	}
-	return e
+	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: "do not send " + them + " again: till payout reconcile " + s.plan.Name()}
 }
 
 // stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many

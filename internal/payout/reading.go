@@ -41,15 +41,14 @@ type record struct {
 }
 
 func recordOf(w api.Withdrawal) record {
-	dated := ""
-	if len(w.Statuses) > 0 {
-		dated = shortenText(w.Statuses[0].At)
-	}
-	return record{
-		dated: dated,
-		id:    w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency, amount: w.Amount,
+	r := record{
+		id: w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency, amount: w.Amount,
 		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID,
 	}
+	if len(w.Statuses) > 0 {
+		r.dated = shortenText(w.Statuses[0].At)
+	}
+	return r
 }
 
 // same reports whether two records say the same of a withdrawal. Its status may change at any time.

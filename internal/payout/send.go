@@ -82,7 +82,7 @@ func inWords(s journal.State) string {
 }
 
 // standing is the error about an order that is not settled.
-func (b *Book) standing(o journal.Order, alive bool) error {
+func (b *Book) standing(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
