@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,11 +93,29 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	if err != nil {
 		return nil, err
 	}
+	ledger, err := j.Ledger(s.ctx, account)
+	if err != nil {
+		return nil, err
+	}
 	return &payout.Book{
-		Client: client, Journal: j, Account: account, Key: payout.Fingerprint(s.key), AnyKey: own,
-		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", Since: since, SinceTime: sinceTime,
-		SettleAfter: s.SettleAfter, Now: time.Now, Format: s.money.Format,
+		Client: client, Ledger: ledger, Key: payout.Fingerprint(s.key), AnyKey: own,
+		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", AlwaysLookup: s.Lookup == "always", Since: since, SinceTime: sinceTime,
+		SettleAfter: s.settleAfter(), Now: time.Now, Format: s.money.Format, Decimals: s.money.DecimalsOf,
 	}, nil
+}
+
+// usualSettling is how long a create may take to land, as far as it can be known: its default is longer where calls may take
+// longer.
+func (s *session) usualSettling() time.Duration {
+	return max(15*time.Minute, 2*cmp.Or(s.Timeout, api.DefaultCreateTimeout))
+}
+
+// settleAfter is how long after an attempt a person may not yet say that it was not sent.
+func (s *session) settleAfter() time.Duration {
+	if s.Origin("settle_after") == "default" {
+		return s.usualSettling()
+	}
+	return s.SettleAfter
 }
 
 // account is whose history it is. A sandbox has an identity of its own, which tells its state from every other's, and which

@@ -108,6 +108,16 @@ func refusal(rule, msg, hint string) error {
 	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint}
 }
 
+// codeOf is the exit code of a kind.
+func codeOf(kind string) int {
+	for _, e := range exitCodes() {
+		if e.kind == kind {
+			return e.code
+		}
+	}
+	return exitInternal
+}
+
 // errorReport is an error as it is shown: its exit code, and what the error line says.
 type errorReport struct {
 	code    int
@@ -211,27 +221,23 @@ func explainSending(e *payout.Error) int {
 
 // explainCall maps what came back from the service.
 func explainCall(e *api.Error) (code int, hint string) {
-	interrupted := errors.Is(e.Err, context.Canceled)
-	switch e.Outcome {
-	case api.Unknown:
-		return exitUnknown, "do not send it again: look in the merchant panel whether it is there"
-	case api.NotSent:
-		if interrupted {
-			return exitInterrupted, ""
-		}
-		return exitUnreachable, "it is safe to run the same command again"
-	case api.Rejected:
-		switch e.Status {
-		case 401, 403:
-			return exitUnauthorized, "check the key with: till auth status"
-		case 429:
+	if e.Outcome != api.Failed {
+		switch code = codeOf(payout.Observe(e).Exit); code {
+		case exitUnknown:
+			hint = "do not send it again: look in the merchant panel whether it is there"
+		case exitUnreachable:
+			hint = "it is safe to run the same command again"
+		case exitUnauthorized:
+			hint = "check the key with: till auth status"
+		case exitRateLimited:
+			hint = "run it again later"
 			if e.RetryAfter > 0 {
-				return exitRateLimited, "run it again after " + e.RetryAfter.String()
+				hint = "run it again after " + e.RetryAfter.String()
 			}
-			return exitRateLimited, "run it again later"
 		}
-		return exitRejected, ""
+		return code, hint
 	}
+	interrupted := errors.Is(e.Err, context.Canceled)
 	if interrupted {
 		return exitInterrupted, ""
 	}

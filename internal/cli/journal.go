@@ -254,10 +254,14 @@ func (s *session) journalOrders(filter journal.Filter) (iter.Seq2[journal.Order,
 	if err != nil || j == nil {
 		return func(func(journal.Order, error) bool) {}, err
 	}
-	if _, err := j.Reap(s.ctx, account); err != nil {
+	ledger, err := j.Ledger(s.ctx, account)
+	if err == nil {
+		err = ledger.Reap(s.ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return j.Orders(s.ctx, account, filter), nil
+	return ledger.Orders(s.ctx, filter), nil
 }
 
 func (a *app) journalShow() *cobra.Command {
@@ -391,7 +395,12 @@ func exported(s *session, j *journal.Journal) iter.Seq2[json.RawMessage, error] 
 			return
 		}
 		for _, account := range accounts {
-			for o, err := range j.Orders(s.ctx, account, journal.Filter{}) {
+			ledger, err := j.Ledger(s.ctx, account)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for o, err := range ledger.Orders(s.ctx, journal.Filter{}) {
 				var events []journal.Event
 				if err == nil {
 					events, err = j.Story(s.ctx, o)
@@ -534,7 +543,11 @@ The key itself is not written down, only its fingerprint.`,
 			if err := s.confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
 				return err
 			}
-			if err := j.NoteKey(s.ctx, account, fingerprint, journal.KeyAdopted); err != nil {
+			ledger, err := j.Ledger(s.ctx, account)
+			if err == nil {
+				err = ledger.NoteKey(s.ctx, fingerprint, journal.KeyAdopted)
+			}
+			if err != nil {
 				return err
 			}
 			return s.note("the key %s is now one of %s", fingerprint, account)

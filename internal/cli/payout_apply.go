@@ -175,7 +175,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err != nil {
 		return err
 	}
-	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, resumed, false)
+	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, false)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *session) sendBatch(batch *payout.Batch, resumed bool, flags applyFlags,
 	if err != nil {
 		return false, err
 	}
-	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, resumed, true)
+	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, true)
 	if err != nil {
 		return false, err
 	}
@@ -215,9 +215,9 @@ func (s *session) sendBatch(batch *payout.Batch, resumed bool, flags applyFlags,
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
 // of. Once the service was asked, a number that was given beforehand has to be the right one.
-func (s *session) approvePaid(t payout.Tally, approved, given int, resumed, asked bool) (int, error) {
+func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (int, error) {
 	switch {
-	case t.Before <= approved && (given < 0 || given == approved), resumed && t.LeftRows() == 0: // it was asked before, or there is nothing to ask it for
+	case t.Before <= approved && (given < 0 || given == approved): // it was asked before
 		return approved, nil
 	case given == t.Before:
 		return given, nil
@@ -358,10 +358,10 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
 	defer done()
 	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
-	if _, err := book.Journal.Reap(ctx, book.Account); err != nil && sending == nil {
+	if err := book.Ledger.Reap(ctx); err != nil && sending == nil {
 		sending = err
 	}
-	tally, err := payout.Stand(ctx, book.Journal, book.Account, run)
+	tally, err := payout.Stand(ctx, book.Ledger, run)
 	switch {
 	case err != nil && batch.Sent() > 0: // whatever was found out about them, nobody can say it now
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
@@ -398,7 +398,7 @@ func (s *session) printApplied(ctx context.Context, book *payout.Book, a applied
 	if !out.byUnit("total", "accepted_total") {
 		return out.one(a)
 	}
-	tallies, err := payout.StandByUnit(ctx, book.Journal, book.Account, a.run)
+	tallies, err := payout.StandByUnit(ctx, book.Ledger, a.run)
 	if err != nil { // after the run: no exit code may say that nothing was sent
 		return &render.WriteError{Err: err}
 	}

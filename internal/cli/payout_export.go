@@ -43,7 +43,7 @@ its state under any plan, so it is not sent twice.`,
 			if err != nil {
 				return err
 			}
-			return out.list(book.Journal.Orders(s.ctx, book.Account, rowsOf(run)))
+			return out.list(book.Ledger.Orders(s.ctx, rowsOf(run)))
 		},
 	}, exportView)
 }

@@ -38,8 +38,8 @@ func checkResults(path string) error {
 func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(journal.Order, error) bool) {
-			for o, err := range book.Journal.Results(ctx, book.Account, run.Name) {
-				if !yield(payout.AsLeft(book.Journal, o), err) {
+			for o, err := range book.Ledger.Results(ctx, run.Name) {
+				if !yield(payout.AsLeft(book.Ledger.Journal(), o), err) {
 					return
 				}
 			}

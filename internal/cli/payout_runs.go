@@ -55,7 +55,7 @@ without the columns total and accepted_total it is a line for each run. With
 	}, runView)
 }
 
-// openRuns is the account's record, for commands that do not ask the service. It has no journal where there is none yet.
+// openRuns is the account's record, for commands that do not ask the service. It has no ledger if there is no journal yet.
 func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
@@ -66,10 +66,13 @@ func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
 	}
 	j, err := s.journalToList()
 	if err != nil || j == nil {
-		return &payout.Book{Account: account}, err
+		return &payout.Book{}, err
 	}
-	_, err = j.Reap(s.ctx, account)
-	return &payout.Book{Journal: j, Account: account}, err
+	ledger, err := j.Ledger(s.ctx, account)
+	if err == nil {
+		err = ledger.Reap(s.ctx)
+	}
+	return &payout.Book{Ledger: ledger}, err
 }
 
 // askAboutRuns is openRuns for commands that ask the service.
@@ -81,15 +84,15 @@ func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = book.Journal.Reap(s.ctx, book.Account)
+	err = book.Ledger.Reap(s.ctx)
 	return book, err
 }
 
 func (s *session) runs(book *payout.Book) ([]journal.Run, error) {
-	if book.Journal == nil {
+	if book.Ledger == nil {
 		return nil, nil
 	}
-	return book.Journal.Runs(s.ctx, book.Account)
+	return book.Ledger.Runs(s.ctx)
 }
 
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
@@ -132,9 +135,9 @@ func standOf(s *session, book *payout.Book, runs []journal.Run, byUnit bool) ite
 		for _, run := range runs {
 			tallies, err := []payout.Tally{{}}, error(nil)
 			if byUnit {
-				tallies, err = payout.StandByUnit(s.ctx, book.Journal, book.Account, run)
+				tallies, err = payout.StandByUnit(s.ctx, book.Ledger, run)
 			} else {
-				tallies[0], err = payout.Stand(s.ctx, book.Journal, book.Account, run)
+				tallies[0], err = payout.Stand(s.ctx, book.Ledger, run)
 			}
 			if err != nil {
 				yield(stand{}, err)

@@ -106,10 +106,10 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 func (s *session) printRows(out output[runRow], book *payout.Book, run journal.Run, statuses map[string]string) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[journal.State]int{}}
 	err = out.list(func(yield func(runRow, error) bool) {
-		if book.Journal == nil {
+		if book.Ledger == nil {
 			return
 		}
-		for o, err := range book.Journal.Orders(s.ctx, book.Account, rowsOf(run)) {
+		for o, err := range book.Ledger.Orders(s.ctx, rowsOf(run)) {
 			status, listed := statuses[o.Withdrawal]
 			if err == nil {
 				foot.add(o)

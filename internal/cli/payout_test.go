@@ -85,9 +85,16 @@ func TestSummaryWithoutJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ledger, err := j.Ledger(t.Context(), journal.Account{Address: "http://pay.test", Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ledger.Enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	j.Close()
 	s := &session{app: &app{}, out: render.Options{Format: render.CSV}}
-	err = s.printApplied(t.Context(), &payout.Book{Journal: j}, applied{}, output[applied]{s, appliedView(money.NewRegistry())})
+	err = s.printApplied(t.Context(), &payout.Book{Ledger: ledger}, applied{}, output[applied]{s, appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
 	}

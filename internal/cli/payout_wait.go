@@ -45,14 +45,14 @@ of which nothing was accepted is refused (10).`,
 			if err != nil {
 				return err
 			}
-			tally, err := payout.Stand(s.ctx, book.Journal, book.Account, run)
+			tally, err := payout.Stand(s.ctx, book.Ledger, run)
 			if err != nil {
 				return err
 			}
 			if err := worthWaiting(run, tally); err != nil {
 				return err
 			}
-			if err := book.Admit(s.ctx); err != nil { // another merchant's list has none of them
+			if err := book.VerifyKey(s.ctx); err != nil { // another merchant's list has none of them
 				return err
 			}
 			statuses, err := s.waitForRun(book, run, flags)
@@ -104,7 +104,7 @@ func (s *session) waitForRun(book *payout.Book, run journal.Run, flags waitFlags
 	w := waiting{left: map[string]bool{}, status: map[string]string{}}
 	filter := rowsOf(run)
 	filter.States = []journal.State{journal.Accepted}
-	for o, err := range book.Journal.Orders(s.ctx, book.Account, filter) {
+	for o, err := range book.Ledger.Orders(s.ctx, filter) {
 		if err != nil {
 			return nil, err
 		}

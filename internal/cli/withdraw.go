@@ -104,10 +104,14 @@ func (s *session) orderInJournal(client *api.Client, orderID string) (journal.Or
 	if err != nil {
 		return journal.Order{}, err
 	}
-	if _, err := j.Reap(s.ctx, account); err != nil {
+	ledger, err := j.Ledger(s.ctx, account)
+	if err == nil {
+		err = ledger.Reap(s.ctx)
+	}
+	if err != nil {
 		return journal.Order{}, err
 	}
-	return j.Order(s.ctx, account, orderID)
+	return ledger.Order(s.ctx, orderID)
 }
 
 // notAccepted says why there is no withdrawal to look at.

@@ -74,9 +74,9 @@ may be run again wants its own.`,
 // addLookupFlags adds the flags that say how the service's list is asked before anything is sent. The configuration reads
 // them, beneath TILL_LOOKUP and the profile.
 func addLookupFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lookup", "auto", "auto, or never: rely on the journal alone and do not ask the\nservice's list before sending")
+	cmd.Flags().String("lookup", "auto", "whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
-	complete := cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)
+	complete := cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {
 		panic(err) // the flag is not declared
 	}
@@ -121,7 +121,7 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 	if err != nil {
 		return err
 	}
-	sent, found, err := book.Standing(s.ctx, w)
+	sent, found, err := book.Existing(s.ctx, w)
 	if found || err != nil {
 		return s.printSent(sent, err, out)
 	}

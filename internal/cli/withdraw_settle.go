@@ -170,7 +170,9 @@ when the order is on it, when the list cannot be read, and for some time after
 the attempt (settle_after of the profile), because it may still land. After it,
 ` + again + `
 
-An order that the service has accepted is not a person's to undo.`,
+A conflict ends with --paid-as and, where the withdrawal is not what the order
+asked for, with --although-different and a reason: both contents are shown and
+recorded. An order that the service has ever shown was sent.`,
 		Example: example,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
@@ -194,13 +196,15 @@ An order that the service has accepted is not a person's to undo.`,
 			if err != nil {
 				return err
 			}
-			if err := book.Check(s.ctx, d); err != nil {
+			s.warnShortSettling(d)
+			checked, err := book.Check(s.ctx, d)
+			if err != nil {
 				return err
 			}
-			if err := s.confirmDecision(d); err != nil {
+			if err := s.confirmDecision(checked); err != nil {
 				return err
 			}
-			orders, err := book.Resolve(s.ctx, d)
+			orders, err := book.Resolve(s.ctx, checked)
 			if printed := out.slice(orders); err == nil {
 				err = printed
 			}
@@ -211,6 +215,7 @@ An order that the service has accepted is not a person's to undo.`,
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know, for whoever reads the journal later")
+	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: it is not what the order asked for")
 	cmd.MarkFlagsOneRequired("paid-as", "not-sent")
 	cmd.MarkFlagsMutuallyExclusive("paid-as", "not-sent")
 	return shows(cmd, orderView)
@@ -228,6 +233,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 		seen[id] = true
 	}
 	switch {
+	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
+		return usageError("--although-different needs --paid-as ID and a reason: it takes another withdrawal for the one that was asked for", "add --paid-as ID and --reason TEXT, saying how you know")
 	case notSent && strings.TrimSpace(d.Reason) == "":
 		return usageError("--not-sent needs a reason: it lets the order be sent again", "add --reason TEXT, saying how you know")
 	case !notSent && d.PaidAs == "":
@@ -238,21 +245,51 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	return nil
 }
 
-// confirmDecision wants the number of several orders typed, so that nobody resolves a list with one careless key.
-func (s *session) confirmDecision(d payout.Decision) error {
-	if len(d.OrderIDs) == 1 || s.Yes {
+// warnShortSettling says that a person's settle_after is shorter than the default, which is as long as a create may take to land.
+func (s *session) warnShortSettling(d payout.Decision) {
+	if after, usual := s.settleAfter(), s.usualSettling(); d.PaidAs == "" && after < usual {
+		s.note("settle_after is %s, which is short: a create may land up to %s after it was sent", after, usual)
+	}
+}
+
+// confirmDecision shows both contents where they differ, and wants that confirmed; of several orders it wants the number typed,
+// so that a list is not resolved with one careless key.
+func (s *session) confirmDecision(c payout.Checked) error {
+	if c.Differs != "" {
+		return s.confirmDifferent(c)
+	}
+	if len(c.OrderIDs) == 1 || s.Yes {
 		return nil
 	}
+	n := len(c.OrderIDs)
 	if !s.canAsk() {
-		return refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", len(d.OrderIDs)), "add --yes, or resolve them one by one")
+		return refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", n), "add --yes, or resolve them one by one")
 	}
+	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n), fmt.Sprint(n))
+}
+
+func (s *session) confirmDifferent(c payout.Checked) error {
+	for _, fact := range []string{"asked for  " + c.Asked, "shown      " + c.Shown, "differs    " + c.Differs} {
+		s.note("%s", fact)
+	}
+	switch {
+	case s.Yes:
+		return nil
+	case !s.canAsk():
+		return refusal("confirmation", fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", c.OrderIDs[0]), "compare the two, and add --yes")
+	}
+	return s.typedDecision(fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", c.OrderIDs[0]), c.OrderIDs[0])
+}
+
+// typedDecision asks for the one answer that confirms a decision.
+func (s *session) typedDecision(question, want string) error {
 	s.spinner.stop()
-	answer, err := s.ask(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", len(d.OrderIDs)))
+	answer, err := s.ask(question)
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(answer) != fmt.Sprint(len(d.OrderIDs)) {
-		return refusal("confirmation", "it was not confirmed, nothing was recorded", fmt.Sprintf("type %d to record it", len(d.OrderIDs)))
+	if strings.TrimSpace(answer) != want {
+		return refusal("confirmation", "it was not confirmed, nothing was recorded", "type "+want+" to record it")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func table() []setting {
 		{key: "first_page", def: "auto", profile: true, check: oneOf("auto", "0", "1")},
 		{key: "time_layout", def: "2006-01-02T15:04:05", profile: true, check: checkTimeLayout},
 		{key: "time_zone", def: "UTC", profile: true, check: checkTimeZone},
-		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true, check: oneOf("auto", "never")},
+		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true, check: oneOf("auto", "always", "never")},
 		{key: "lookup_since", local: "lookup-since", profile: true, check: checkText},
 		{key: "settle_after", def: "15m", profile: true, check: checkDuration},
 		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration},

@@ -23,10 +23,10 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	}
 	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
-			return &Error{place, fmt.Sprintf("is not made: %v", err), err}
+			return &Error{Place: place, Msg: fmt.Sprintf("is not made: %v", err), Err: err}
 		}
 		err = fs.ErrExist
-		return &Error{place, "is not made: a copy never takes the place of a file; name one that is not there", err}
+		return &Error{Place: place, Msg: "is not made: a copy never takes the place of a file; name one that is not there", Err: err}
 	}
 	// In a directory of its own, so that no file of anybody's is in the way, or is removed with it.
 	dir := filepath.Dir(place)
@@ -35,7 +35,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		dir, err = os.MkdirTemp(dir, ".till-copy-*")
 	}
 	if err != nil {
-		return &Error{place, fmt.Sprintf("cannot be made: %v", err), err}
+		return &Error{Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
 	}
 	defer os.RemoveAll(dir)
 	part := filepath.Join(dir, "journal.db")
@@ -44,14 +44,14 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	}
 	// SQLite moves its log into the file and removes it when the file is closed; that it could not, it says to nobody.
 	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-		return &Error{place, "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", err}
+		return &Error{Place: place, Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
 	}
 	err = os.Link(part, place) // unlike a rename, it fails where somebody was quicker
 	if err == nil {
 		err = SyncDirectory(filepath.Dir(place))
 	}
 	if err != nil {
-		return &Error{place, fmt.Sprintf("cannot be made: %v", err), err}
+		return &Error{Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	to.writing.Lock()
 	defer to.writing.Unlock()
 	return to.failed(to.transact(ctx, func(t *tx) error {
-		for _, table := range []string{"accounts", "keys", "orders", "events", "runs", "run_rows"} {
+		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows"} {
 			n := 0
 			if err := t.row("SELECT count(*) FROM " + table).Scan(&n); err != nil {
 				return err

@@ -10,6 +10,7 @@ type Error struct {
 	Place string // without a password
 	Msg   string // what is wrong and what to do
 	Err   error
+	Lost  bool // its files are gone: trying again is no use
 }
 
 func (e *Error) Error() string { return "the journal " + e.Place + " " + e.Msg }
@@ -17,18 +18,18 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // notThere is for who only reads. A wrong name should not look like a journal in which nothing has happened.
 func notThere(place string) error {
-	return &Error{place, "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", fs.ErrNotExist}
+	return &Error{Place: place, Msg: "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", Err: fs.ErrNotExist}
 }
 
-// A StandsError says that an order is not sent, because of where it stands.
-type StandsError struct {
+// An ExistsError says that an order is not sent, because the journal has it in a state that does not allow it.
+type ExistsError struct {
 	Order Order
 	Same  bool // the content that was to be sent is the one that it has
 	Alive bool // a living process is sending it
 }
 
-func (e *StandsError) Error() string {
-	return fmt.Sprintf("order %s stands as %s", e.Order.OrderID, e.Order.State)
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("order %s is %s in the journal", e.Order.OrderID, e.Order.State)
 }
 
 // A DuplicateError says that an order is not sent, because another has the same content.
@@ -41,12 +42,12 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("order %s has the same content and is %s", e.Order.OrderID, e.Order.State)
 }
 
-// A GoneError says that an order does not stand where a step would have begun, or is not there.
+// A GoneError says that an order is not in a state from which a step could begin, or is not there.
 type GoneError struct {
 	OrderID string
 	State   State // empty: there is no such order
 	Alive   bool
-	Taken   string // the id under which the service has accepted it, which a person cannot undo; empty: none
+	Taken   string // the id under which the service has shown it, which a person cannot undo; empty: never
 }
 
 func (e *GoneError) Error() string {
@@ -54,9 +55,9 @@ func (e *GoneError) Error() string {
 		return fmt.Sprintf("the journal has no order %s in this account", e.OrderID)
 	}
 	if e.Taken != "" {
-		return fmt.Sprintf("the service has accepted order %s, as %s", e.OrderID, e.Taken)
+		return fmt.Sprintf("the service has shown order %s, as %s", e.OrderID, e.Taken)
 	}
-	return fmt.Sprintf("order %s stands as %s", e.OrderID, e.State)
+	return fmt.Sprintf("order %s is %s", e.OrderID, e.State)
 }
 
 // A HolderError says that a withdrawal's id belongs to another order.
@@ -66,7 +67,7 @@ func (e *HolderError) Error() string {
 	return fmt.Sprintf("withdrawal %s belongs to order %s in the journal", e.Withdrawal, e.OrderID)
 }
 
-// An AccountError says that an account cannot be renamed.
+// An AccountError says that an account is not what it was taken for, or cannot be renamed.
 type AccountError struct {
 	Account Account
 	Msg     string
@@ -83,9 +84,16 @@ type RunError struct {
 
 func (e *RunError) Error() string { return "run " + e.Run + " " + e.Msg }
 
-// A BusyError says that another process applies a plan from the journal.
-type BusyError struct{ Run, User, Host string }
+// A BusyError says that another process sends withdrawals, which has to end first.
+type BusyError struct {
+	Run        string // that it applies; empty: it sends a single order
+	OrderID    string // which it sends, where it applies no run
+	User, Host string
+}
 
 func (e *BusyError) Error() string {
+	if e.Run == "" {
+		return fmt.Sprintf("another process is sending order %s (%s on %s)", e.OrderID, e.User, e.Host)
+	}
 	return fmt.Sprintf("another process applies a plan from this journal: run %s, by %s on %s", e.Run, e.User, e.Host)
 }

@@ -3,32 +3,31 @@ package journal
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 )
 
-// Finish records how the attempt of a ticket ended, and returns the order as it then stands, which need not be what the
-// outcome says: after a rejection, an order of which an earlier attempt is in doubt is unknown, and so is one that was
-// accepted under an id that another order has. When it returns without an error, the record is on the disk.
+// Finish records how the attempt of a ticket ended, and returns the order as it is then, which need not be what the outcome
+// says: after a rejection, an order of which an earlier attempt is in doubt is unknown, and so is one that was accepted under
+// an id that another order has. When it returns without an error, the record is on the disk.
 //
-// An outcome that comes after the order was given up for unknown, because this process was taken for dead, is recorded too.
-func (j *Journal) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order, error) {
-	p, err := ticket.ends(out)
+// An outcome that comes after the order was given up for unknown, because this process was taken for dead, is recorded too,
+// and so is one of an account that has another name by now.
+func (l *Ledger) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order, error) {
+	p, err := l.ends(ticket, out)
 	if err != nil {
 		return Order{}, err
 	}
-	j.do(ctx, p)
+	l.j.do(ctx, p)
 	return p.finish.now, p.err
 }
 
 // ends is the end of a ticket's attempt.
-func (ticket Ticket) ends(out Outcome) (*pending, error) {
+func (l *Ledger) ends(ticket Ticket, out Outcome) (*pending, error) {
 	switch {
-	case !ticket.order.Attempts():
+	case !ticket.order.Attempted():
 		return nil, errors.New("an outcome needs the ticket of an attempt")
-	case out.State != Accepted && out.State != Rejected && out.State != Unknown && out.State != Planned:
-		return nil, fmt.Errorf("an attempt cannot end as %q (order %s)", out.State, ticket.OrderID)
-	case out.State == Accepted && out.Withdrawal == "":
+	case out.Ending == UnderWay:
+		return nil, errors.New("an attempt that is under way has not ended")
+	case out.Ending == WasAccepted && out.Withdrawal == "":
 		return nil, errNoID
 	}
 	out.Reason = keepable(out.Reason)
@@ -43,43 +42,43 @@ type finishing struct {
 	now    Order
 }
 
+func (f *finishing) event(t *tx, holder string) ended {
+	return ended{attempt: f.ticket.order.last().Number, content: f.ticket.order.Content, Outcome: f.out, holder: holder, at: t.at}
+}
+
 // alone records an outcome after having read its order.
 func (f *finishing) alone(t *tx) error {
-	account, out := f.ticket.order.account, f.out
-	if err := t.lockAccount(account); err != nil { // which may have another name by now
+	account := f.ticket.order.account
+	if _, err := t.lockNumber(account); err != nil {
 		return err
 	}
-	old, err := t.orderRow(f.ticket.order.id)
+	old, err := t.byNumber(f.ticket.order.id)
 	if err != nil {
 		return err
 	}
-	if out.State == Accepted {
-		other, err := t.holder(account, out.Withdrawal, old.id)
-		if err != nil {
-			return err
-		}
-		if other != "" {
-			out = Outcome{Unknown, "", out.Status, 0, fmt.Sprintf("the service answered with the id %s, which order %s has", out.Withdrawal, other)}
-		}
+	holder, err := t.holder(account, f.out.Withdrawal, old.id)
+	if err != nil {
+		return err
 	}
-	next, late := settled(old, f.ticket, out)
-	f.now, err = t.move(old, next, out.event(late))
-	return err
+	if f.now, err = t.happen(old, f.event(t, holder)); err != nil {
+		return err
+	}
+	return f.untie(t)
 }
 
-func (out Outcome) event(late bool) Event {
-	e := Event{What: eventAnswered, Withdrawal: out.Withdrawal, Status: out.Status, Code: out.Code, Reason: out.Reason}
-	if late {
-		e.What = eventLate
+// untie takes note of a call that never left.
+func (f *finishing) untie(t *tx) error {
+	if f.out.Ending != SaidNothing || f.out.Status != 0 {
+		return nil
 	}
-	return e
+	return t.untieKey(f.ticket.order.account, f.ticket.order.Key)
 }
 
-// finishTogether records those of some outcomes whose orders still are as their claims have left them, unless another order has
-// the withdrawal's id. That is so nearly always; the rest are left to alone.
+// finishTogether records those of some outcomes whose orders still are as their claims have left them, unless another order
+// has the withdrawal's id. That is so nearly always; the rest are left to alone.
 func (t *tx) finishTogether(all []*pending) error {
 	account := all[0].finish.ticket.order.account // of a process, nearly always of all
-	if err := t.lockAccount(account); err != nil {
+	if _, err := t.lockNumber(account); err != nil {
 		return err
 	}
 	times := map[string]int{} // which only a service could say that is wrong
@@ -89,96 +88,31 @@ func (t *tx) finishTogether(all []*pending) error {
 	var some []*pending
 	var changes []*change
 	for _, p := range all {
-		old, out := p.finish.ticket.order, p.finish.out
-		if old.account != account || old.Withdrawal != "" || out.Withdrawal != "" && times[out.Withdrawal] > 1 {
+		f := p.finish
+		if f.ticket.order.account != account || f.ticket.order.Withdrawal != "" || f.out.Withdrawal != "" && times[f.out.Withdrawal] > 1 {
 			continue
 		}
-		next, late := settled(old, p.finish.ticket, out)
-		some = append(some, p)
-		changes = append(changes, &change{old: old, next: next, event: out.event(late)})
+		c, err := changed(f.ticket.order, f.event(t, ""))
+		if c == nil || err != nil {
+			continue
+		}
+		some, changes = append(some, p), append(changes, c)
 	}
-	if err := t.moveAll(changes, noHolder); err != nil {
+	if err := t.move(changes, noHolder); err != nil {
 		return err
 	}
 	for i, p := range some {
 		p.made, p.finish.now = changes[i].made, changes[i].next
+		if !p.made {
+			continue
+		}
+		if err := p.finish.untie(t); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // noHolder is that no order of the account has the withdrawal's id.
-const noHolder = `NOT EXISTS (SELECT 1 FROM orders holder WHERE holder.account = orders.account AND holder.withdrawal <> '' AND holder.withdrawal = {withdrawal})`
-
-// keepable is a text of the service's as every database takes it: PostgreSQL refuses a zero byte and what is not UTF-8, and
-// with it the whole record.
-func keepable(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-// settled is where an outcome of one attempt takes an order, and whether it came after that attempt was given up.
-func settled(old Order, ticket Ticket, out Outcome) (next Order, late bool) {
-	next = old
-	attempt := ticket.order.attempt
-	own := old.attempt == attempt && old.sender != 0 && (old.State == Sending || old.State == Unknown)
-	late = !own || old.State != Sending
-	if !own { // a person has decided meanwhile, or another attempt is under way or over, or this one has ended before
-		switch {
-		case out.State != Accepted:
-		case old.State == Accepted && old.Withdrawal == out.Withdrawal:
-			next.Decided = nil // now the service has said it too
-		case (old.State == Planned || old.State == Rejected || old.State == Unknown && old.lastDoubt == attempt) && old.Content == ticket.order.Content:
-			next.State, next.Withdrawal, next.Decided, next.Code = Accepted, out.Withdrawal, nil, 0
-			next.Reason = "accepted late"
-		default:
-			next.State, next.Reason = Conflict, fmt.Sprintf("an attempt was accepted late, as %s", out.Withdrawal)
-			if old.State == Unknown {
-				next.Reason += ", and nobody knows what became of a later one"
-			}
-			if old.State == Conflict && old.Reason != "" {
-				next.Reason = old.Reason + "; " + next.Reason
-			}
-			if next.Withdrawal == "" {
-				next.Withdrawal = out.Withdrawal
-			}
-		}
-		return next, late
-	}
-	next.sender = 0
-	next.State, next.Code, next.Reason = out.State, out.Code, out.Reason
-	if out.State != Planned { // where nothing was learnt, a person's decision stands
-		next.Decided = nil
-	}
-	elsewhere := old.doubt != 0 && old.doubt != attempt // an earlier attempt may have been taken
-	switch out.State {
-	case Accepted:
-		next.Withdrawal = out.Withdrawal
-	case Unknown:
-		next.lastDoubt = attempt
-		if old.doubt == 0 {
-			next.doubt = attempt
-		}
-	case Rejected:
-		if elsewhere {
-			next.State = Unknown
-			next.Reason = "this attempt was rejected, and an earlier one is in doubt: " + out.Reason
-		} else {
-			next.doubt, next.lastDoubt = 0, 0
-		}
-	case Planned:
-		if !elsewhere {
-			next.doubt, next.lastDoubt = 0, 0
-		}
-	}
-	return next, late
-}
-
-// holder returns which other order of the account has a withdrawal's id.
-func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string, err error) {
-	others, err := t.orders(`account = ?1 AND withdrawal <> '' AND withdrawal = ?2 AND id <> ?3 ORDER BY id`, account, withdrawal, but)
-	if err != nil || len(others) == 0 {
-		return "", err
-	}
-	return others[0].OrderID, nil
-}
-
-var errNoID = errors.New("a withdrawal without an id cannot be recorded")
+const noHolder = `NOT EXISTS (SELECT 1 FROM orders holder WHERE holder.account = orders.account AND holder.withdrawal <> '' AND substr(holder.withdrawal, 1, 200) = substr({withdrawal}, 1, 200)
+	AND holder.withdrawal = {withdrawal})`

@@ -28,6 +28,7 @@ type Journal struct {
 	held    bool       // sender's lock is
 	sends   bool       // it was held at least once
 	stmts   map[string]*sql.Stmt
+	tied    map[keyTie]bool // keys that are known to be tied to their accounts
 }
 
 // Options are what a journal needs to know of the process that opens it.
@@ -35,6 +36,8 @@ type Options struct {
 	Now        func() time.Time
 	User, Host string // who it is, for the record
 	Existing   bool   // make nothing: a journal that is not there is an *Error with fs.ErrNotExist in its chain
+
+	ownClock bool // in tests, Now is also the clock of a database's server
 
 	wait  time.Duration // for others that write; 0: as long as it says in sqlite.go
 	steps []string      // in the place of those of schema.go
@@ -89,7 +92,7 @@ func Open(ctx context.Context, place string, o Options) (*Journal, error) {
 	if o.steps == nil {
 		o.steps = schema()
 	}
-	j := &Journal{options: o, dialect: newSQLite(place, o.wait, o.Existing), sender: randomNumber()}
+	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(place, o.wait, o.Existing), sender: randomNumber()}
 	if IsPostgres(place) {
 		j.dialect = newPostgres(place, o.wait, o.Existing)
 	}
@@ -111,7 +114,7 @@ func (j *Journal) Place() string { return j.dialect.place() }
 func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
 
 // Claims reports whether an order is one that this process is sending, as the record says.
-func (j *Journal) Claims(o Order) bool { return o.State == Sending && o.sender == j.sender }
+func (j *Journal) Claims(o Order) bool { return o.State == Sending && o.last().sender == j.sender }
 
 // Close lets go of the journal and of this process's lock.
 func (j *Journal) Close() error {
@@ -128,7 +131,7 @@ func (j *Journal) failed(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &Error{j.dialect.place(), j.dialect.explain(err), err}
+	return &Error{Place: j.dialect.place(), Msg: j.dialect.explain(err), Err: err}
 }
 
 func randomNumber() int64 {
@@ -145,10 +148,12 @@ type querier interface {
 
 // tx is a transaction that writes.
 type tx struct {
-	j        *Journal
-	ctx      context.Context
-	now      string
-	accounts map[Account]int64 // that are locked, and so stay what they are
+	j      *Journal
+	ctx    context.Context
+	at     time.Time // by the journal's clock
+	now    string    // the same as it is recorded
+	locked map[int64]Account
+	ties   []keyTie // that it has recorded
 }
 
 func (t *tx) stmt(query string) (*sql.Stmt, error) {
@@ -242,6 +247,24 @@ func (j *Journal) disconnect() {
 	}
 	j.conn, j.stmts, j.held = nil, nil, false
 }
+
+// clock is the time by which the journal's records are dated: that of the database's server, which several machines have in
+// common, or this machine's.
+func (j *Journal) clock(q querier) (now time.Time, err error) {
+	if !j.Shared() || j.options.ownClock {
+		return j.options.Now(), nil
+	}
+	err = q.row(`SELECT clock_timestamp()`).Scan(&now)
+	return now, err
+}
+
+// Clock is what the journal's clock says now.
+func (j *Journal) Clock(ctx context.Context) (time.Time, error) {
+	now, err := j.clock(reading{j, ctx})
+	return now, j.failed(err)
+}
+
+func (j *Journal) person() Person { return Person{j.options.User, j.options.Host} }
 
 // holdLock takes this process's lock, if it does not have it yet.
 func (t *tx) holdLock() error {

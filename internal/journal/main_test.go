@@ -34,11 +34,12 @@ func child(name, place string) int {
 	if name == "open" || name == "migrate" {
 		in.Scan() // the parent lets all go at once
 	}
-	j, err := Open(context.Background(), place, o)
+	opened, err := Open(context.Background(), place, o)
 	if err != nil {
 		fmt.Println("error", err)
 		return 0
 	}
+	j := bookOf(opened)
 	fmt.Println("open")
 	if name == "open" || name == "migrate" {
 		j.Close()
@@ -48,7 +49,7 @@ func child(name, place string) int {
 		word, id, _ := strings.Cut(in.Text(), " ")
 		ticket, err := j.Claim(context.Background(), shop, claim(id))
 		switch {
-		case errors.As(err, new(*StandsError)):
+		case errors.As(err, new(*ExistsError)):
 			fmt.Println("stands")
 			continue
 		case err != nil:
@@ -56,7 +57,7 @@ func child(name, place string) int {
 			continue
 		}
 		if word == "finish" {
-			_, err = j.Finish(context.Background(), ticket, Outcome{State: Accepted, Withdrawal: "w" + id, Status: 200})
+			_, err = j.Finish(context.Background(), ticket, Outcome{Ending: WasAccepted, Withdrawal: "w" + id, Status: 200})
 			if err != nil {
 				fmt.Println("error", err)
 				continue
@@ -136,14 +137,14 @@ func (c *clock) now() time.Time { return c.Time }
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-type opener func(mods ...func(*Options)) *Journal
+type opener func(mods ...func(*Options)) *book
 
 // eachDialect runs a test on a fresh journal of each kind. Every call of open opens the same one once more.
 func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 	run := func(t *testing.T, place string) {
-		test(t, func(mods ...func(*Options)) *Journal {
+		test(t, func(mods ...func(*Options)) *book {
 			t.Helper()
-			o := Options{Now: time.Now, User: "ann", Host: "till1"}
+			o := Options{Now: time.Now, User: "ann", Host: "till1", ownClock: true}
 			for _, mod := range mods {
 				mod(&o)
 			}
@@ -152,15 +153,15 @@ func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { j.Close() })
-			return j
+			return bookOf(j)
 		})
 	}
 	t.Run("sqlite", func(t *testing.T) { run(t, filepath.Join(t.TempDir(), "journal.db")) })
 	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Shared(t).Database(t)) })
 }
 
-// address is what opens a journal again.
-func address(j *Journal) string {
+// placeOf is what opens a journal again.
+func placeOf(j *book) string {
 	if d, ok := j.dialect.(*postgresDialect); ok {
 		return d.address
 	}
@@ -168,7 +169,7 @@ func address(j *Journal) string {
 }
 
 // loseLock makes a living sender look dead, as when its connection breaks.
-func loseLock(t *testing.T, j *Journal) {
+func loseLock(t *testing.T, j *book) {
 	t.Helper()
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -184,13 +185,22 @@ func loseLock(t *testing.T, j *Journal) {
 	}
 	for held := true; held; { // the server takes a moment to see that a session has ended
 		var err error
-		if held, err = j.dialect.holds(t.Context(), reading{j, t.Context()}, j.sender); err != nil {
+		if held, err = j.dialect.holds(t.Context(), reading{j.Journal, t.Context()}, j.sender); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func mustClaim(t *testing.T, j *Journal, c Claim) Ticket {
+// shopNumber is the number of the shop's account, which it makes.
+func shopNumber(t *tx) (id int64, err error) {
+	if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`, shop.Address, shop.Name); err != nil {
+		return 0, err
+	}
+	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, shop.Address, shop.Name).Scan(&id)
+	return id, err
+}
+
+func mustClaim(t *testing.T, j *book, c Claim) Ticket {
 	t.Helper()
 	ticket, err := j.Claim(t.Context(), shop, c)
 	if err != nil {
@@ -199,16 +209,16 @@ func mustClaim(t *testing.T, j *Journal, c Claim) Ticket {
 	return ticket
 }
 
-func mustFinish(t *testing.T, j *Journal, ticket Ticket, out Outcome) Order {
+func mustFinish(t *testing.T, j *book, ticket Ticket, out Outcome) Order {
 	t.Helper()
 	o, err := j.Finish(t.Context(), ticket, out)
 	if err != nil {
-		t.Fatalf("Finish(%s, %s): %v", ticket.OrderID, out.State, err)
+		t.Fatalf("Finish(%s, %s): %v", ticket.order.OrderID, out.Ending, err)
 	}
 	return o
 }
 
-func mustDecide(t *testing.T, j *Journal, d Decision) Order {
+func mustDecide(t *testing.T, j *book, d Decision) Order {
 	t.Helper()
 	o, err := j.Decide(t.Context(), shop, d)
 	if err != nil {
@@ -218,7 +228,7 @@ func mustDecide(t *testing.T, j *Journal, d Decision) Order {
 }
 
 // mustSettle takes a finding without content for one that was held against what the order has.
-func mustSettle(t *testing.T, j *Journal, f Finding) Order {
+func mustSettle(t *testing.T, j *book, f Evidence) Order {
 	t.Helper()
 	if f.Content == (Content{}) {
 		o, err := j.Order(t.Context(), shop, f.OrderID)
@@ -235,19 +245,19 @@ func mustSettle(t *testing.T, j *Journal, f Finding) Order {
 }
 
 // wantState also looks at what is on the disk.
-func wantState(t *testing.T, j *Journal, id string, want State) Order {
+func wantState(t *testing.T, j *book, id string, want State) Order {
 	t.Helper()
 	o, err := j.Order(t.Context(), shop, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.State != want {
-		t.Fatalf("order %s stands as %q, want %q (%s)", id, o.State, want, o.Reason)
+		t.Fatalf("order %s is %q, want %q (%s)", id, o.State, want, o.Reason)
 	}
 	return o
 }
 
-func story(t *testing.T, j *Journal, id string) []Event {
+func story(t *testing.T, j *book, id string) []Event {
 	t.Helper()
 	o, err := j.Order(t.Context(), shop, id)
 	if err != nil {
@@ -268,15 +278,20 @@ func whats(events []Event) (names []string) {
 }
 
 var (
-	accepted = func(id string) Outcome { return Outcome{State: Accepted, Withdrawal: id, Status: 200} }
-	rejected = Outcome{State: Rejected, Status: 400, Code: 7, Reason: "no funds"}
-	unknown  = Outcome{State: Unknown, Reason: "no answer"}
-	limited  = Outcome{State: Planned, Status: 429, Reason: "too many"}
-	notLeft  = Outcome{State: Planned, Reason: "no connection"}
+	accepted = func(id string) Outcome { return Outcome{Ending: WasAccepted, Withdrawal: id, Status: 200} }
+	rejected = Outcome{Ending: WasRejected, Status: 400, Code: 7, Reason: "no funds"}
+	unknown  = Outcome{Ending: WasUncertain, Reason: "no answer"}
+	limited  = Outcome{Ending: SaidNothing, Status: 429, Reason: "too many"}
+	notLeft  = Outcome{Ending: SaidNothing, Reason: "no connection"}
 )
 
-// bring makes an order that stands as it is asked for.
-func bring(t *testing.T, j *Journal, id string, to State) Order {
+// stateAfter is that of an order whose only attempt has ended so.
+func stateAfter(out Outcome) State {
+	return map[Ending]State{WasAccepted: Accepted, WasRejected: Rejected, WasUncertain: Unknown, SaidNothing: Planned}[out.Ending]
+}
+
+// bring makes an order in a state.
+func bring(t *testing.T, j *book, id string, to State) Order {
 	t.Helper()
 	ticket := mustClaim(t, j, claim(id))
 	switch to {
@@ -291,7 +306,7 @@ func bring(t *testing.T, j *Journal, id string, to State) Order {
 		mustFinish(t, j, ticket, unknown)
 	case Conflict:
 		mustFinish(t, j, ticket, unknown)
-		mustSettle(t, j, Finding{OrderID: id, Withdrawal: "w" + id, Differs: "the amount is another"})
+		mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: "the amount is another"})
 	}
 	return wantState(t, j, id, to)
 }

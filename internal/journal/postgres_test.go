@@ -67,7 +67,7 @@ func TestPostgresRefuses(t *testing.T) {
 	}
 }
 
-func openPostgres(t *testing.T) (*pgtest.Server, *Journal) {
+func openPostgres(t *testing.T) (*pgtest.Server, *book) {
 	t.Helper()
 	s := pgtest.Shared(t)
 	j, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann"})
@@ -75,7 +75,7 @@ func openPostgres(t *testing.T) (*pgtest.Server, *Journal) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { j.Close() })
-	return s, j
+	return s, bookOf(j)
 }
 
 // What a database or a user has as a default does not make a commit weaker.
@@ -131,15 +131,16 @@ func TestPostgresSettings(t *testing.T) {
 
 func TestPostgresRestart(t *testing.T) {
 	s, j := openPostgres(t)
-	other, err := Open(t.Context(), address(j), Options{Now: time.Now, User: "bob"})
+	opened, err := Open(t.Context(), placeOf(j), Options{Now: time.Now, User: "bob"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	other := bookOf(opened)
 	defer other.Close()
 	one, two, three := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
 	s.Restart(t)
 	// The lock is gone: another machine gives one of them up.
-	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*StandsError)) {
+	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
 		t.Fatal(err)
 	}
 	wantState(t, other, "1", Unknown)
@@ -166,14 +167,14 @@ func TestPostgresKilledDuringCommit(t *testing.T) {
 	s, j := openPostgres(t)
 	mustClaim(t, j, claim("0"))
 	// A deferred check makes the commit itself wait for its own end.
-	s.Exec(t, address(j), `
+	s.Exec(t, placeOf(j), `
 		CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER die AFTER UPDATE ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.order_id = '1') EXECUTE FUNCTION die()`)
 	ticket, err := j.Claim(t.Context(), shop, claim("1"))
-	if !errors.As(err, new(*Error)) || ticket != (Ticket{}) {
+	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
-	s.Exec(t, address(j), "DROP TRIGGER die ON orders")
+	s.Exec(t, placeOf(j), "DROP TRIGGER die ON orders")
 	mustClaim(t, j, claim("2")) // and the journal goes on
 	mustClaim(t, j, claim("1")) // this commit did not happen
 }
@@ -182,7 +183,7 @@ func TestPostgresKilledDuringCommit(t *testing.T) {
 func TestPostgresCommitOfNothing(t *testing.T) {
 	_, j := openPostgres(t)
 	err := j.write(t.Context(), func(tx *tx) error {
-		if _, err := tx.account(shop); err != nil {
+		if _, err := shopNumber(tx); err != nil {
 			return err
 		}
 		tx.exec("SELECT 1/0")
@@ -198,7 +199,7 @@ func TestPostgresCommitOfNothing(t *testing.T) {
 func TestPostgresLockTaken(t *testing.T) {
 	s, j := openPostgres(t)
 	ctx := context.Background()
-	db, err := sql.Open("pgx", address(j))
+	db, err := sql.Open("pgx", placeOf(j))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestPostgresLockTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := j.Claim(t.Context(), shop, claim("1"))
-	if !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "its lock yet") {
+	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "its lock yet") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if _, err := j.Order(t.Context(), shop, "1"); !errors.As(err, new(*GoneError)) {
@@ -227,7 +228,7 @@ func TestPostgresLockTaken(t *testing.T) {
 	if held, err := elsewhere.dialect.holds(ctx, reading{elsewhere, ctx}, j.sender); held || err != nil {
 		t.Errorf("the lock of another database: %v, %v", held, err)
 	}
-	if held, err := j.dialect.holds(ctx, reading{j, ctx}, j.sender); !held || err != nil {
+	if held, err := j.dialect.holds(ctx, reading{j.Journal, ctx}, j.sender); !held || err != nil {
 		t.Errorf("the lock: %v, %v", held, err)
 	}
 }
@@ -265,13 +266,14 @@ func TestInterruptedWhileOpening(t *testing.T) {
 // Nobody waits for ever for a program that holds a row.
 func TestPostgresLocked(t *testing.T) {
 	s := pgtest.Shared(t)
-	j, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
+	opened, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
+	j := bookOf(opened)
 	defer j.Close()
 	bring(t, j, "1", Unknown)
-	db, err := sql.Open("pgx", address(j))
+	db, err := sql.Open("pgx", placeOf(j))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +286,7 @@ func TestPostgresLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
-	if !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if err := held.Rollback(); err != nil {
@@ -322,5 +324,5 @@ func TestPostgresCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	wantState(t, to, "1", Accepted)
+	wantState(t, bookOf(to), "1", Accepted)
 }

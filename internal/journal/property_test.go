@@ -34,7 +34,7 @@ func TestHistories(t *testing.T) {
 		f.Value.Set("25") // every step is synced to the disk; more with -rapid.checks
 	}
 	eachDialect(t, func(t *testing.T, open opener) {
-		senders := []*Journal{open(), open(), open()}
+		senders := []*book{open(), open(), open()}
 		round := 0
 		rapid.Check(t, func(r *rapid.T) {
 			round++
@@ -65,7 +65,7 @@ func TestHistories(t *testing.T) {
 				if _, err := senders[a.sender].Finish(t.Context(), a.ticket, out); err != nil {
 					r.Fatal(err)
 				}
-				a.told = out.State
+				a.told = State(out.Ending)
 			}
 			r.Repeat(map[string]func(*rapid.T){
 				"claim": func(r *rapid.T) {
@@ -78,10 +78,10 @@ func TestHistories(t *testing.T) {
 						return
 					}
 					for i, a := range h.attempts {
-						if !a.excused && a.told != Rejected && a.told != Planned {
+						if !a.excused && a.told != Rejected && a.told != State(SaidNothing) {
 							r.Fatalf("order %s is sent again, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
 						}
-						if a.told != Rejected && a.told != Planned && a.content != c.Content {
+						if a.told != Rejected && a.told != State(SaidNothing) && a.content != c.Content {
 							r.Fatalf("order %s is sent with other content, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
 						}
 						if a.told == Accepted {
@@ -123,7 +123,7 @@ func TestHistories(t *testing.T) {
 					id, h := pick()
 					for _, a := range h.attempts {
 						if a.taken != "" {
-							f := Finding{OrderID: id, Withdrawal: a.taken}
+							f := Evidence{OrderID: id, Withdrawal: a.taken}
 							o, err := senders[1].Order(t.Context(), account, id)
 							if f.Content = o.Content; err != nil || o.Content != a.content {
 								f.Differs = "the content is another"
@@ -161,7 +161,7 @@ func TestHistories(t *testing.T) {
 							r.Fatal(err)
 						}
 						for i, a := range h.attempts {
-							settled := a.told == Rejected || a.told == Planned
+							settled := a.told == Rejected || a.told == State(SaidNothing)
 							switch {
 							case o.State == Planned && !settled && !a.excused:
 								r.Fatalf("order %s is planned, though attempt %d (%q) may have been taken", id, i, a.told)

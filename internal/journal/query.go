@@ -9,68 +9,86 @@ import (
 	"time"
 )
 
-const orderColumns = `id, account, order_id, run, state, currency, unit, minor, address, memo, callback, note, withdrawal, attempt, sender, doubt, last_doubt, sent, code, reason,
-	user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed`
+const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, withdrawal, shown, version, sent,
+	code, reason, user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed, number, sender, began, ended, outcome, decimals`
 
+// withAttempts adds the attempts of orders: a row for each, or one with nulls for an order without any.
+const withAttempts = `LEFT JOIN attempts ON attempts.order_row = orders.id`
+
+// scanOrder reads a row of orderColumns: an order and one of its attempts at most.
 func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var state, sent, decidedAt, created, changed string
 	var d Decided
-	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal,
-		&o.attempt, &o.sender, &o.doubt, &o.lastDoubt, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed}, more...)...)
+	var number, sender, decimals sql.NullInt64
+	var began, ended, outcome sql.NullString
+	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal, &o.Shown,
+		&o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed,
+		&number, &sender, &began, &ended, &outcome, &decimals}, more...)...)
 	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
+	o.Withdrawal, o.Shown = restored(o.Withdrawal), restored(o.Shown)
 	if d.As != "" {
 		d.At = unstamp(decidedAt)
 		o.Decided = &d
 	}
+	if number.Valid {
+		o.Attempts = []Attempt{{number.Int64, unstamp(began.String), unstamp(ended.String), Ending(outcome.String), decimals.Int64, sender.Int64}}
+	}
 	return o, err
 }
 
-// load returns the orders that a condition holds for.
+// ordersOf puts the rows of a query together to orders: those of one order follow each other.
+func ordersOf(rows *sql.Rows) iter.Seq2[Order, error] {
+	return func(yield func(Order, error) bool) {
+		var o Order
+		for rows.Next() {
+			row, err := scanOrder(rows)
+			switch {
+			case err != nil:
+				yield(Order{}, err)
+				return
+			case row.id == o.id:
+				o.Attempts = append(o.Attempts, row.Attempts...)
+				continue
+			case o.id != 0 && !yield(o, nil):
+				return
+			}
+			o = row
+		}
+		if err := rows.Err(); err != nil {
+			yield(Order{}, err)
+			return
+		}
+		if o.id != 0 {
+			yield(o, nil)
+		}
+	}
+}
+
+// load returns the orders that a condition holds for, oldest first.
 func load(q querier, where string, args ...any) (orders []Order, err error) {
-	rows, err := q.rows(`SELECT `+orderColumns+` FROM orders WHERE `+where, args...)
+	rows, err := q.rows(`SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	for rows.Next() {
-		o, err := scanOrder(rows)
+	for o, err := range ordersOf(rows) {
 		if err != nil {
 			return nil, err
 		}
 		orders = append(orders, o)
 	}
-	return orders, rows.Err()
+	return orders, nil
 }
 
 func (t *tx) orders(where string, args ...any) ([]Order, error) { return load(t, where, args...) }
 
-// order finds an order; its state is empty where there is none.
-func (t *tx) order(account int64, orderID string) (Order, error) {
-	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, orderID)
-	if err != nil || len(found) == 0 {
-		return Order{OrderID: orderID}, err
-	}
-	return found[0], nil
-}
-
-func (t *tx) orderRow(id int64) (Order, error) {
-	found, err := t.orders(`id = ?1`, id)
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("the record of the attempt is gone")
-	}
-	if err != nil {
-		return Order{}, err
-	}
-	return found[0], nil
-}
-
-// insert makes an order that stands nowhere yet; move takes it from there, in the same transaction.
+// insert makes an order that has no state yet; move gives it one, in the same transaction.
 func (t *tx) insert(account int64, o Order) (Order, error) {
-	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed)
-		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13) RETURNING id`,
-		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User, t.j.options.Host, t.now).Scan(&o.id)
+	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
+		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15) RETURNING id, version`,
+		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User, t.j.options.Host, t.now, o.Content.key(), payee(o.Address)).Scan(&o.id, &o.version)
 	o.account = account
-	o.State, o.User, o.Host, o.Created, o.Changed = "", t.j.options.User, t.j.options.Host, unstamp(t.now), unstamp(t.now)
+	o.State, o.User, o.Host, o.Created, o.Changed = "", t.j.options.User, t.j.options.Host, t.at, t.at
 	return o, err
 }
 
@@ -85,10 +103,36 @@ type Filter struct {
 	OrderID  string
 }
 
-// Orders returns the orders of an account that a filter chooses, oldest first; those of a run in the order of its plan. It
+// Orders returns the orders of the account that a filter chooses, oldest first; those of a run in the order of its plan. It
 // stops after an error.
-func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Order, error] {
-	where, args := []string{"account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2)"}, []any{a.Address, a.Name}
+func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
+	return func(yield func(Order, error) bool) {
+		account, err := l.number(ctx)
+		if err != nil {
+			yield(Order{}, err)
+			return
+		}
+		if account == 0 {
+			return
+		}
+		query, args := f.query(account)
+		rows, err := (reading{l.j, ctx}).rows(query, args...)
+		if err != nil {
+			yield(Order{}, l.j.failed(err))
+			return
+		}
+		defer rows.Close()
+		for o, err := range ordersOf(rows) {
+			if !yield(o, l.j.failed(err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// query is the statement of a filter.
+func (f Filter) query(account int64) (query string, args []any) {
+	where, args := []string{"orders.account = ?1"}, []any{account}
 	add := func(condition string, value any) {
 		args = append(args, value)
 		where = append(where, fmt.Sprintf(condition, len(args)))
@@ -109,54 +153,34 @@ func (j *Journal) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Ord
 		where = append(where, "state IN ("+strings.Join(marks, ", ")+")")
 	}
 	if f.Currency != "" {
-		add("currency = ?%d", f.Currency)
+		add("lower(orders.currency) = lower(?%d)", f.Currency)
 	}
 	if f.Address != "" {
-		add("address = ?%d", f.Address)
+		add("payee = ?%d", payee(f.Address))
 	}
-	from, order := "orders", "id"
+	from, order := "orders", "orders.id"
 	if f.Run != "" {
-		from, order = "run_rows JOIN orders ON id = order_row", "place"
+		from, order = "run_rows JOIN orders ON orders.id = run_rows.order_row", "place"
 		args = append(args, f.Run)
 		where = append(where, ofRun(len(args)))
 	}
 	if f.Runs {
-		where = append(where, "id IN (SELECT order_row FROM run_rows)")
+		where = append(where, "orders.id IN (SELECT run_rows.order_row FROM run_rows)")
 	}
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)
 	}
-	return func(yield func(Order, error) bool) {
-		rows, err := (reading{j, ctx}).rows(`SELECT `+orderColumns+` FROM `+from+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, args...)
-		if err != nil {
-			yield(Order{}, j.failed(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			o, err := scanOrder(rows)
-			if err != nil {
-				yield(Order{}, j.failed(err))
-				return
-			}
-			if !yield(o, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(Order{}, j.failed(err))
-		}
-	}
+	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + order + `, number`, args
 }
 
-// ofRun chooses the rows of a run, whose account is that of the first two arguments.
+// ofRun chooses the rows of a run that has begun, whose account is the first argument.
 func ofRun(name int) string {
-	return fmt.Sprintf("run_id = (SELECT runs.id FROM runs JOIN accounts ON accounts.id = runs.account WHERE accounts.address = ?1 AND accounts.name = ?2 AND runs.name = ?%d)", name)
+	return fmt.Sprintf("run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND runs.name = ?%d AND runs.began <> '')", name)
 }
 
 // Order returns one order. One that is not there is a *GoneError.
-func (j *Journal) Order(ctx context.Context, a Account, orderID string) (Order, error) {
-	for o, err := range j.Orders(ctx, a, Filter{OrderID: orderID}) {
+func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
+	for o, err := range l.Orders(ctx, Filter{OrderID: orderID}) {
 		return o, err
 	}
 	return Order{}, &GoneError{OrderID: orderID}
@@ -176,7 +200,7 @@ func (j *Journal) Story(ctx context.Context, o Order) (events []Event, err error
 		if err := rows.Scan(&at, &e.User, &e.Host, &e.What, &state, &e.Currency, &e.Unit, &e.Minor, &e.Address, &e.Memo, &e.Callback, &e.Key, &e.Withdrawal, &e.Status, &e.Code, &e.Reason); err != nil {
 			return nil, j.failed(err)
 		}
-		e.At, e.State = unstamp(at), State(state)
+		e.At, e.State, e.Withdrawal = unstamp(at), State(state), restored(e.Withdrawal)
 		events = append(events, e)
 	}
 	return events, j.failed(rows.Err())

@@ -23,8 +23,7 @@ type Run struct {
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
 
-	id, account int64
-	made        []int64 // the orders that BeginRun has made, by place; 0: it was there before
+	id int64
 }
 
 // A Row is one withdrawal of a plan.
@@ -35,146 +34,233 @@ type Row struct {
 	Note     string
 }
 
+// A RunRow is a row as the journal recorded it when its run began, and its order as it is now. Only this is sent.
+type RunRow struct {
+	Row
+	Place int // in the plan, from 0
+	Order Order
+}
+
 // BeginRun records a run and all its rows, or none of them, and returns the run; of one that has begun before it records
 // only that more of its orders may be paid already. An order that the journal has keeps its state; if it has other content, if
 // another run of the batch has begun since the plan was made, or if another plan has the run's name, that is a *RunError.
-// What Made of the run says afterwards is as old as this call.
-func (j *Journal) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2[Row, error]) (run Run, err error) {
-	var unread error // of the rows, which is no fault of the journal's
-	err = j.write(ctx, func(t *tx) error {
-		account, err := t.account(a)
-		if err != nil {
-			return err
-		}
-		switch run, err = t.run(account, r.Name); {
-		case err != nil:
-			return err
-		case run.Digest != "" && run.Digest != r.Digest:
-			return &RunError{Run: r.Name, Msg: "is another plan's: make this plan anew"}
-		case run.Digest != "":
-			if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
-				return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
-			}
-			run.Before = max(run.Before, r.Before)
-			_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
-			return err
-		}
-		if newest, err := t.newestOf(account, r.Batch); err != nil || newest != r.Since {
-			return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, of which run %s has begun since its plan was made", r.Batch, newest), true})
-		}
-		run = r
-		run.account, run.made = account, nil
-		run.Began, run.User, run.Host = unstamp(t.now), t.j.options.User, t.j.options.Host
-		if err := t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
-			account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, t.now, run.User, run.Host).Scan(&run.id); err != nil {
-			return err
-		}
-		place := 0
-		for rows, err := range chunks(rows) {
-			if err != nil {
-				unread = err
-				return err
-			}
-			made, err := t.addRows(account, run, rows, place)
-			if err != nil {
-				return err
-			}
-			run.made = append(run.made, made...)
-			place += len(rows)
-		}
-		_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
-			SELECT orders.id, ?1, ?2, ?3, '`+eventPlanned+`', state, currency, unit, minor, address, memo, callback
-			FROM run_rows JOIN orders ON orders.id = order_row WHERE run_id = ?4 AND run = ?5 AND created = ?1`, t.now, run.User, run.Host, run.id, run.Name)
-		return err
-	})
-	if unread != nil {
-		err = unread
+//
+// The rows are recorded in pieces, so that others can write in between. Until the last one is, the run has not begun: if it
+// does not come to that, what is there of it is removed again, by this process or by whoever finds it dead.
+func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]) (Run, error) {
+	if err := l.Enter(ctx); err != nil {
+		return Run{}, err
 	}
-	if err != nil {
+	run, begun, err := l.enterRun(ctx, r)
+	if err != nil || begun {
+		return run, err
+	}
+	if err := l.recordRows(ctx, &run, rows); err != nil {
+		if e := l.discard(context.WithoutCancel(ctx), run); e != nil {
+			return Run{}, errors.Join(err, e)
+		}
 		return Run{}, err
 	}
 	return run, nil
 }
 
-// newestOf is the run of a batch that began last; empty where there is none.
+// enterRun makes a run that has not begun yet, or returns the one that has. One run of an account begins at a time.
+func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err error) {
+	for {
+		var dead, alive []Run // others' that have not begun
+		err := l.j.write(ctx, func(t *tx) error {
+			account, err := t.lock(l)
+			if err != nil {
+				return err
+			}
+			if dead, alive, err = t.unfinished(account); err != nil || len(dead)+len(alive) > 0 {
+				return err
+			}
+			run, begun, err = t.enterRun(account, r)
+			return err
+		})
+		if err != nil || len(dead)+len(alive) == 0 {
+			return run, begun, err
+		}
+		for _, d := range dead {
+			if err := l.discard(ctx, d); err != nil {
+				return Run{}, false, err
+			}
+		}
+		if len(alive) > 0 {
+			select {
+			case <-ctx.Done():
+				return Run{}, false, ctx.Err()
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+}
+
+func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
+	run, err = scanRun(t.row(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, r.Name).Scan)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return run, false, err
+	case run.Digest != r.Digest:
+		return run, false, &RunError{Run: r.Name, Msg: "is another plan's: make this plan anew"}
+	default:
+		if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
+			return run, false, cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
+		}
+		run.Before = max(run.Before, r.Before)
+		_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
+		return run, true, err
+	}
+	if err := t.stillNewest(account, r); err != nil {
+		return run, false, err
+	}
+	if err := t.holdLock(); err != nil {
+		return run, false, err
+	}
+	if _, err := t.exec(`UPDATE appliers SET account = ?1 WHERE sender = ?2`, account, t.j.sender); err != nil { // it may be new
+		return run, false, err
+	}
+	run = r
+	run.Began, run.User, run.Host = t.at, t.j.options.User, t.j.options.Host
+	err = t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9) RETURNING id`,
+		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender).Scan(&run.id)
+	return run, false, err
+}
+
+// stillNewest refuses a plan if a run of its batch has begun since it was made.
+func (t *tx) stillNewest(account int64, r Run) error {
+	newest, err := t.newestOf(account, r.Batch)
+	if err != nil || newest != r.Since {
+		return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, of which run %s has begun since its plan was made", r.Batch, newest), true})
+	}
+	return nil
+}
+
+// newestOf is the run of a batch that began last; empty if there is none.
 func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 	if batch == "" {
 		return "", nil
 	}
-	err = t.row(`SELECT name FROM runs WHERE account = ?1 AND batch = ?2 ORDER BY id DESC LIMIT 1`, account, batch).Scan(&run)
+	err = t.row(`SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch).Scan(&run)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
 	return run, err
 }
 
-func chunks(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
+const (
+	// rowsInAPiece is how many rows one commit records: a few hundredths of a second, in which nobody else can write.
+	rowsInAPiece = 16 * mostTogether
+	// betweenPieces is how long the journal is left to others after it. A process that waits for its turn tries again only
+	// now and then, and would find the moment between two commits too seldom.
+	betweenPieces = 2 * time.Millisecond
+)
+
+// recordRows records the rows of a run and, when it has them all, that the run has begun.
+func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, error]) error {
+	place := 0
+	for piece, err := range pieces(rows) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.j.write(ctx, func(t *tx) error { return t.recordPiece(l, *run, piece, place) }); err != nil {
+			return err
+		}
+		if place += len(piece); len(piece) == rowsInAPiece {
+			time.Sleep(betweenPieces)
+		}
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		account, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		if err := t.stillNewest(account, *run); err != nil {
+			return err
+		}
+		run.Began = t.at
+		n, err := t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2 AND began = ''`, t.now, run.id)
+		if err == nil && n != 1 {
+			err = &RunError{Run: run.Name, Msg: "was taken back by another process while it was being recorded: run it again"}
+		}
+		return err
+	})
+}
+
+func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
-		part := make([]Row, 0, mostTogether)
+		piece := make([]Row, 0, rowsInAPiece)
 		for row, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if part = append(part, row); len(part) == mostTogether {
-				if !yield(part, nil) {
+			if piece = append(piece, row); len(piece) == rowsInAPiece {
+				if !yield(piece, nil) {
 					return
 				}
-				part = part[:0]
+				piece = piece[:0]
 			}
 		}
-		if len(part) > 0 {
-			yield(part, nil)
+		if len(piece) > 0 {
+			yield(piece, nil)
 		}
 	}
 }
 
-// addRows makes the orders that are not there yet, which is their step to planned, and notes all of them as the run's.
-func (t *tx) addRows(account int64, run Run, rows []Row, place int) (made []int64, err error) {
-	orders := make([][]any, len(rows))
-	for i, r := range rows {
-		orders[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note}
-	}
-	ids, err := t.insertPlanned(account, run, orders)
+// recordPiece makes the orders that are not there yet, which is their step to planned, and records the rows as the run's.
+func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
+	account, err := t.lock(l)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, r := range rows {
-		made = append(made, ids[r.OrderID])
-	}
-	if err := t.findRest(account, run, rows, ids); err != nil {
-		return nil, err
-	}
-	places := make([][]any, len(rows))
+	return inPieces(rows, func(some []Row) error {
+		ids, err := t.insertPlanned(account, run, some)
+		if err != nil {
+			return err
+		}
+		var made [][]any
+		for _, id := range ids {
+			made = append(made, []any{id, eventPlanned, "", "", int64(0), int64(0), ""})
+		}
+		if len(made) > 0 {
+			if err := t.addEvents(made); err != nil {
+				return err
+			}
+		}
+		if err := t.findRest(account, run, some, ids); err != nil {
+			return err
+		}
+		values := make([][]any, len(some))
+		for i, r := range some {
+			values[i] = []any{int64(place), ids[r.OrderID], r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note}
+			place++
+		}
+		list, names, args := valueList(values, run.id)
+		_, err = t.exec(list+` INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note) SELECT ?1, `+strings.Join(names, ", ")+` FROM v`, args...)
+		return err
+	})
+}
+
+// insertPlanned makes the orders that are not there yet, and returns their numbers.
+func (t *tx) insertPlanned(account int64, run Run, rows []Row) (ids map[string]int64, err error) {
+	values := make([][]any, len(rows))
 	for i, r := range rows {
-		places[i] = []any{int64(place + i), ids[r.OrderID]}
+		values[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Content.key(), payee(r.Address), r.Callback, r.Note}
 	}
-	list, names, args := together(places, run.id)
-	_, err = t.exec(list+` INSERT INTO run_rows (run_id, place, order_row) SELECT ?1, `+strings.Join(names, ", ")+` FROM v`, args...)
-	return made, err
-}
-
-// Made returns the order of a row as BeginRun has made it, if it has just made it.
-func (r Run) Made(place int, row Row) (o Order, made bool) {
-	if place >= len(r.made) || r.made[place] == 0 {
-		return Order{}, false
-	}
-	return Order{
-		OrderID: row.OrderID, State: Planned, Content: row.Content, Callback: row.Callback, Note: row.Note, Run: r.Name,
-		Created: r.Began, Changed: r.Began, User: r.User, Host: r.Host, id: r.made[place], account: r.account,
-	}, true
-}
-
-// insertPlanned makes the orders that are not there yet, and returns the rows that they have.
-func (t *tx) insertPlanned(account int64, run Run, orders [][]any) (ids map[string]int64, err error) {
-	list, names, args := together(orders, account, run.Name, t.j.options.User, t.j.options.Host, t.now)
-	inserted, err := t.rows(list+` INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed)
+	list, names, args := valueList(values, account, run.Name, t.j.options.User, t.j.options.Host, t.now)
+	inserted, err := t.rows(list+` INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, content, payee, callback, note, user_name, host, created, changed)
 		SELECT ?1, ?2, 'planned', `+strings.Join(names, ", ")+`, ?3, ?4, ?5, ?5 FROM v WHERE TRUE ON CONFLICT (account, order_id) DO NOTHING RETURNING id, order_id`, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer inserted.Close()
-	ids = make(map[string]int64, len(orders))
+	ids = make(map[string]int64, len(rows))
 	for inserted.Next() {
 		var id int64
 		var orderID string
@@ -186,31 +272,118 @@ func (t *tx) insertPlanned(account int64, run Run, orders [][]any) (ids map[stri
 	return ids, inserted.Err()
 }
 
-// findRest finds the rows of the orders that were there before, which must be the same that the run is to send.
+// findRest finds the orders that were there before, which must be the same that the run is to send.
 func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) error {
 	for _, r := range rows {
 		if ids[r.OrderID] != 0 {
 			continue
 		}
-		o, err := t.order(account, r.OrderID)
+		found, err := t.orders(`account = ?1 AND order_id = ?2`, account, r.OrderID)
 		if err != nil {
 			return err
 		}
-		if o.Content != r.Content {
-			return &RunError{Run: run.Name, Msg: "has an order that the journal has with other content"}
+		if len(found) == 0 || !found[0].Content.Same(r.Content) {
+			return &RunError{Run: run.Name, Msg: "has an order that the journal has with other content: order " + r.OrderID}
 		}
-		ids[r.OrderID] = o.id
+		ids[r.OrderID] = found[0].id
 	}
 	return nil
 }
 
-// marks are n placeholders after the first ones.
-func marks(after, n int) string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprintf("?%d", after+i+1)
+// unfinished are the runs of an account that have not begun: those of dead processes and those of living ones.
+func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
+	rows, err := t.rows(`SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account)
+	if err != nil {
+		return nil, nil, err
 	}
-	return strings.Join(all, ", ")
+	defer rows.Close()
+	senders := map[int64]Run{}
+	for rows.Next() {
+		var sender int64
+		r, err := scanRun(func(to ...any) error { return rows.Scan(append(to, &sender)...) })
+		if err != nil {
+			return nil, nil, err
+		}
+		senders[sender] = r
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, err
+	}
+	for sender, r := range senders {
+		living := false
+		if sender != t.j.sender { // this process records no other run now
+			if living, err = t.j.alive(t.ctx, t, sender); err != nil {
+				return nil, nil, err
+			}
+		}
+		if living {
+			alive = append(alive, r)
+		} else {
+			dead = append(dead, r)
+		}
+	}
+	return dead, alive, nil
+}
+
+// discardUnfinished removes what dead processes have recorded of runs that have not begun.
+func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
+	n := 0
+	if err := (reading{l.j, ctx}).row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).Scan(&n); err != nil || n == 0 {
+		return l.j.failed(err)
+	}
+	var dead []Run
+	err := l.j.write(ctx, func(t *tx) (err error) {
+		dead, _, err = t.unfinished(account)
+		return err
+	})
+	for _, r := range dead {
+		if err == nil {
+			err = l.discard(ctx, r)
+		}
+	}
+	return err
+}
+
+// discard removes a run that has not begun, in pieces, and with it the orders that it has made and that nobody has touched
+// since. No other run has them: one run of an account begins at a time.
+func (l *Ledger) discard(ctx context.Context, run Run) error {
+	for left := true; left; {
+		err := l.j.write(ctx, func(t *tx) error {
+			left = false
+			begun := 0
+			if err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = ''`, run.id).Scan(&begun); err != nil || begun == 0 {
+				return err
+			}
+			const piece = `(SELECT order_row FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`
+			const untouched = `id IN ` + piece + ` AND run = ?3 AND state = 'planned' AND version = 1`
+			if _, err := t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`, run.id, rowsInAPiece, run.Name); err != nil {
+				return err
+			}
+			doomed, err := t.numbers(`SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name)
+			if err != nil {
+				return err
+			}
+			n, err := t.exec(`DELETE FROM run_rows WHERE run_id = ?1 AND place IN (SELECT place FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`, run.id, rowsInAPiece)
+			if err != nil {
+				return err
+			}
+			for id := range doomed {
+				if _, err := t.exec(`DELETE FROM orders WHERE id = ?1`, id); err != nil {
+					return err
+				}
+			}
+			if left = n == rowsInAPiece; left {
+				return nil
+			}
+			_, err = t.exec(`DELETE FROM runs WHERE id = ?1`, run.id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		time.Sleep(betweenPieces)
+	}
+	return nil
 }
 
 const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host`
@@ -222,37 +395,57 @@ func scanRun(scan func(...any) error) (r Run, err error) {
 	return r, err
 }
 
-// run finds a run; its digest is empty where there is none.
-func (t *tx) run(account int64, name string) (Run, error) {
-	r, err := scanRun(t.row(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, name).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Run{}, nil
+// Runs returns the runs of the account that have begun, oldest first.
+func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return nil, err
 	}
-	return r, err
-}
-
-// Runs returns the runs of an account, oldest first.
-func (j *Journal) Runs(ctx context.Context, a Account) (runs []Run, err error) {
-	rows, err := (reading{j, ctx}).rows(`SELECT `+runColumns+` FROM runs JOIN accounts ON accounts.id = account WHERE address = ?1 AND accounts.name = ?2 ORDER BY runs.id`, a.Address, a.Name)
+	rows, err := (reading{l.j, ctx}).rows(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`, account)
 	if err != nil {
-		return nil, j.failed(err)
+		return nil, l.j.failed(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		r, err := scanRun(rows.Scan)
 		if err != nil {
-			return nil, j.failed(err)
+			return nil, l.j.failed(err)
 		}
 		runs = append(runs, r)
 	}
-	return runs, j.failed(rows.Err())
+	return runs, l.j.failed(rows.Err())
+}
+
+// RunRows returns up to n rows of a run from a place on, as they were recorded when it began, with their orders as they are.
+func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunRow, err error) {
+	const columns = `, place, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note`
+	rows, err := (reading{l.j, ctx}).rows(`SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
+		WHERE run_id = ?1 AND place >= ?2 AND place < ?3 ORDER BY place, number`, run.id, from, from+n)
+	if err != nil {
+		return nil, l.j.failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r RunRow
+		o, err := scanOrder(rows, &r.Place, &r.Row.Currency, &r.Row.Unit, &r.Row.Minor, &r.Row.Address, &r.Row.Memo, &r.Row.Callback, &r.Row.Note)
+		if err != nil {
+			return nil, l.j.failed(err)
+		}
+		if k := len(part) - 1; k >= 0 && part[k].Place == r.Place {
+			part[k].Order.Attempts = append(part[k].Order.Attempts, o.Attempts...)
+			continue
+		}
+		r.Row.OrderID, r.Order = o.OrderID, o
+		part = append(part, r)
+	}
+	return part, l.j.failed(rows.Err())
 }
 
 // Held returns those of some orders that the journal has.
-func (j *Journal) Held(ctx context.Context, a Account, orderIDs []string) (held map[string]Order, err error) {
+func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Order, err error) {
 	held = make(map[string]Order)
-	err = j.among(orderIDs, func(args []any, list string) error {
-		orders, err := load(reading{j, ctx}, `account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2) AND order_id IN (`+list+`)`, append([]any{a.Address, a.Name}, args...)...)
+	err = l.among(ctx, orderIDs, func(account int64, args []any, list string) error {
+		orders, err := load(reading{l.j, ctx}, `account = ?1 AND order_id IN (`+list+`)`, append([]any{account}, args...)...)
 		for _, o := range orders {
 			held[o.OrderID] = o
 		}
@@ -261,109 +454,49 @@ func (j *Journal) Held(ctx context.Context, a Account, orderIDs []string) (held 
 	return held, err
 }
 
-// Paid returns those of some addresses to which a withdrawal of the account was accepted.
-func (j *Journal) Paid(ctx context.Context, a Account, addresses []string) (paid map[string]bool, err error) {
+// Paid returns those of some addresses to which a withdrawal of the account was accepted, in whatever spelling.
+func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]bool, err error) {
 	paid = make(map[string]bool)
-	err = j.among(addresses, func(args []any, list string) error {
-		rows, err := (reading{j, ctx}).rows(`SELECT DISTINCT address FROM orders
-			WHERE account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2) AND state = 'accepted' AND address IN (`+list+`)`, append([]any{a.Address, a.Name}, args...)...)
+	spelt := map[string][]string{}
+	var forms []string
+	for _, a := range addresses {
+		form := payee(a)
+		if len(spelt[form]) == 0 {
+			forms = append(forms, form)
+		}
+		spelt[form] = append(spelt[form], a)
+	}
+	err = l.among(ctx, forms, func(account int64, args []any, list string) error {
+		rows, err := (reading{l.j, ctx}).rows(`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, append([]any{account}, args...)...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var address string
-			if err := rows.Scan(&address); err != nil {
+			var form string
+			if err := rows.Scan(&form); err != nil {
 				return err
 			}
-			paid[address] = true
+			for _, a := range spelt[form] {
+				paid[a] = true
+			}
 		}
 		return rows.Err()
 	})
 	return paid, err
 }
 
-// among asks about a list in parts that a statement can take; the first two arguments are the query's own.
-func (j *Journal) among(list []string, ask func(args []any, list string) error) error {
-	for len(list) > 0 {
-		part := list[:min(len(list), mostTogether)]
-		list = list[len(part):]
-		args := make([]any, len(part))
-		for i, text := range part {
-			args[i] = text
-		}
-		if err := ask(args, marks(2, len(part))); err != nil {
-			return j.failed(err)
-		}
-	}
-	return nil
-}
-
-// Alone notes that this process applies a plan, and sees to it that it is the only one that does so from a journal in a file;
-// another one that is at it is a *BusyError. A journal in PostgreSQL is for several.
-func (j *Journal) Alone(ctx context.Context, run string) error {
-	return j.write(ctx, func(t *tx) error {
-		noted, err := appliers(t)
-		if err != nil {
-			return err
-		}
-		for _, a := range noted {
-			alive, err := j.alive(t.ctx, t, a.sender)
-			switch {
-			case err != nil:
-				return err
-			case alive && a.sender != j.sender && j.Shared():
-				continue
-			case alive && a.sender != j.sender:
-				return &BusyError{a.Run, a.User, a.Host}
-			}
-			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1`, a.sender); err != nil {
-				return err
-			}
-		}
-		if err := t.holdLock(); err != nil {
-			return err
-		}
-		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host) VALUES (?1, ?2, ?3, ?4)`, j.sender, run, j.options.User, j.options.Host)
+// among asks about a list in parts that a statement can take; the first argument is the account's number.
+func (l *Ledger) among(ctx context.Context, list []string, ask func(account int64, args []any, list string) error) error {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
 		return err
-	})
-}
-
-// An Applier is a process that applies a plan.
-type Applier struct {
-	Run, User, Host string
-
-	sender int64
-}
-
-func appliers(q querier) (all []Applier, err error) {
-	rows, err := q.rows(`SELECT sender, run, user_name, host FROM appliers`)
-	if err != nil {
-		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var a Applier
-		if err := rows.Scan(&a.sender, &a.Run, &a.User, &a.Host); err != nil {
-			return nil, err
+	return l.j.failed(inPieces(list, func(some []string) error {
+		args, marks := make([]any, len(some)), make([]string, len(some))
+		for i, text := range some {
+			args[i], marks[i] = text, fmt.Sprintf("?%d", i+2)
 		}
-		all = append(all, a)
-	}
-	return all, rows.Err()
-}
-
-// Appliers returns the processes that apply a plan from the journal now, of whatever account.
-func (j *Journal) Appliers(ctx context.Context) (living []Applier, err error) {
-	r := reading{j, ctx}
-	noted, err := appliers(r)
-	for _, a := range noted {
-		alive, e := j.alive(ctx, r, a.sender)
-		if e != nil {
-			return nil, j.failed(e)
-		}
-		if alive {
-			living = append(living, a)
-		}
-	}
-	return living, j.failed(err)
+		return ask(account, args, strings.Join(marks, ", "))
+	}))
 }

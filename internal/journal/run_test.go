@@ -25,7 +25,7 @@ func row(id string) Row {
 	return Row{OrderID: id, Content: c.Content, Callback: c.Callback, Note: "note " + id}
 }
 
-func mustBegin(t *testing.T, j *Journal, r Run, all ...Row) Run {
+func mustBegin(t *testing.T, j *book, r Run, all ...Row) Run {
 	t.Helper()
 	run, err := j.BeginRun(t.Context(), shop, r, rows(all...))
 	if err != nil {
@@ -34,7 +34,7 @@ func mustBegin(t *testing.T, j *Journal, r Run, all ...Row) Run {
 	return run
 }
 
-func wantRows(t *testing.T, j *Journal, run Run, want ...string) {
+func wantRows(t *testing.T, j *book, run Run, want ...string) {
 	t.Helper()
 	var got []string
 	for o, err := range j.Orders(t.Context(), shop, Filter{Run: run.Name}) {
@@ -182,7 +182,7 @@ func TestClaimOfARun(t *testing.T) {
 		c := claim("1")
 		c.Run, c.Note, c.SameContent = "cafe", "note 1", true
 		c.Minor++
-		var stands *StandsError
+		var stands *ExistsError
 		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, &stands) || stands.Same {
 			t.Errorf("with other content: %v", err)
 		}
@@ -231,10 +231,10 @@ func TestAlone(t *testing.T) {
 		wantAppliers(t, other, "cafe by ann on till1")
 		err := other.Alone(t.Context(), "beef")
 		var busy *BusyError
-		if shared := IsPostgres(address(j)); shared && err != nil || !shared && (!errors.As(err, &busy) || *busy != BusyError{"cafe", "ann", "till1"}) {
+		if shared := IsPostgres(placeOf(j)); shared && err != nil || !shared && (!errors.As(err, &busy) || *busy != BusyError{Run: "cafe", User: "ann", Host: "till1"}) {
 			t.Errorf("of another: %v", err)
 		}
-		if IsPostgres(address(j)) {
+		if IsPostgres(placeOf(j)) {
 			wantAppliers(t, other, "beef by ann on till1", "cafe by ann on till1")
 		}
 		j.Close()
@@ -253,13 +253,13 @@ func TestAlone(t *testing.T) {
 			one.Close()
 			wantAppliers(t, third)
 		}
-		if noted, err := appliers(reading{third, t.Context()}); err != nil || len(noted) != 1 {
+		if noted, err := appliers(reading{third.Journal, t.Context()}); err != nil || len(noted) != 1 {
 			t.Errorf("%v, %v", noted, err)
 		}
 	})
 }
 
-func wantAppliers(t *testing.T, j *Journal, want ...string) {
+func wantAppliers(t *testing.T, j *book, want ...string) {
 	t.Helper()
 	var got []string
 	for range 500 { // PostgreSQL takes a moment to notice that a process is gone

@@ -129,7 +129,79 @@ CREATE INDEX orders_withdrawal ON orders (account, withdrawal) WHERE withdrawal 
 CREATE INDEX orders_newest ON orders (account, (CASE WHEN sent = '' THEN changed ELSE sent END), id) WHERE state = 'accepted';
 CREATE INDEX orders_found ON orders (account) WHERE attempt = 0 AND state IN ('accepted', 'conflict');
 CREATE INDEX orders_open ON orders (account, address, minor) WHERE state IN ('unknown', 'sending')
+`, `
+CREATE TABLE attempts (
+	order_row BIGINT NOT NULL REFERENCES orders (id),
+	number BIGINT NOT NULL,
+	sender BIGINT NOT NULL,
+	began TEXT NOT NULL,
+	ended TEXT NOT NULL,
+	outcome TEXT NOT NULL,
+	decimals BIGINT NOT NULL,
+	PRIMARY KEY (order_row, number)
+) {clustered};
+INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals)
+	SELECT id, doubt, 0, sent, '', 'unknown', -1 FROM orders WHERE doubt <> 0 AND doubt <> attempt AND doubt <> last_doubt;
+INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals)
+	SELECT id, last_doubt, 0, sent, '', 'unknown', -1 FROM orders WHERE last_doubt <> 0 AND last_doubt <> attempt;
+INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals)
+	SELECT id, attempt, sender, sent, CASE WHEN sender <> 0 THEN '' ELSE changed END,
+		CASE WHEN state = 'sending' THEN '' WHEN attempt = doubt OR attempt = last_doubt THEN 'unknown' WHEN state IN ('accepted', 'conflict') THEN 'accepted'
+			WHEN state = 'rejected' THEN 'rejected' WHEN state = 'unknown' THEN 'rejected' ELSE 'said nothing' END, -1
+	FROM orders WHERE attempt <> 0;
+ALTER TABLE orders ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
+ALTER TABLE orders ADD COLUMN shown TEXT NOT NULL DEFAULT '';
+ALTER TABLE orders ADD COLUMN content TEXT NOT NULL DEFAULT '';
+ALTER TABLE orders ADD COLUMN payee TEXT NOT NULL DEFAULT '';
+UPDATE orders SET shown = COALESCE((SELECT withdrawal FROM events WHERE id =
+	(SELECT max(id) FROM events e WHERE e.order_row = orders.id AND e.withdrawal <> '' AND e.what IN ('answered', 'answered late', 'found', 'differs'))), '');
+DROP INDEX orders_found;
+DROP INDEX orders_content;
+DROP INDEX orders_open;
+DROP INDEX orders_withdrawal;
+ALTER TABLE orders DROP COLUMN attempt;
+ALTER TABLE orders DROP COLUMN sender;
+ALTER TABLE orders DROP COLUMN doubt;
+ALTER TABLE orders DROP COLUMN last_doubt;
+CREATE INDEX orders_found ON orders (account) WHERE sent = '' AND state IN ('accepted', 'conflict');
+CREATE INDEX orders_payee ON orders (account, payee);
+CREATE INDEX orders_open ON orders (account, content) WHERE state IN ('unknown', 'sending');
+CREATE INDEX orders_withdrawal ON orders (account, substr(withdrawal, 1, 200)) WHERE withdrawal <> '';
+ALTER TABLE keys ADD COLUMN answered TEXT NOT NULL DEFAULT '';
+UPDATE keys SET answered = noted;
+ALTER TABLE runs ADD COLUMN sender BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE appliers ADD COLUMN account BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE run_rows RENAME TO old_rows;
+CREATE TABLE run_rows (
+	run_id BIGINT NOT NULL REFERENCES runs (id),
+	place BIGINT NOT NULL,
+	order_row BIGINT NOT NULL REFERENCES orders (id),
+	currency TEXT NOT NULL,
+	unit TEXT NOT NULL,
+	minor BIGINT NOT NULL,
+	address TEXT NOT NULL,
+	memo TEXT NOT NULL,
+	callback TEXT NOT NULL,
+	note TEXT NOT NULL,
+	PRIMARY KEY (run_id, place)
+) {clustered};
+INSERT INTO run_rows SELECT run_id, place, order_row, currency, unit, minor, address, memo, callback, note FROM old_rows JOIN orders ON id = order_row;
+DROP TABLE old_rows
 `}
+}
+
+// fillKeys gives the orders of an older journal the texts by which their contents and payees are found.
+func (t *tx) fillKeys() error {
+	orders, err := t.orders(`content = ''`)
+	if err != nil {
+		return err
+	}
+	for _, o := range orders {
+		if _, err := t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.key(), payee(o.Address), o.id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // migrate makes the tables, or carries an old journal forward. The version stands in a table of its own, so that both
@@ -159,6 +231,11 @@ func (j *Journal) migrate(ctx context.Context) error {
 		}
 		for _, step := range steps[version:] {
 			if err := t.script(step); err != nil {
+				return err
+			}
+		}
+		if version < len(schema()) && len(steps) >= len(schema()) {
+			if err := t.fillKeys(); err != nil {
 				return err
 			}
 		}

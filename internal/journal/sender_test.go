@@ -13,7 +13,7 @@ import (
 func TestDeadSender(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		p := start(t, "claim", address(j))
+		p := start(t, "claim", placeOf(j))
 		p.hear(t)
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
 			p.say(t, "claim "+id)
@@ -25,26 +25,26 @@ func TestDeadSender(t *testing.T) {
 		if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
 			t.Fatalf("Reap: %d, %v", n, err)
 		}
-		if o := mustSettle(t, j, Finding{OrderID: "1", Withdrawal: "w1"}); o.State != Sending {
+		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Sending {
 			t.Errorf("Settle moved it to %s", o.State)
 		}
 		var gone *GoneError
 		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.As(err, &gone) || !gone.Alive {
 			t.Errorf("Decide: %v", err)
 		}
-		var stands *StandsError
+		var stands *ExistsError
 		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, &stands) || !stands.Alive {
 			t.Errorf("Claim: %v", err)
 		}
-		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.As(err, new(*AccountError)) {
+		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.As(err, new(*BusyError)) {
 			t.Errorf("Rename: %v", err)
 		}
 		p.kill()
-		if IsPostgres(address(j)) { // the server takes a moment to see it
+		if IsPostgres(placeOf(j)) { // the server takes a moment to see it
 			for held := true; held; {
 				o := wantState(t, j, "1", Sending)
 				var err error
-				if held, err = j.dialect.holds(t.Context(), reading{j, t.Context()}, o.sender); err != nil {
+				if held, err = j.dialect.holds(t.Context(), reading{j.Journal, t.Context()}, o.last().sender); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -60,7 +60,7 @@ func TestDeadSender(t *testing.T) {
 			t.Errorf("Claim of a duplicate: %v", err)
 		}
 		wantState(t, j, "2", Unknown)
-		if o := mustSettle(t, j, Finding{OrderID: "3", Withdrawal: "w3"}); o.State != Accepted {
+		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != Accepted {
 			t.Errorf("Settle: %+v", o)
 		}
 		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != Planned {
@@ -89,14 +89,14 @@ func TestTwoJournalsInOneProcess(t *testing.T) {
 		a, b := open(), open()
 		ticket := mustClaim(t, a, claim("1"))
 		mustClaim(t, b, claim("2"))
-		for _, j := range []*Journal{a, b} {
+		for _, j := range []*book{a, b} {
 			if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
 				t.Errorf("Reap: %d, %v", n, err)
 			}
 		}
 		b.Close()
 		c := open()
-		for n := 0; n == 0 && IsPostgres(address(a)); { // the server takes a moment to see it
+		for n := 0; n == 0 && IsPostgres(placeOf(a)); { // the server takes a moment to see it
 			var err error
 			if n, err = c.Reap(t.Context(), shop); err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestTwoJournalsInOneProcess(t *testing.T) {
 func TestTwoProcessesClaimOneOrder(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		a, b := start(t, "claim", address(j)), start(t, "claim", address(j))
+		a, b := start(t, "claim", placeOf(j)), start(t, "claim", placeOf(j))
 		a.hear(t)
 		b.hear(t)
 		for i := range 50 {
@@ -131,7 +131,7 @@ func TestTwoProcessesClaimOneOrder(t *testing.T) {
 
 func TestClaimsAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
-		journals := []*Journal{open(), open()}
+		journals := []*book{open(), open()}
 		var tickets [20]atomic.Int64
 		var wait sync.WaitGroup
 		for worker := range 8 {
@@ -139,7 +139,7 @@ func TestClaimsAtOnce(t *testing.T) {
 				j := journals[worker%2]
 				for i := range tickets {
 					ticket, err := j.Claim(t.Context(), shop, claim(fmt.Sprint(i)))
-					if errors.As(err, new(*StandsError)) {
+					if errors.As(err, new(*ExistsError)) {
 						continue
 					}
 					if err != nil {
@@ -164,7 +164,7 @@ func TestClaimsAtOnce(t *testing.T) {
 }
 
 // queue lets writes come together: it holds back the first until all of them wait.
-func queue(t *testing.T, j *Journal, works ...func(*tx) error) []error {
+func queue(t *testing.T, j *book, works ...func(*tx) error) []error {
 	t.Helper()
 	j.writing.Lock()
 	errs := make([]error, len(works))
@@ -187,16 +187,16 @@ func TestGroupCommit(t *testing.T) {
 		j := open()
 		note := func(key string) func(*tx) error {
 			return func(tx *tx) error {
-				account, err := tx.account(shop)
+				account, err := shopNumber(tx)
 				if err != nil {
 					return err
 				}
-				_, err = tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host) VALUES (?1, ?2, '', '', '', '')`, key, account)
+				_, err = tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, '', '', '', '', 'now')`, key, account)
 				return err
 			}
 		}
 		keys := func() []string {
-			s, err := j.Standing(t.Context(), shop)
+			s, err := j.Status(t.Context(), shop)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestGroupCommit(t *testing.T) {
 		var ticket Ticket
 		var err error
 		errs = queue(t, j, func(tx *tx) error { return nil }, func(*tx) error { return errors.New("broken") })
-		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || !ticket.order.Attempts() || errs[0] != nil || errs[1] == nil {
+		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || !ticket.order.Attempted() || errs[0] != nil || errs[1] == nil {
 			t.Errorf("%v, %v, %v", ticket, err, errs)
 		}
 	})
@@ -260,7 +260,7 @@ func TestClosed(t *testing.T) {
 		j := open()
 		mustClaim(t, j, claim("1"))
 		j.Close()
-		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "closed") {
+		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
 		}
 	})

@@ -1,76 +1,49 @@
 package journal
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
-// A Finding is what the service's list, or a single record of it, says about an order.
-type Finding struct {
+// Evidence is what the service's list, or a single record of it, says about an order.
+type Evidence struct {
 	OrderID    string
 	Withdrawal string
+	Key        string // fingerprint of the key with which it was read; empty: it does not matter
 	Dated      string // when the record is from, as the service writes it; empty: it does not say
 	Differs    string // how the record differs from the order; empty: it does not
-	// Content is what the record was held against: that of the order, or what an order that the journal does not have is to
+	// Content is what the record was compared with: that of the order, or what an order that the journal does not have is to
 	// have.
 	Content
 }
 
-// Settle records a finding, and returns the order as it then stands. An order that a living process is sending is left
-// alone, and so is one in conflict: a person decides about that. An order that is accepted under another id than the one
-// found is in conflict. An order that has been sent with other content since the record was held against it is left alone, too:
-// the finding is about something else.
-func (j *Journal) Settle(ctx context.Context, a Account, f Finding) (o Order, err error) {
-	if f.Withdrawal == "" {
+// Settle records evidence, and returns the order as it is then. An order that a living process is sending is left alone, and
+// so is one in conflict: a person decides about that. An order that is accepted under another id than the one found is in
+// conflict. Of an order that was sent with other content since the record was compared with it, only that the service has shown
+// it is recorded.
+func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
+	if e.Withdrawal == "" {
 		return Order{}, errNoID
 	}
-	f.Differs, f.Dated = keepable(f.Differs), keepable(f.Dated)
-	err = j.write(ctx, func(t *tx) error {
-		f := f
-		account, old, err := t.living(a, f.OrderID)
+	e.Differs, e.Dated = keepable(e.Differs), keepable(e.Dated)
+	if err := l.Enter(ctx); err != nil {
+		return Order{}, err
+	}
+	err = l.j.write(ctx, func(t *tx) error {
+		account, old, err := t.current(l, e.OrderID)
 		if err != nil {
 			return err
 		}
-		if old.State != "" && old.Content != f.Content {
-			o = old
-			return nil
-		}
-		other, err := t.holder(account, f.Withdrawal, old.id)
-		if err != nil {
+		if err := t.tieKey(account, e.Key); err != nil {
 			return err
 		}
-		if f.Differs == "" {
-			if other != "" {
-				f.Differs = fmt.Sprintf("the service's record %s belongs to order %s in the journal", f.Withdrawal, other)
-			} else if old.State == Accepted && old.Withdrawal != f.Withdrawal {
-				f.Differs = fmt.Sprintf("the service's record is %s, and the journal has %s", f.Withdrawal, old.Withdrawal)
-			}
-		}
-		confirmed := old.State == Accepted && f.Differs == ""
-		if old.State == Sending || old.State == Conflict || confirmed && old.Decided == nil {
-			o = old
-			return nil
+		holder, err := t.holder(account, e.Withdrawal, old.id)
+		if err != nil {
+			return err
 		}
 		if old.State == "" {
-			if old, err = t.insert(account, Order{OrderID: f.OrderID, Content: f.Content}); err != nil {
+			if old, err = t.insert(account, Order{OrderID: e.OrderID, Content: e.Content}); err != nil {
 				return err
 			}
 		}
-		next := old
-		next.Code, next.Decided = 0, nil
-		e := Event{What: eventFound, Withdrawal: f.Withdrawal}
-		if f.Differs == "" {
-			next.State, next.Withdrawal, next.Reason = Accepted, f.Withdrawal, "found on the service's list"
-			if f.Dated != "" {
-				next.Reason += ", dated " + f.Dated
-			}
-		} else {
-			next.State, next.Reason, e.What, e.Reason = Conflict, f.Differs, eventDiffers, f.Differs
-			if next.Withdrawal == "" && other == "" {
-				next.Withdrawal = f.Withdrawal
-			}
-		}
-		o, err = t.move(old, next, e)
+		o, err = t.happen(old, listed{e, holder})
 		return err
 	})
 	return o, err

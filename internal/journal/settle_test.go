@@ -5,41 +5,36 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // While one process reads the service's list, another may send the order with other content. What the first one found is
 // not about that, and does not put it in conflict.
 func TestSettleIsAboutTheSameContent(t *testing.T) {
 	ctx := context.Background()
-	j, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"), Options{Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	a := Account{Address: "https://pay.example.com", Name: "acme"}
 	old := Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1, Address: "x"}
 	now := old
 	now.Minor = 2
 	for _, step := range []struct {
 		content Content
-		state   State
-	}{{old, Planned}, {now, Unknown}} {
+		ending  Ending
+	}{{old, SaidNothing}, {now, WasUncertain}} {
 		ticket, err := j.Claim(ctx, a, Claim{OrderID: "1", Content: step.content})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Finish(ctx, ticket, Outcome{State: step.state}); err != nil {
+		if _, err := j.Finish(ctx, ticket, Outcome{Ending: step.ending}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, f := range []struct {
-		finding Finding
+		finding Evidence
 		want    State
 	}{
-		{Finding{OrderID: "1", Withdrawal: "w", Differs: "its amount is 2, and 1 was sent", Content: old}, Unknown},
-		{Finding{OrderID: "1", Withdrawal: "w", Content: old}, Unknown},
-		{Finding{OrderID: "1", Withdrawal: "w", Content: now}, Accepted},
+		{Evidence{OrderID: "1", Withdrawal: "w", Differs: "its amount is 2, and 1 was sent", Content: old}, Unknown},
+		{Evidence{OrderID: "1", Withdrawal: "w", Content: old}, Unknown},
+		{Evidence{OrderID: "1", Withdrawal: "w", Content: now}, Accepted},
 	} {
 		o, err := j.Settle(ctx, a, f.finding)
 		if err != nil || o.State != f.want {
@@ -54,7 +49,7 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 		j := open()
 		bring(t, j, "1", Unknown)
 		mustDecide(t, j, Decision{OrderID: "1", PaidAs: "w1"})
-		if o := mustSettle(t, j, Finding{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted || o.Withdrawal != "w1" || o.Decided != nil {
+		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted || o.Withdrawal != "w1" || o.Decided != nil {
 			t.Errorf("the order is %+v", o)
 		}
 		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.As(err, new(*GoneError)) {

@@ -151,11 +151,11 @@ func (d *sqliteDialect) still() error {
 	if err == nil {
 		err = errors.New("another file stands in its place")
 	}
-	return &Error{d.name, fmt.Sprintf("was moved away or removed while it was in use (%v); put it back, and run the command again", err), err}
+	return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); put it back, and run the command again", err), Err: err, Lost: true}
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
-	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "").Replace(query)
+	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)
 }
 
 func (d *sqliteDialect) tables() string {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func openFile(t *testing.T, path string, mods ...func(*Options)) (*Journal, error) {
+func openFile(t *testing.T, path string, mods ...func(*Options)) (*book, error) {
 	t.Helper()
 	o := Options{Now: time.Now, User: "ann"}
 	for _, mod := range mods {
@@ -24,10 +24,10 @@ func openFile(t *testing.T, path string, mods ...func(*Options)) (*Journal, erro
 	if err == nil {
 		t.Cleanup(func() { j.Close() })
 	}
-	return j, err
+	return bookOf(j), err
 }
 
-func mustOpenFile(t *testing.T, path string) *Journal {
+func mustOpenFile(t *testing.T, path string) *book {
 	t.Helper()
 	j, err := openFile(t, path)
 	if err != nil {
@@ -214,7 +214,7 @@ func TestLockedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
-	if !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
@@ -276,7 +276,7 @@ func TestMovedAway(t *testing.T) {
 		if err := away(path); err != nil {
 			t.Fatal(err)
 		}
-		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket != (Ticket{}) || !strings.Contains(err.Error(), "was moved away or removed while it was in use") {
+		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "was moved away or removed while it was in use") {
 			t.Errorf("%s: a claim: %+v, %v", name, ticket, err)
 		}
 		if _, err := j.Finish(t.Context(), ticket, accepted("w1")); !errors.As(err, new(*Error)) {

@@ -15,16 +15,22 @@ type Sum struct {
 	Rows    int
 	Minor   int64  // of all of them, in minor units
 	OrderID string // one of them
-	// First and Last are when they were sent or, where they were not, when they came to stand where they are.
+	// First and Last are when they were sent or, where they were not, when they came into their state.
 	First, Last time.Time
 }
 
 // Sums counts the orders of a run.
-func (j *Journal) Sums(ctx context.Context, a Account, run string) (sums []Sum, err error) {
-	rows, err := (reading{j, ctx}).rows(`SELECT state, unit, CASE WHEN orders.run = ?3 AND attempt <> 0 THEN 1 ELSE 0 END AS own, CASE WHEN state = 'sending' AND sender = ?4 THEN 1 ELSE 0 END AS claimed,
-		count(*), CAST(sum(minor) AS BIGINT), min(order_id), min(CASE WHEN sent = '' THEN changed ELSE sent END), max(CASE WHEN sent = '' THEN changed ELSE sent END)
-		FROM run_rows JOIN orders ON id = order_row WHERE `+ofRun(3)+`
-		GROUP BY state, unit, own, claimed ORDER BY min(place)`, a.Address, a.Name, run, j.sender)
+func (l *Ledger) Sums(ctx context.Context, run string) (sums []Sum, err error) {
+	j := l.j
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return nil, err
+	}
+	rows, err := (reading{j, ctx}).rows(`SELECT state, orders.unit, CASE WHEN orders.run = ?2 AND sent <> '' THEN 1 ELSE 0 END AS own,
+		CASE WHEN state = 'sending' AND EXISTS (SELECT 1 FROM attempts WHERE attempts.order_row = orders.id AND sender = ?3 AND outcome = '') THEN 1 ELSE 0 END AS claimed,
+		count(*), CAST(sum(orders.minor) AS BIGINT), min(order_id), min(CASE WHEN sent = '' THEN changed ELSE sent END), max(CASE WHEN sent = '' THEN changed ELSE sent END)
+		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+`
+		GROUP BY state, orders.unit, own, claimed ORDER BY min(place)`, account, run, j.sender)
 	if err != nil {
 		return nil, j.failed(err)
 	}
@@ -43,30 +49,41 @@ func (j *Journal) Sums(ctx context.Context, a Account, run string) (sums []Sum, 
 }
 
 // Results returns the orders of a run in the order of its plan, each with its order id, state, withdrawal and reason only, and
-// stops after an error.
-func (j *Journal) Results(ctx context.Context, a Account, run string) iter.Seq2[Order, error] {
+// stops after an error. An order that this process is sending, as the record says, is one that it could not record the end of.
+func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
-		rows, err := (reading{j, ctx}).rows(`SELECT order_id, state, withdrawal, reason, sender FROM run_rows JOIN orders ON id = order_row
-			WHERE `+ofRun(3)+` ORDER BY place`, a.Address, a.Name, run)
+		account, err := l.number(ctx)
+		if err != nil || account == 0 {
+			if err != nil {
+				yield(Order{}, err)
+			}
+			return
+		}
+		rows, err := (reading{l.j, ctx}).rows(`SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
+			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+` ORDER BY place`, account, run)
 		if err != nil {
-			yield(Order{}, j.failed(err))
+			yield(Order{}, l.j.failed(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var o Order
 			var state string
-			if err := rows.Scan(&o.OrderID, &state, &o.Withdrawal, &o.Reason, &o.sender); err != nil {
-				yield(Order{}, j.failed(err))
+			var sender int64
+			if err := rows.Scan(&o.OrderID, &state, &o.Withdrawal, &o.Reason, &sender); err != nil {
+				yield(Order{}, l.j.failed(err))
 				return
 			}
-			o.State = State(state)
+			o.State, o.Withdrawal = State(state), restored(o.Withdrawal)
+			if sender != 0 {
+				o.Attempts = []Attempt{{sender: sender}}
+			}
 			if !yield(o, nil) {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(Order{}, j.failed(err))
+			yield(Order{}, l.j.failed(err))
 		}
 	}
 }

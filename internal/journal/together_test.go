@@ -12,7 +12,7 @@ import (
 )
 
 // atOnce lets several calls wait for one commit, in their order.
-func atOnce(j *Journal, calls ...func()) {
+func atOnce(j *book, calls ...func()) {
 	j.writing.Lock()
 	var wait sync.WaitGroup
 	for i, call := range calls {
@@ -28,8 +28,8 @@ func atOnce(j *Journal, calls ...func()) {
 }
 
 // ended is what a call came to, in words that do not depend on when it was made.
-func ended(err error) string {
-	var stands *StandsError
+func endedAs(err error) string {
+	var stands *ExistsError
 	var duplicate *DuplicateError
 	switch {
 	case errors.As(err, &stands):
@@ -68,12 +68,12 @@ func TestTogetherAsAlone(t *testing.T) {
 					r.Fatal(err)
 				}
 				known[i] = map[string]Order{}
-				for n, row := range all {
-					o, made := run.Made(n, row)
-					if !made {
-						r.Fatal("it has not made an order")
-					}
-					known[i][row.OrderID] = o
+				recorded, err := j.of(t.Context(), a).RunRows(t.Context(), run, 0, len(all))
+				if err != nil || len(recorded) != len(all) {
+					r.Fatal(recorded, err)
+				}
+				for _, row := range recorded {
+					known[i][row.OrderID] = row.Order
 				}
 			}
 			read := func() {
@@ -102,10 +102,7 @@ func TestTogetherAsAlone(t *testing.T) {
 						c.Address += "2"
 					}
 					claims[0] = append(claims[0], c)
-					c.Known = known[1][row.OrderID]
-					if other && rapid.Bool().Draw(r, "also known with it") { // as from a plan that was changed meanwhile
-						c.Known.Content = c.Content
-					}
+					c.known = known[1][row.OrderID]
 					claims[1] = append(claims[1], c)
 				}
 				var tickets [2][]Ticket
@@ -122,7 +119,7 @@ func TestTogetherAsAlone(t *testing.T) {
 				}
 				atOnce(j, calls...)
 				for n := range picked {
-					if one, other := ended(errs[0][n]), ended(errs[1][n]); one != other {
+					if one, other := endedAs(errs[0][n]), endedAs(errs[1][n]); one != other {
 						r.Fatalf("claim %d of %v ended alone with %q, and together with %q", n, picked, one, other)
 					}
 				}
@@ -136,7 +133,7 @@ func TestTogetherAsAlone(t *testing.T) {
 					id := fmt.Sprint("w", given-rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(r, "back"))
 					outs = append(outs, rapid.SampledFrom([]Outcome{accepted(id), accepted(id), rejected, unknown, limited}).Draw(r, "outcome"))
 				}
-				if slices.ContainsFunc(tickets[0], func(t Ticket) bool { return t.OrderID != "" }) && rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
+				if slices.ContainsFunc(tickets[0], func(t Ticket) bool { return t.order.OrderID != "" }) && rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
 					loseLock(t, j) // so that what is being sent looks as if its sender had died
 					for _, a := range accounts {
 						if _, err := open().Reap(t.Context(), a); err != nil {
@@ -179,7 +176,7 @@ func TestTogetherAsAlone(t *testing.T) {
 }
 
 // timeless is an order and its story without what differs between two accounts.
-func timeless(r *rapid.T, j *Journal, a Account, id string) string {
+func timeless(r *rapid.T, j *book, a Account, id string) string {
 	o, err := j.Order(r.Context(), a, id)
 	if err != nil {
 		r.Fatal(err)
@@ -190,6 +187,9 @@ func timeless(r *rapid.T, j *Journal, a Account, id string) string {
 	}
 	sent := !o.Sent.IsZero()
 	o.id, o.account, o.Created, o.Changed, o.Sent = 0, 0, noon, noon, noon
+	for i := range o.Attempts {
+		o.Attempts[i].Began, o.Attempts[i].Ended = noon, noon
+	}
 	text := fmt.Sprintf("%+v sent %v", o, sent)
 	for _, e := range events {
 		e.At = noon
@@ -207,22 +207,30 @@ func TestKnownIsCompared(t *testing.T) {
 		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
-			known, _ := run.Made(place, r)
-			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, Known: known})
+			recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, place, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := recorded[0].Order
+			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, known: known})
 		}
 		if ticket, err := ask(0, one); err != nil {
 			t.Fatal(err)
 		} else {
 			mustFinish(t, j, ticket, accepted("w1"))
 		}
-		if _, err := ask(1, one); !errors.As(err, new(*StandsError)) { // the second row now says 1 as well
+		if _, err := ask(1, one); !errors.As(err, new(*ExistsError)) { // the second row now says 1 as well
 			t.Errorf("order 1 at the place of 2: %v", err)
 		}
 		wantState(t, j, "2", Planned)
 
-		mustSettle(t, j, Finding{OrderID: "3", Withdrawal: "w3", Differs: "the amount is another"})
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 2, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFinish(t, j, mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8)), unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := ask(2, row("3"))
+		ticket, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)) // as it was before all that
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,15 +1,31 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
-// steps are all the ways that there are from one state to another. The empty state is that of an order which is not there.
-// move looks here, so a step that is not in this table cannot be made. What happens to an order may also leave it where it is.
+// next is the life of an order: what it becomes when something happens to it, or an error that says why that cannot happen.
+// It is the only place that decides this. It reads and writes nothing but its arguments; move makes the change that it
+// returns durable, if the order is still what it was.
+//
+// What it returns may be the order as it was: then there is nothing to record. An order whose state is empty is not there yet.
+func next(o Order, e event) (Order, error) {
+	n := o
+	n.Attempts = slices.Clone(o.Attempts)
+	n, err := e.changes(n)
+	switch {
+	case err != nil:
+		return o, err
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
+		return o, fmt.Errorf("there is no step from %q to %q (order %s)", o.State, n.State, o.OrderID)
+	}
+	return n, nil
+}
+
+// steps are all the ways from one state to another. The empty state is that of an order which is not there.
 func steps(from State) []State {
 	switch from {
 	case "":
@@ -21,165 +37,232 @@ func steps(from State) []State {
 	case Unknown:
 		return []State{Accepted, Rejected, Planned, Conflict}
 	case Accepted:
-		return []State{Conflict, Planned} // planned only where it was a person who said accepted
+		return []State{Conflict, Planned} // planned only if it was a person who said accepted
 	case Conflict:
 		return []State{Accepted, Planned}
 	}
 	return nil
 }
 
-// A change takes an order from where it stands to where next says, together with the event that tells of it.
-type change struct {
-	old, next Order
-	event     Event
-	made      bool // the order still stood there
+// An event is something that happens to an order.
+type event interface {
+	changes(Order) (Order, error)
+	told(old, now Order) Event // how the order's story tells it
 }
 
-// move makes a change, and returns the order as it then stands.
-func (t *tx) move(old, next Order, e Event) (Order, error) {
-	c := &change{old: old, next: next, event: e}
-	err := t.moveAll([]*change{c}, "TRUE")
-	if err == nil && !c.made {
-		err = fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
-	}
-	return c.next, err
+// claimed: a sender takes the right to send the order once.
+type claimed struct {
+	Claim
+	at     time.Time
+	by     Person
+	sender int64
 }
 
-// moveAll makes those of some changes whose order still is what it is said to be, in all that this depends on, and of which a
-// further condition holds, where {withdrawal} is the withdrawal's id that the order is given. It is the only place that changes
-// orders.
-func (t *tx) moveAll(changes []*change, only string) error {
-	now := unstamp(t.now)
-	for _, c := range changes {
-		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State {
-			return fmt.Errorf("there is no step from %q to %q (order %s)", c.old.State, c.next.State, c.old.OrderID)
-		}
-		if c.next.State == Sending {
-			c.next.attempt = c.old.attempt + 1
-		}
-		c.next.Changed = now
+func (e claimed) changes(o Order) (Order, error) {
+	same := o.State == "" || o.Content.Same(e.Content)
+	sendable := o.State == "" || o.State == Planned || o.State == Rejected && !e.NotRejected
+	switch {
+	case !sendable:
+		return o, &ExistsError{o, same, o.State == Sending}
+	case !same && (e.SameContent || o.InDoubt()): // what may have been taken goes out again as what it was, or not at all
+		return o, &ExistsError{Order: o}
 	}
-	return inPieces(firstOfEach(changes), func(some []*change) error { return t.moveSome(some, only) })
+	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
+	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
+	o.Attempts = append(o.Attempts, Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals, sender: e.sender})
+	return o, nil
 }
 
-// firstOfEach leaves out what would change an order a second time: a statement makes one of the two, and does not say which.
-func firstOfEach(changes []*change) []*change {
-	seen := make(map[int64]bool, len(changes))
-	return slices.DeleteFunc(slices.Clone(changes), func(c *change) bool {
-		again := seen[c.old.id]
-		seen[c.old.id] = true
-		return again
-	})
+func (e claimed) told(_, _ Order) Event { return Event{What: eventSending, Key: e.Key} }
+
+// ended: the sender of an attempt says how it ended. It may say so late, when the order was given up for unknown because its
+// sender was taken for dead, and a person or another attempt may have moved it on since.
+type ended struct {
+	attempt int64
+	content Content // of the attempt
+	Outcome
+	holder string // the other order that has the withdrawal's id; empty: none
+	at     time.Time
 }
 
-func (t *tx) moveSome(changes []*change, only string) error {
-	rows := make([][]any, len(changes))
-	for i, c := range changes {
-		o := c.old
-		rows[i] = []any{o.id, o.OrderID, string(o.State), o.attempt, stamp(o.Changed), o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note}
+func (e ended) changes(o Order) (Order, error) {
+	if e.Ending == WasAccepted && e.holder != "" { // an id that belongs to another order says nothing about this one
+		e.Outcome = Outcome{Ending: WasUncertain, Status: e.Status,
+			Reason: fmt.Sprintf("the service answered with the id %s, which order %s has", e.Withdrawal, e.holder)}
 	}
-	var columns []string // an index is written anew for every column that is named
-	for _, column := range changingColumns() {
-		if !slices.ContainsFunc(changes, func(c *change) bool { return column.differs(&c.old, &c.next) }) {
-			continue
-		}
-		columns = append(columns, column.name)
-		for i, c := range changes {
-			rows[i] = append(rows[i], column.value(&c.next))
-		}
+	i := slices.IndexFunc(o.Attempts, func(a Attempt) bool { return a.Number == e.attempt })
+	if i < 0 {
+		return o, errors.New("the record of the attempt is gone")
 	}
-	list, names, args := together(filled(rows), t.now)
-	set, where := "changed = ?1", "id = "+names[0]
-	compared := []string{"order_id", "state", "attempt", "changed", "currency", "unit", "minor", "address", "memo", "callback", "note"}
-	for i, name := range compared {
-		where += " AND " + name + " = " + names[1+i]
+	mine := i == len(o.Attempts)-1 && o.Attempts[i].Ended.IsZero() && (o.State == Sending || o.State == Unknown)
+	if e.Ending == WasAccepted {
+		o.show(e.Withdrawal)
 	}
-	withdrawal := "''"
-	for i, name := range columns {
-		value := names[1+len(compared)+i]
-		if set += ", " + name + " = " + value; name == "withdrawal" {
-			withdrawal = value
-		}
+	laterDoubt := slices.ContainsFunc(o.Attempts[i+1:], func(a Attempt) bool { return a.Outcome == WasUncertain })
+	if o.Attempts[i].Ended.IsZero() {
+		o.Attempts[i].Ended, o.Attempts[i].Outcome = e.at, e.Ending
 	}
-	where += " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
-	made, err := t.numbers(list+` UPDATE orders SET `+set+` FROM v WHERE `+where+` RETURNING id`, args...)
-	if err != nil {
-		return err
+	if !mine {
+		return e.afterAll(o, laterDoubt), nil
 	}
-	rows = rows[:0]
-	for _, c := range changes {
-		if c.made = made[c.old.id]; c.made {
-			e := c.event
-			rows = append(rows, []any{c.old.id, e.What, e.Key, e.Withdrawal, e.Status, e.Code, e.Reason})
+	o.Code, o.Reason = e.Code, e.Reason
+	if e.Ending != SaidNothing { // otherwise nothing was learnt, and a person's decision still holds
+		o.Decided = nil
+	}
+	switch e.Ending {
+	case WasAccepted:
+		o.State, o.Withdrawal = Accepted, e.Withdrawal
+	case WasUncertain:
+		o.State = Unknown
+	case SaidNothing:
+		o.State = Planned
+	case WasRejected:
+		if o.State = Rejected; o.InDoubt() {
+			o.State, o.Reason = Unknown, "this attempt was rejected, and the outcome of an earlier one is unknown: "+e.Reason
 		}
 	}
-	return inPieces(rows, t.addEvents)
+	return o, nil
 }
 
-// addEvents tells what has happened to some orders, as they stand now.
-func (t *tx) addEvents(rows [][]any) error {
-	list, names, args := together(filled(rows), t.now, t.j.options.User, t.j.options.Host)
-	_, err := t.exec(list+` INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
-		SELECT id, ?1, ?2, ?3, state, currency, unit, minor, address, memo, callback, `+strings.Join(names[1:], ", ")+` FROM v JOIN orders ON id = `+names[0], args...)
-	return err
-}
-
-// column is one of an order that a step can change.
-type column struct {
-	name    string
-	differs func(a, b *Order) bool
-	value   func(*Order) any
-}
-
-var changingColumns = sync.OnceValue(func() []column {
-	return []column{
-		of("state", func(o *Order) State { return o.State }, func(s State) any { return string(s) }),
-		text("run", func(o *Order) string { return o.Run }),
-		text("currency", func(o *Order) string { return o.Currency }),
-		text("unit", func(o *Order) string { return o.Unit }),
-		number("minor", func(o *Order) int64 { return o.Minor }),
-		text("address", func(o *Order) string { return o.Address }),
-		text("memo", func(o *Order) string { return o.Memo }),
-		text("callback", func(o *Order) string { return o.Callback }),
-		text("note", func(o *Order) string { return o.Note }),
-		text("withdrawal", func(o *Order) string { return o.Withdrawal }),
-		number("attempt", func(o *Order) int64 { return o.attempt }),
-		number("sender", func(o *Order) int64 { return o.sender }),
-		number("doubt", func(o *Order) int64 { return o.doubt }),
-		number("last_doubt", func(o *Order) int64 { return o.lastDoubt }),
-		moment("sent", func(o *Order) time.Time { return o.Sent }),
-		number("code", func(o *Order) int64 { return o.Code }),
-		text("reason", func(o *Order) string { return o.Reason }),
-		text("user_name", func(o *Order) string { return o.User }),
-		text("host", func(o *Order) string { return o.Host }),
-		text("fingerprint", func(o *Order) string { return o.Key }),
-		text("decided", func(o *Order) string { return o.decided().As }),
-		moment("decided_at", func(o *Order) time.Time { return o.decided().At }),
-		text("decided_user", func(o *Order) string { return o.decided().User }),
-		text("decided_host", func(o *Order) string { return o.decided().Host }),
-		text("decided_why", func(o *Order) string { return o.decided().Reason }),
+// show notes under which id the service first showed an order.
+func (o *Order) show(id string) {
+	if o.Shown == "" {
+		o.Shown = id
 	}
-})
-
-func text(name string, get func(*Order) string) column {
-	return of(name, get, func(s string) any { return s })
 }
 
-func number(name string, get func(*Order) int64) column {
-	return of(name, get, func(n int64) any { return n })
-}
-
-func moment(name string, get func(*Order) time.Time) column {
-	return of(name, get, func(t time.Time) any { return stamp(t) })
-}
-
-func of[V comparable](name string, get func(*Order) V, value func(V) any) column {
-	return column{name, func(a, b *Order) bool { return get(a) != get(b) }, func(o *Order) any { return value(get(o)) }}
-}
-
-func (o *Order) decided() Decided {
-	if o.Decided == nil {
-		return Decided{}
+// afterAll is what an outcome says about an order that has moved on without it. Only an acceptance says anything.
+func (e ended) afterAll(o Order, laterDoubt bool) Order {
+	if e.Ending != WasAccepted {
+		return o
 	}
-	return *o.Decided
+	untouched := o.State == Planned || o.State == Rejected || o.State == Unknown && !laterDoubt
+	switch {
+	case o.State == Accepted && o.Withdrawal == e.Withdrawal:
+		o.Decided = nil // now the service has said it too
+	case untouched && o.Content.Same(e.content):
+		o.State, o.Withdrawal, o.Decided, o.Code, o.Reason = Accepted, e.Withdrawal, nil, 0, "accepted late"
+	default:
+		why := fmt.Sprintf("an attempt was accepted late, as %s", e.Withdrawal)
+		if o.State == Unknown {
+			why += ", and the outcome of a later one is unknown"
+		}
+		if o.State == Conflict && o.Reason != "" {
+			why = o.Reason + "; " + why
+		}
+		o.State, o.Reason = Conflict, why
+		if o.Withdrawal == "" {
+			o.Withdrawal = e.Withdrawal
+		}
+	}
+	return o
+}
+
+func (e ended) told(old, _ Order) Event {
+	t := Event{What: eventAnswered, Withdrawal: e.Withdrawal, Status: e.Status, Code: e.Code, Reason: e.Reason}
+	if last := old.last(); old.State != Sending || last.Number != e.attempt {
+		t.What = eventLate
+	}
+	return t
+}
+
+// senderDied: the process that was sending the order is gone, and nothing is known about its attempt.
+type senderDied struct{}
+
+func (senderDied) changes(o Order) (Order, error) {
+	if o.State != Sending {
+		return o, nil
+	}
+	o.State, o.Reason = Unknown, "the process that was sending it died"
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	return o, nil
+}
+
+func (senderDied) told(_, now Order) Event { return Event{What: eventDied, Reason: now.Reason} }
+
+// listed: the service shows a record of the order, on its list or by itself.
+type listed struct {
+	Evidence
+	holder string // the other order that has the record's id; empty: none
+}
+
+func (e listed) changes(o Order) (Order, error) {
+	if o.State != "" && !o.Content.Same(e.Content) {
+		o.show(e.Withdrawal) // the order was sent as something else since: the record says no more than that it is there
+		return o, nil
+	}
+	differs := e.differs(o)
+	confirmed := o.State == Accepted && differs == ""
+	if o.State == Sending || o.State == Conflict || confirmed && o.Decided == nil { // its sender or a person says more
+		return o, nil
+	}
+	o.show(e.Withdrawal)
+	o.Code, o.Decided = 0, nil
+	if differs == "" {
+		o.State, o.Withdrawal, o.Reason = Accepted, e.Withdrawal, "found on the service's list"
+		if e.Dated != "" {
+			o.Reason += ", dated " + e.Dated
+		}
+		return o, nil
+	}
+	o.State, o.Reason = Conflict, differs
+	if o.Withdrawal == "" && e.holder == "" {
+		o.Withdrawal = e.Withdrawal
+	}
+	return o, nil
+}
+
+// differs says how the record differs from the order; empty: it does not.
+func (e listed) differs(o Order) string {
+	switch {
+	case e.Differs != "":
+		return e.Differs
+	case e.holder != "":
+		return fmt.Sprintf("the service's record %s belongs to order %s in the journal", e.Withdrawal, e.holder)
+	case o.State == Accepted && o.Withdrawal != e.Withdrawal:
+		return fmt.Sprintf("the service's record is %s, and the journal has %s", e.Withdrawal, o.Withdrawal)
+	}
+	return ""
+}
+
+func (e listed) told(_, now Order) Event {
+	t := Event{What: eventFound, Withdrawal: e.Withdrawal}
+	if now.State == Conflict {
+		t.What, t.Reason = eventDiffers, now.Reason
+	}
+	return t
+}
+
+// decided: a person says what became of the order.
+type decided struct {
+	Decision
+	holder string // the other order that has the id; empty: none
+	at     time.Time
+	by     Person
+}
+
+func (e decided) changes(o Order) (Order, error) {
+	open := o.State == Unknown || o.State == Conflict || o.Decided != nil && o.State != Sending
+	switch {
+	case !open:
+		return o, &GoneError{OrderID: o.OrderID, State: o.State, Alive: o.State == Sending}
+	case e.About != nil && e.About.version != o.version: // a decision about an attempt says nothing about one made since
+		return o, &GoneError{OrderID: o.OrderID, State: o.State}
+	case e.NotSent && o.Shown != "":
+		return o, &GoneError{OrderID: o.OrderID, State: o.State, Taken: o.Shown}
+	case e.PaidAs != "" && e.holder != "" && !e.AlthoughDifferent:
+		return o, &HolderError{e.PaidAs, e.holder}
+	}
+	o.Code, o.Reason = 0, e.Reason
+	o.State, o.Withdrawal = Planned, ""
+	as := eventNotSent
+	if e.PaidAs != "" {
+		o.State, o.Withdrawal, as = Accepted, e.PaidAs, eventPaidAs
+	}
+	o.Decided = &Decided{At: e.at, User: e.by.User, Host: e.by.Host, As: as, Reason: e.Reason}
+	return o, nil
+}
+
+func (e decided) told(_, now Order) Event {
+	return Event{What: now.Decided.As, Withdrawal: e.PaidAs, Reason: e.Reason}
 }

@@ -160,14 +160,14 @@ type kind struct {
 
 func refused(err error) bool {
 	var (
-		stands    *StandsError
+		exists    *ExistsError
 		duplicate *DuplicateError
 		gone      *GoneError
 		holder    *HolderError
 		account   *AccountError
 		busy      *BusyError
 	)
-	return errors.As(err, &busy) || errors.As(err, &stands) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
+	return errors.As(err, &busy) || errors.As(err, &exists) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
 }
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.
@@ -184,8 +184,13 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 			j.disconnect() // whatever state it is in
 		}
 	}()
-	t := &tx{j: j, ctx: ctx, now: stamp(j.options.Now()), accounts: map[Account]int64{}}
-	if j.sends { // a new connection: what this process is sending should not look as if it had died
+	t := &tx{j: j, ctx: ctx, locked: map[int64]Account{}}
+	if t.at, err = j.clock(t); err != nil {
+		return err
+	}
+	t.now = stamp(t.at)
+	t.at = unstamp(t.now) // as it is read again
+	if j.sends {          // a new connection: what this process is sending should not look as if it had died
 		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
 			return err
 		}
@@ -197,6 +202,9 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 		return err
 	}
 	committed = true
+	for _, tie := range t.ties {
+		j.tied[tie] = true
+	}
 	return nil
 }
 

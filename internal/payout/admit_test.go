@@ -43,18 +43,18 @@ func TestAdmit(t *testing.T) {
 		"a sandbox's":      {set: func(d *desk) { d.AnyKey = true; d.s.rows = nil }},
 		"used before":      {set: func(d *desk) { d.Key = "key1"; d.s.rows = nil }},
 		"of another account": {set: func(d *desk) {
-			if err := d.Journal.NoteKey(d.t.Context(), journal.Account{Address: d.s.URL, Name: "kiosk"}, "key2", journal.KeyFirst); err != nil {
+			if err := d.ledger(journal.Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "the account kiosk at"},
 		"of another address": {set: func(d *desk) {
-			if err := d.Journal.NoteKey(d.t.Context(), journal.Account{Address: "http://old.test", Name: "shop"}, "key2", journal.KeyFirst); err != nil {
+			if err := d.ledger(journal.Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "http://old.test"},
 		"of another, and adopted": {set: func(d *desk) {
-			for _, a := range []journal.Account{{Address: d.s.URL, Name: "kiosk"}, d.Account} {
-				if err := d.Journal.NoteKey(d.t.Context(), a, "key2", journal.KeyAdopted); err != nil {
+			for _, a := range []journal.Account{{Address: d.s.URL, Name: "kiosk"}, d.Ledger.Account()} {
+				if err := d.ledger(a).NoteKey(d.t.Context(), "key2", journal.KeyAdopted); err != nil {
 					d.t.Fatal(err)
 				}
 			}
@@ -70,7 +70,7 @@ func TestAdmit(t *testing.T) {
 			used := d.Key
 			let := tt.rule == "" && tt.status == 0
 			for range 2 { // what was refused is refused again
-				err := d.Admit(t.Context())
+				err := d.VerifyKey(t.Context())
 				switch {
 				case tt.rule != "":
 					if e := wantKind(t, err, Refused, tt.rule); !strings.Contains(e.Msg, tt.says) || e.Hint == "" {
@@ -89,12 +89,12 @@ func TestAdmit(t *testing.T) {
 			if want := tt.gets; gets-before != want && (let || gets-before != 2*want) {
 				t.Errorf("the newest withdrawal was read %d times", gets-before)
 			}
-			standing, err := d.Journal.Standing(t.Context(), d.Account)
+			status, err := d.Ledger.Status(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if noted := slices.Contains(standing.Keys, used); noted != (let && !d.AnyKey) && used != "key1" {
-				t.Errorf("the account's keys are %v", standing.Keys)
+			if noted := slices.Contains(status.Keys, used); noted != (let && !d.AnyKey) && used != "key1" {
+				t.Errorf("the account's keys are %v", status.Keys)
 			}
 			_, err = d.send(asked("4711"))
 			want := 1
@@ -117,7 +117,7 @@ func TestAdmit(t *testing.T) {
 				if _, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{}); err == nil {
 					t.Error("it was checked")
 				}
-				if _, _, lists := d.s.counts(); lists != 2 { // of the first look-up, which tries two numbers of a page
+				if _, _, lists := d.s.counts(); lists != 4 { // of the first look-up, which reads twice and tries two numbers of a page
 					t.Errorf("the list was asked %d times", lists)
 				}
 			}
@@ -137,7 +137,7 @@ func TestAdmitWithoutHistory(t *testing.T) {
 		"unknown":    {func(d *desk) { d.bring(asked("10"), outUnknown) }, false},
 		"being sent": {func(d *desk) { d.sends(asked("10")) }, false},
 		"in conflict": {func(d *desk) {
-			if _, err := d.Journal.Settle(d.t.Context(), d.Account, journal.Finding{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
+			if _, err := d.Ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, false},
@@ -145,20 +145,20 @@ func TestAdmitWithoutHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			tt.bring(d)
-			err := d.Admit(t.Context())
+			err := d.VerifyKey(t.Context())
 			if creates, gets, lists := d.s.counts(); creates+gets+lists != 0 {
 				t.Error("the service was asked")
 			}
-			standing, _ := d.Journal.Standing(t.Context(), d.Account)
+			status, _ := d.Ledger.Status(t.Context())
 			if tt.let {
-				if err != nil || !slices.Equal(standing.Keys, []string{"key1"}) {
-					t.Errorf("%v, %v", err, standing.Keys)
+				if err != nil || len(status.Keys) != 0 { // it is tied to the account by the first call
+					t.Errorf("%v, %v", err, status.Keys)
 				}
 				return
 			}
 			wantKind(t, err, Refused, RuleKey)
-			if len(standing.Keys) != 0 {
-				t.Errorf("noted were %v", standing.Keys)
+			if len(status.Keys) != 0 {
+				t.Errorf("noted were %v", status.Keys)
 			}
 		})
 	}

@@ -11,14 +11,16 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Batch is a plan that is applied: Open holds it against everything that speaks against sending it, Begin records it,
-// LookUp asks the service what it has of it already, and Send sends the rest. Applied again, it goes on where it stopped.
+// A Batch is a plan that is applied: Open checks everything that could keep it from being sent, Begin records it, LookUp asks
+// the service what it has of it already, and Send sends the rest. Applied again, it goes on where it stopped.
+//
+// The plan's file is read until Begin has recorded its rows. From then on the journal is the only source of rows: what is sent
+// is what was recorded, whatever becomes of the file.
 type Batch struct {
 	book    *Book
 	plan    *Plan
 	options Options
 	run     journal.Run // its digest is empty until it has begun
-	fresh   bool        // the orders that it has made are as it has made them
 	sent    atomic.Int64
 }
 
@@ -66,17 +68,17 @@ func (t Tally) LeftRows() (n int) {
 // Open holds a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
 // nothing that stays.
 func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) {
-	if plan.Account != b.Account {
-		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, b.Account), "apply it there, or make a plan for this account")
+	if account := b.Ledger.Account(); plan.Account != account {
+		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account), "apply it there, or make a plan for this account")
 	}
-	if err := b.Journal.Alone(ctx, plan.Name()); err != nil {
+	if err := b.Ledger.Alone(ctx, plan.Name()); err != nil {
 		return nil, err
 	}
-	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
+	if err := b.Ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
 	x := &Batch{book: b, plan: plan, options: o}
-	runs, err := b.Journal.Runs(ctx, b.Account)
+	runs, err := b.Ledger.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func (b *Book) quiet(ctx context.Context, batch map[string]bool, run string) err
 	if len(batch) == 0 {
 		return nil
 	}
-	appliers, err := b.Journal.Appliers(ctx)
+	appliers, err := b.Ledger.Journal().Appliers(ctx)
 	for _, a := range appliers {
 		if batch[a.Run] && a.Run != run {
 			return &journal.BusyError{Run: a.Run, User: a.User, Host: a.Host}
@@ -126,94 +128,33 @@ func (x *Batch) UnderWay() bool { return x.book.UnderWay() > 0 }
 // Approved is how many orders may be paid already, as a person has said before.
 func (x *Batch) Approved() int { return x.run.Before }
 
-// An entry is a row of the plan and its order. One that the journal does not have is planned.
-type entry struct {
-	PlanRow
-	place int // from 0
-	order journal.Order
-}
+// chunk is how many rows are read at a time.
+const chunk = 128
 
-// chunk is how many rows are asked for at a time.
-const chunk = 100
-
-// rows goes through the plan, from a row on, with what the journal says about each, as it is at that moment. What the plan
-// says is what is sent: an order that has another content by now is an *Error.
-func (x *Batch) rows(ctx context.Context, from int) iter.Seq2[[]entry, error] {
-	return func(yield func([]entry, error) bool) {
-		for part, err := range parts(x.plan.All(), from) {
-			if err == nil {
-				err = x.hold(ctx, part)
+// rows goes through the run as it was recorded, from a place on, with the orders as they are at that moment.
+func (x *Batch) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
+	return func(yield func([]journal.RunRow, error) bool) {
+		for place := from; ; place += chunk {
+			part, err := x.book.Ledger.RunRows(ctx, x.run, place, chunk)
+			for _, r := range part {
+				if err == nil {
+					err = x.unchanged(r.Order, r.Row.Content)
+				}
 			}
-			if !yield(part, err) || err != nil {
+			if err == nil && len(part) == 0 || !yield(part, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-func (x *Batch) hold(ctx context.Context, part []entry) error {
-	if x.made(part) {
+// unchanged refuses an order that the journal has with other content than the run is to send.
+func (x *Batch) unchanged(o journal.Order, c journal.Content) error {
+	if o.Content.Same(c) {
 		return nil
 	}
-	ids := make([]string, len(part))
-	for i, r := range part {
-		ids[i] = r.ExternalOrderID
-	}
-	held, err := x.book.Journal.Held(ctx, x.book.Account, ids)
-	if err != nil {
-		return err
-	}
-	for i := range part {
-		o, found := held[ids[i]]
-		if found && o.Content != ContentOf(part[i].CreateWithdrawal) {
-			return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, o.State, x.book.describe(o.Content)), "make a plan that gives this row another order id, or see what it was: till journal show "+o.OrderID)
-		}
-		if !found {
-			o = journal.Order{OrderID: ids[i], State: journal.Planned, Content: ContentOf(part[i].CreateWithdrawal)}
-		}
-		part[i].order = o
-	}
-	return nil
-}
-
-// made takes orders from Begin, where it has just made all of them. Nobody else applies a plan from a journal in a file
-// meanwhile, and a claim finds it out where one of them has become something else all the same.
-func (x *Batch) made(part []entry) bool {
-	if !x.fresh {
-		return false
-	}
-	for i, r := range part {
-		o, made := x.run.Made(r.place, r.Row())
-		if !made {
-			return false
-		}
-		part[i].order = o
-	}
-	return true
-}
-
-func parts(all iter.Seq2[PlanRow, error], from int) iter.Seq2[[]entry, error] {
-	return func(yield func([]entry, error) bool) {
-		part, n := make([]entry, 0, chunk), 0
-		for r, err := range all {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if n++; n <= from {
-				continue
-			}
-			if part = append(part, entry{PlanRow: r, place: n - 1}); len(part) == chunk {
-				if !yield(part, nil) {
-					return
-				}
-				part = make([]entry, 0, chunk)
-			}
-		}
-		if len(part) > 0 {
-			yield(part, nil)
-		}
-	}
+	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), x.book.describe(o.Content)),
+		"make a plan that gives this row another order id, or see what it was: till journal show "+o.OrderID)
 }
 
 // sendable reports whether a row is one that this run sends.
@@ -221,18 +162,60 @@ func (x *Batch) sendable(o journal.Order) bool {
 	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
 }
 
-// Tally counts where the orders stand.
+// Tally counts the orders by state: those of the run as it was recorded or, before it has begun, those of the plan.
 func (x *Batch) Tally(ctx context.Context) (Tally, error) {
+	if !x.Begun() {
+		return x.tallyPlan(ctx)
+	}
 	t := newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			t.count(r.order, x.plan.Name(), x.sendable(r.order))
+			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
 		}
 	}
 	return t, nil
+}
+
+// tallyPlan counts the rows of a plan by the states of their orders. One that the journal does not have is planned.
+func (x *Batch) tallyPlan(ctx context.Context) (Tally, error) {
+	t := newTally()
+	part := make([]journal.Row, 0, chunk)
+	count := func() error {
+		ids := make([]string, len(part))
+		for i, r := range part {
+			ids[i] = r.OrderID
+		}
+		held, err := x.book.Ledger.Held(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, r := range part {
+			o, found := held[r.OrderID]
+			if !found {
+				o = journal.Order{OrderID: r.OrderID, State: journal.Planned, Content: r.Content}
+			}
+			if err := x.unchanged(o, r.Content); err != nil {
+				return err
+			}
+			t.count(o, x.plan.Name(), x.sendable(o))
+		}
+		part = part[:0]
+		return nil
+	}
+	for r, err := range x.plan.All() {
+		if err != nil {
+			return Tally{}, err
+		}
+		if part = append(part, r.Row()); len(part) == chunk {
+			if err := count(); err != nil {
+				return Tally{}, err
+			}
+		}
+	}
+	return t, count()
 }
 
 // count counts an order.
@@ -300,21 +283,22 @@ func addTotal(totals []Total, more Total) []Total {
 // Begin records the run and its rows, and how many of them may be paid already. From here on the plan can be applied again
 // though it expires.
 func (x *Batch) Begin(ctx context.Context, before int) error {
-	if err := x.book.Admit(ctx); err != nil {
+	if err := x.book.VerifyKey(ctx); err != nil {
 		return err
 	}
 	p := x.plan
-	run, err := x.book.Journal.BeginRun(ctx, x.book.Account, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
+	run, err := x.book.Ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
 		for r, err := range p.All() {
 			if !yield(r.Row(), err) {
 				return
 			}
 		}
 	})
-	if err == nil {
-		x.run, x.fresh = run, !x.book.Journal.Shared()
+	if err != nil {
+		return accountChanged(err)
 	}
-	return err
+	x.run = run
+	return nil
 }
 
 // LookUp settles what nobody knows about, asks the service's list for everything that is to be sent, and returns where the
@@ -329,52 +313,51 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 		}
 		for _, r := range part {
 			switch {
-			case r.order.State == journal.Conflict:
-				return Tally{}, x.conflict(r.order)
-			case r.order.State == journal.Unknown:
-				unknown = append(unknown, r.order)
-			case x.sendable(r.order) && !x.book.NoLookup:
-				sought[r.ExternalOrderID] = true
-				if r.order.InDoubt() { // what is in doubt is as old as the order
-					from = x.book.since(from, r.order)
+			case r.Order.State == journal.Conflict:
+				return Tally{}, x.conflict(r.Order)
+			case r.Order.State == journal.Unknown:
+				unknown = append(unknown, r.Order)
+			case x.sendable(r.Order) && !x.book.NoLookup:
+				sought[r.Order.OrderID] = true
+				if r.Order.InDoubt() { // what is in doubt is as old as the order
+					from = x.book.since(from, r.Order)
 				}
 			}
-			t.count(r.order, x.plan.Name(), x.sendable(r.order))
+			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
 		}
 	}
 	listed, err := x.look(ctx, unknown, sought, from)
 	if err != nil {
 		return Tally{}, unsettled(unknown, err)
 	}
-	if len(listed) == 0 && !x.book.Journal.Shared() {
+	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() {
 		return t, nil
 	}
-	x.fresh = false
 	t = newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			if records := listed[r.ExternalOrderID]; len(records) > 0 {
-				f := finding(r.ExternalOrderID, ContentOf(r.CreateWithdrawal), records)
-				if r.order, err = x.book.Journal.Settle(ctx, x.book.Account, f); err != nil {
+			if records := listed[r.Order.OrderID]; len(records) > 0 {
+				f := evidence(r.Order.OrderID, r.Order.Content, records)
+				if r.Order, err = x.book.recordEvidence(ctx, f); err != nil {
 					return Tally{}, err
 				}
-				if more := uncompared(f.Content, records[0]); more != "" && r.order.State == journal.Accepted && x.options.Note != nil {
-					x.options.Note(fmt.Sprintf("order %s: %s", r.ExternalOrderID, more))
+				if more := uncompared(f.Content, records[0]); more != "" && r.Order.State == journal.Accepted && x.options.Note != nil {
+					x.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
 				}
-				if r.order.Sent.IsZero() {
+				if r.Order.Sent.IsZero() {
 					t.dated(f.Dated)
 				}
 			}
-			t.count(r.order, x.plan.Name(), x.sendable(r.order))
+			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
 		}
 	}
 	if t.Conflict == "" {
 		return t, nil
 	}
-	o, err := x.book.Journal.Order(ctx, x.book.Account, t.Conflict)
+	o, err := x.book.Ledger.Order(ctx, t.Conflict)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -383,7 +366,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 
 // conflict is about an order which keeps the run from being sent.
 func (x *Batch) conflict(o journal.Order) error {
-	e := x.book.standing(o, false)
+	e := x.book.unsettled(o, false)
 	e.Hint += "; where the service is right, make a plan without this row"
 	return e
 }
@@ -392,11 +375,11 @@ func (x *Batch) conflict(o journal.Order) error {
 func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
 	b := x.book
 	if !b.NoLookup {
-		standing, err := b.Journal.Standing(ctx, b.Account)
+		status, err := b.Ledger.Status(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if standing.OrderIDs == journal.Dropped {
+		if status.OrderIDs == journal.Dropped {
 			return nil, dropsOrderIDs()
 		}
 	}
@@ -404,7 +387,7 @@ func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[st
 	case len(unknown) > 0:
 		return b.lookTwice(ctx, unknown, sought, from)
 	case len(sought) > 0:
-		return b.readings(ctx, sought, from, once)
+		return b.readings(ctx, sought, from, twice)
 	}
 	return nil, nil
 }

@@ -41,7 +41,7 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
 	many := max(1, x.options.Concurrency)
-	queue := make(chan entry, many) // a worker that has an answer finds the next row there
+	queue := make(chan journal.RunRow, many) // a worker that has an answer finds the next row there
 	var workers, shown sync.WaitGroup
 	shown.Go(s.show)
 	for range many {
@@ -56,7 +56,6 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	workers.Wait()
 	close(s.news)
 	shown.Wait()
-	x.fresh = false
 	if s.why != nil && s.why == s.doubt {
 		return s.inDoubt()
 	}
@@ -122,8 +121,8 @@ func weight(err error) int {
 
 // feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,
 // so that they seldom reach for the same row; and since one of them may stop, each goes on until nothing is left.
-func (s *sender) feed(queue chan<- entry) {
-	if !s.book.Journal.Shared() {
+func (s *sender) feed(queue chan<- journal.RunRow) {
+	if !s.book.Ledger.Journal().Shared() {
 		s.pass(queue, 0, nil)
 		return
 	}
@@ -141,7 +140,7 @@ func (s *sender) feed(queue chan<- entry) {
 		case <-s.ctx.Done():
 		case <-time.After(betweenPasses):
 		}
-		if _, err := s.book.Journal.Reap(s.ctx, s.book.Account); err != nil {
+		if err := s.book.Ledger.Reap(s.ctx); err != nil {
 			s.stop(err)
 		}
 	}
@@ -152,7 +151,7 @@ const betweenPasses = 200 * time.Millisecond
 
 // pass goes through the plan once, from a row on. It leaves out what was handed over before, and reports how many rows it
 // handed over, and whether others are sending some.
-func (s *sender) pass(queue chan<- entry, from int, handed map[string]bool) (n int, busy bool) {
+func (s *sender) pass(queue chan<- journal.RunRow, from int, handed map[string]bool) (n int, busy bool) {
 	unknown := 0
 	for part, err := range s.rows(s.ctx, from) {
 		if err != nil {
@@ -162,17 +161,17 @@ func (s *sender) pass(queue chan<- entry, from int, handed map[string]bool) (n i
 			if s.ctx.Err() != nil {
 				return n, false
 			}
-			switch r.order.State {
+			switch r.Order.State {
 			case journal.Sending:
 				busy = true
 			case journal.Unknown:
 				unknown++
 			}
-			if !s.sendable(r.order) || handed[r.ExternalOrderID] && !s.comesBack(r.order) {
+			if !s.sendable(r.Order) || handed[r.OrderID] && !s.comesBack(r.Order) {
 				continue
 			}
 			if handed != nil {
-				handed[r.ExternalOrderID] = true
+				handed[r.OrderID] = true
 			}
 			n++
 			s.hand(queue, r)
@@ -201,7 +200,7 @@ func (s *sender) comesBack(o journal.Order) bool {
 }
 
 // hand gives a row to a worker or, until one was accepted and read back, sends it itself.
-func (s *sender) hand(queue chan<- entry, r entry) {
+func (s *sender) hand(queue chan<- journal.RunRow, r journal.RunRow) {
 	if !s.tried {
 		s.send(r, nil)
 		return
@@ -214,24 +213,25 @@ func (s *sender) hand(queue chan<- entry, r entry) {
 
 // send sends a row, and goes on with the next as long as there are more: the outcome of one and the claim of the next are one
 // commit.
-func (s *sender) send(r entry, more <-chan entry) {
+func (s *sender) send(r journal.RunRow, more <-chan journal.RunRow) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return
 	}
-	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, s.claim(r))
+	ticket, err := s.book.Ledger.Claim(s.ctx, s.claim(r))
 	for err == nil {
 		s.sent.Add(1)
-		call := s.book.call(s.ctx, s.calls, r.CreateWithdrawal, ticket)
+		call := s.book.call(s.ctx, s.calls, ticket)
 		next, goesOn := s.next(call, more)
+		var order journal.Order
+		var recording error
 		var following journal.Ticket
-		var recorded error
 		if goesOn {
-			call.order, recorded, following, err = s.book.Journal.FinishAndClaim(s.ctx, ticket, call.outcome, s.book.Account, s.claim(next))
+			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 		}
-		if !goesOn || recorded != nil {
-			call.order, recorded = s.book.finish(s.ctx, s.calls, ticket, call.outcome)
+		if !goesOn || recording != nil {
+			order, recording = s.book.finish(s.ctx, s.calls, ticket, outcomeOf(call.id, call.err))
 		}
-		order, ended := s.book.ended(call, recorded)
+		order, ended := s.book.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 		if ended == nil && !s.tried {
 			s.try(order)
@@ -244,18 +244,18 @@ func (s *sender) send(r entry, more <-chan entry) {
 	s.notClaimed(r, err)
 }
 
-func (s *sender) claim(r entry) journal.Claim {
-	return journal.Claim{
-		OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: s.book.Key, Run: s.plan.Name(),
-		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, SameContent: true, Known: r.order,
-	}
+func (s *sender) claim(r journal.RunRow) journal.Claim {
+	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
+	c.AllowDuplicate, c.NotRejected = s.options.AllowDuplicate, !s.options.RetryRejected
+	return c
 }
 
-// next is the row that is claimed together with an outcome, where there is one already and nothing speaks against it. If it
-// turns out afterwards that something does, the call is not made.
-func (s *sender) next(c called, more <-chan entry) (r entry, found bool) {
-	if s.options.Rate > 0 || s.ctx.Err() != nil || c.outcome.State != journal.Accepted && c.outcome.State != journal.Rejected {
-		return entry{}, false
+// next is the row that is claimed together with an outcome, if there is one already and nothing speaks against it. If it turns
+// out afterwards that something does, the call is not made.
+func (s *sender) next(c call, more <-chan journal.RunRow) (r journal.RunRow, found bool) {
+	ending := Observe(c.err).Ending
+	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != journal.WasAccepted && ending != journal.WasRejected {
+		return journal.RunRow{}, false
 	}
 	select {
 	case r, found = <-more:
@@ -278,35 +278,35 @@ func (s *sender) try(o journal.Order) {
 }
 
 // notClaimed is about a row that could not be had. That another process was quicker is nothing to stop for.
-func (s *sender) notClaimed(r entry, err error) {
-	var stands *journal.StandsError
+func (s *sender) notClaimed(r journal.RunRow, err error) {
+	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
 	switch {
-	case errors.As(err, &stands) && stands.Same && stands.Order.State == journal.Unknown && !s.options.KeepGoing:
+	case errors.As(err, &exists) && exists.Same && exists.Order.State == journal.Unknown && !s.options.KeepGoing:
 		s.stop(s.becameUnknown())
-	case errors.As(err, &stands) && stands.Same:
+	case errors.As(err, &exists) && exists.Same:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.lost == nil {
 			s.lost = map[string]bool{}
 		}
-		s.lost[stands.Order.OrderID] = true
-	case errors.As(err, &stands):
-		o := stands.Order
+		s.lost[exists.Order.OrderID] = true
+	case errors.As(err, &exists):
+		o := exists.Order
 		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened: till journal show "+o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
 		if s.options.Note != nil {
-			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.ExternalOrderID, duplicateOf(duplicate)))
+			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.OrderID, duplicateOf(duplicate)))
 		}
 	case errors.As(err, &duplicate):
 		s.stop(duplicateOf(duplicate))
 	default:
-		s.stop(err)
+		s.stop(accountChanged(err))
 	}
 }
 
 // count counts an outcome, and stops the run where it has to.
-func (s *sender) count(r entry, o journal.Order, err error) {
+func (s *sender) count(r journal.RunRow, o journal.Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -329,7 +329,7 @@ func (s *sender) count(r entry, o journal.Order, err error) {
 	}
 	s.tally.Ended++
 	if o.State != "" {
-		s.tally.States[r.order.State]--
+		s.tally.States[r.Order.State]--
 		s.tally.States[o.State]++
 	}
 	select {

@@ -36,7 +36,7 @@ func dueTo(n int) (rows []PlanRow) {
 // plan makes a plan for the desk's account, and opens it.
 func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	d.t.Helper()
-	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Account, Made: d.clock.Now(), Expires: d.clock.Now().Add(72 * time.Hour)}
+	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Ledger.Account(), Made: d.clock.Now(), Expires: d.clock.Now().Add(72 * time.Hour)}
 	if change != nil {
 		change(p)
 	}
@@ -148,13 +148,13 @@ func TestApply(t *testing.T) {
 		for _, r := range rows {
 			want = append(want, r.ExternalOrderID)
 		}
-		if !d.Journal.Shared() { // several machines begin at different places
+		if !d.Ledger.Journal().Shared() { // several machines begin at different places
 			d.wantArrived(want...)
 		}
 		if !slices.IsSorted(seen) || len(seen) == 0 || seen[len(seen)-1] != 250 {
 			t.Errorf("progress was told %v", seen)
 		}
-		if _, gets, lists := d.s.counts(); gets != 1 || lists != 1 {
+		if _, gets, lists := d.s.counts(); gets != 1 || lists != 2 {
 			t.Errorf("%d were read back, and the list was asked %d times", gets, lists)
 		}
 		o := d.wantState("101", journal.Accepted)
@@ -287,7 +287,7 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 			if (err != nil) != (tally.States[journal.Planned] > 0) {
 				t.Errorf("it ended with %v", err)
 			}
-			if why := "5 outcomes in a row were unknown; 5 orders of the run are unknown: nobody knows whether order 105 was taken"; err != nil && !strings.HasPrefix(err.Error(), why) {
+			if why := "5 outcomes in a row were unknown; 5 orders of the run are unknown: the outcome of order 105 is unknown"; err != nil && !strings.HasPrefix(err.Error(), why) {
 				t.Error(err)
 			}
 			tally.want(t, tt.want)
@@ -298,12 +298,11 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 // Orders that another has had accepted are told apart, with when that was.
 func TestPaidBefore(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.mustSend("101") // by itself
-		first := d.clock.Now()
+		first := d.mustSend("101").Order.Sent // by itself
 		d.clock.move(time.Hour)
 		other := d.plan(nil, due("102"), due("103"))
 		d.mustApply(other, Options{})
-		last := d.clock.Now()
+		last := later(d.wantState("102", journal.Accepted).Sent, d.wantState("103", journal.Accepted).Sent)
 		d.clock.move(time.Hour)
 		d.s.set(func() { // by another machine
 			d.s.take(body("104"))
@@ -401,9 +400,9 @@ func TestContentChangesUnderARun(t *testing.T) {
 	changed := asked("103")
 	changed.Request.Amount.Minor = 1
 	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
-		other := &desk{Book: d.Book, t: t, place: d.place, clock: d.clock}
+		other := &desk{Book: d.Book, t: t, s: d.s, place: d.place, clock: d.clock}
 		j := other.open()
-		ticket, err := j.Claim(t.Context(), d.Account, journal.Claim{OrderID: "103", Content: ContentOf(changed.Request), Key: d.Key})
+		ticket, err := j.Claim(t.Context(), journal.Claim{OrderID: "103", Content: ContentOf(changed.Request), Key: d.Key})
 		if err == nil {
 			_, err = j.Finish(t.Context(), ticket, outRejected)
 		}
@@ -507,7 +506,7 @@ func TestApplyInterrupted(t *testing.T) {
 func TestOneApplyAtATime(t *testing.T) {
 	d := newDesk(t)
 	other := *d.Book
-	other.Journal = d.open()
+	other.Ledger = d.open()
 	p, q := d.plan(nil, due("101")), d.plan(nil, due("102"))
 	if _, err := d.Open(t.Context(), p, Options{}); err != nil {
 		t.Fatal(err)
@@ -531,7 +530,7 @@ func TestMachinesShareARun(t *testing.T) {
 			ends := make(chan end)
 			for n := range 3 {
 				b := *d.Book
-				b.Journal, b.Client = d.open(), newClient(t, d.s.URL)
+				b.Ledger, b.Client = d.open(), newClient(t, d.s.URL)
 				ctx, stop := context.WithCancel(t.Context())
 				o := Options{Concurrency: 4, KeepGoing: true}
 				if dies && n == 0 {
@@ -545,7 +544,7 @@ func TestMachinesShareARun(t *testing.T) {
 					defer stop()
 					tally, err := b.apply(ctx, p, o)
 					if dies && n == 0 {
-						b.Journal.Close()
+						b.Ledger.Journal().Close()
 						tally, err = Tally{}, nil
 					}
 					ends <- end{tally, err}
@@ -594,9 +593,9 @@ func TestUnknownMeanwhile(t *testing.T) {
 		other := d.open()
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
 			r := due("104").CreateWithdrawal
-			ticket, err := other.Claim(context.Background(), d.Account, journal.Claim{OrderID: "104", Content: ContentOf(r), Callback: r.Callback, Key: "key1"})
+			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: ContentOf(r), Callback: r.Callback, Key: "key1"})
 			if err == nil {
-				_, err = other.Finish(context.Background(), ticket, journal.Outcome{State: journal.Unknown, Reason: "no answer"})
+				_, err = other.Finish(context.Background(), ticket, journal.Outcome{Ending: journal.WasUncertain, Reason: "no answer"})
 			}
 			if err != nil {
 				t.Error(err)
@@ -629,12 +628,12 @@ func TestRowsComeBack(t *testing.T) {
 			id, _ := strconv.Atoi(body["external_order_id"].(string))
 			r := due(strconv.Itoa(101 + (id-101+1)%20))
 			var err error
-			taken, err = other.Claim(context.Background(), d.Account, journal.Claim{OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+			taken, err = other.Claim(context.Background(), journal.Claim{OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
 			if err != nil {
 				t.Error(err)
 			}
 		case 3:
-			if _, err := other.Finish(context.Background(), taken, journal.Outcome{State: journal.Planned, Reason: "it was stopped"}); err != nil {
+			if _, err := other.Finish(context.Background(), taken, journal.Outcome{Ending: journal.SaidNothing, Reason: "it was stopped"}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -659,7 +658,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := *d.Book
-	second.Journal = d.open()
+	second.Ledger = d.open()
 	if _, err := second.Open(t.Context(), old, Options{}); err != nil {
 		t.Errorf("the same plan: %v", err)
 	}
@@ -668,7 +667,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 	if _, err := second.Open(t.Context(), newer, Options{}); !errors.As(err, &busy) || busy.Run != old.Name() {
 		t.Errorf("a newer plan of the batch: %v", err)
 	}
-	d.Journal.Close()
+	d.Ledger.Journal().Close()
 	y, err := second.Open(t.Context(), newer, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -698,7 +697,7 @@ func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 	d.FirstPage = api.PageBaseOne
 	d.history()
 	d.bring(Withdrawal{Request: due("101").CreateWithdrawal}, outUnknown)
-	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
+	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.move(time.Hour)

@@ -14,27 +14,28 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Book is an account of a service and the journal that keeps its record.
+// A Book is an account of a service and its record in the journal.
 type Book struct {
-	Client  *api.Client
-	Journal *journal.Journal
-	Account journal.Account
-	Key     string // fingerprint of the key that the client uses
-	AnyKey  bool   // the account is known by itself, whatever the key is: a sandbox's
+	Client *api.Client
+	Ledger *journal.Ledger
+	Key    string // fingerprint of the key that the client uses
+	AnyKey bool   // the account is known by itself, whatever the key is: a sandbox's
 
-	FirstPage   api.PageBase
-	NoLookup    bool      // the service's list is never asked before sending
-	Since       string    // how far back the list is read, as the service wants it written; empty: to the beginning
-	SinceTime   time.Time // the same as a time
-	SettleAfter time.Duration
-	Now         func() time.Time
+	FirstPage    api.PageBase
+	NoLookup     bool      // the service's list is never asked before sending
+	AlwaysLookup bool      // it is asked before every order, also before those that the journal alone could decide about
+	Since        string    // how far back the list is read, as the service wants it written; empty: to the beginning
+	SinceTime    time.Time // the same as a time
+	SettleAfter  time.Duration
+	Now          func() time.Time
 	// Format writes an amount for a person; nil is in minor units.
 	Format func(api.Amount) string
+	// Decimals are those of an amount's unit, negative if they are unknown; nil: they are.
+	Decimals func(api.Amount) int
 	// Pause waits between two readings of the list; nil is a real pause.
 	Pause func(ctx context.Context, d time.Duration) error
 
-	checked  map[string]journal.Order // what Check has let a person decide about, as it was then
-	underWay int32                    // see UnderWay; atomic
+	underWay int32 // see UnderWay; atomic
 }
 
 // Fingerprint names a key without showing it.
@@ -74,57 +75,69 @@ func Amount(c journal.Content) api.Amount {
 	return api.Amount{Kind: u.Kind, Code: u.Code, Minor: c.Minor}
 }
 
-// Admit holds the key against the keys that the account was used with before. A key that was used with another account or
-// address opens somebody else's; one that is new is let in where there is no history, or where it can read what was
-// accepted last.
-func (b *Book) Admit(ctx context.Context) error {
+// requestOf is the call for an order, as the journal has it.
+func requestOf(o journal.Order) api.CreateWithdrawal {
+	return api.CreateWithdrawal{Currency: Currency(o.Currency), Amount: Amount(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
+}
+
+func (b *Book) decimals(a api.Amount) int64 {
+	if b.Decimals == nil {
+		return -1
+	}
+	return int64(b.Decimals(a))
+}
+
+// VerifyKey compares the key with those that the account was used with before. A key that was used with another account or
+// address opens somebody else's; a new one may be used if there is no history, or if it can read what was accepted last.
+func (b *Book) VerifyKey(ctx context.Context) error {
 	if known, err := b.knows(ctx); known || err != nil {
 		return err
 	}
-	standing, err := b.Journal.Standing(ctx, b.Account)
+	account := b.Ledger.Account()
+	status, err := b.Ledger.Status(ctx)
 	if err != nil {
 		return err
 	}
 	adopt := "if you know that it is the same merchant's: till journal adopt-key"
-	if standing.Newest == nil {
-		open, err := b.unsettled(ctx)
+	if status.Newest == nil {
+		open, err := b.open(ctx)
 		if err != nil {
 			return err
 		}
 		if !open {
 			return b.note(ctx, journal.KeyFirst)
 		}
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", b.Account), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt)
 	}
-	newest := *standing.Newest
+	newest := *status.Newest
 	w, err := b.Client.Withdrawals.Get(ctx, newest.Withdrawal)
 	if rejects(err) {
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", b.Account, newest.Withdrawal, err), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt)
 	}
 	if err != nil {
 		return err
 	}
 	switch {
 	case w.ID != newest.Withdrawal || !recordOf(w).bearsOnly(newest.OrderID):
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", b.Account, newest.Withdrawal, newest.OrderID), adopt)
-	case standing.Merchant != "" && w.MerchantID != standing.Merchant:
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", b.Account, w.MerchantID, standing.Merchant), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account, newest.Withdrawal, newest.OrderID), adopt)
+	case status.Merchant != "" && w.MerchantID != status.Merchant:
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", account, w.MerchantID, status.Merchant), adopt)
 	}
 	return b.note(ctx, journal.KeyChecked)
 }
 
 func (b *Book) note(ctx context.Context, how string) error {
-	err := b.Journal.NoteKey(ctx, b.Account, b.Key, how)
+	err := b.Ledger.NoteKey(ctx, b.Key, how)
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
 		return refused(RuleKey, other.Error(), "run it again")
 	}
 	return err
 }
 
-// unsettled reports whether the account has orders that the service may have: another merchant's list would say of them that
+// open reports whether the account has orders that the service may have: another merchant's list would say of them that
 // they were never sent.
-func (b *Book) unsettled(ctx context.Context) (bool, error) {
-	for _, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
+func (b *Book) open(ctx context.Context) (bool, error) {
+	for _, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
 		return err == nil, err
 	}
 	return false, nil
@@ -135,12 +148,13 @@ func (b *Book) knows(ctx context.Context) (bool, error) {
 	if b.AnyKey {
 		return true, nil
 	}
-	used, err := b.Journal.KeyUsedBy(ctx, b.Key)
-	if err != nil || slices.Contains(used, b.Account) {
+	account := b.Ledger.Account()
+	used, err := b.Ledger.Journal().KeyUsedBy(ctx, b.Key)
+	if err != nil || slices.Contains(used, account) {
 		return err == nil, err
 	}
 	if len(used) > 0 {
-		return false, refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], b.Account), wayOut(used[0], b.Account))
+		return false, refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], account), wayOut(used[0], account))
 	}
 	return false, nil
 }

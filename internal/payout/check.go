@@ -27,12 +27,12 @@ const (
 // Hold holds the journal against the service's list, both restricted to a period: the filter is the list's, and f the
 // journal's. An order counts as being here once the service has accepted it. A reading that does not count is an *Error.
 func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.Filter) ([]Difference, error) {
-	if err := b.Admit(ctx); err != nil {
+	if err := b.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
 	here := map[string]journal.Order{} // by withdrawal
 	byOrder := map[string]journal.Order{}
-	for o, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{}) {
+	for o, err := range b.Ledger.Orders(ctx, journal.Filter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 	if seen < total {
 		return nil, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", total, seen), Hint: "run it again when fewer withdrawals are being made"}
 	}
-	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
+	for o, err := range b.Ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, err
 		}

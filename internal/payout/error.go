@@ -22,6 +22,7 @@ const (
 	RuleAccount   = "account"
 	RuleKey       = "key"
 	RuleDecision  = "decision"
+	RuleClock     = "clock"
 
 	RulePlanChanged  = "plan_changed"
 	RulePlanExpired  = "plan_expired"

@@ -12,7 +12,7 @@ import (
 // does not count is an *Error.
 func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, error) {
 	sought, from := map[string]bool{}, b.Since
-	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
+	for o, err := range b.Ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
@@ -21,7 +21,7 @@ func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, e
 			from = b.since(from, o)
 		}
 	}
-	if err := b.Admit(ctx); err != nil || len(sought) == 0 {
+	if err := b.VerifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
 	var statuses map[string]string

@@ -16,7 +16,7 @@ import (
 // begins begins a run of orders, some of which may be there already.
 func (d *desk) begins(run string, orderIDs ...string) {
 	d.t.Helper()
-	_, err := d.Journal.BeginRun(d.t.Context(), d.Account, journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
+	_, err := d.Ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
 		for _, id := range orderIDs {
 			if !yield(journal.Row{OrderID: id, Content: ContentOf(asked(id).Request)}, nil) {
 				return
@@ -107,7 +107,7 @@ func TestLiveOfNothing(t *testing.T) {
 	if got, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if err := d.Journal.NoteKey(t.Context(), journal.Account{Address: d.s.URL, Name: "other"}, "key2", journal.KeyFirst); err != nil {
+	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.Key = "key2"
@@ -261,7 +261,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 		t.Error("the list was read for nothing")
 	}
 	// It says nothing about orders that stand under another account.
-	if err := d.Journal.NoteKey(t.Context(), journal.Account{Address: d.s.URL, Name: "other"}, "key2", journal.KeyFirst); err != nil {
+	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.Key = "key2"
@@ -286,7 +286,7 @@ func TestReconcileRunThatFails(t *testing.T) {
 	wantCall(t, err, api.Failed, 503)
 	d.wantState("10", journal.Unknown)
 
-	if err := d.Journal.NoteKey(t.Context(), journal.Account{Address: d.s.URL, Name: "other"}, "key2", journal.KeyFirst); err != nil {
+	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.Key = "key2"

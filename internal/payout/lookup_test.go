@@ -39,13 +39,17 @@ func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	b := &Book{Client: client, Journal: j, Account: journal.Account{Address: service.URL, Name: "acme"}, FirstPage: api.PageBaseOne, Now: time.Now}
+	ledger := ledgerOf(t, j, journal.Account{Address: service.URL, Name: "acme"})
+	if err := ledger.Enter(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b := &Book{Client: client, Ledger: ledger, FirstPage: api.PageBaseOne, Now: time.Now}
 	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
-	ticket, err := j.Claim(ctx, b.Account, journal.Claim{OrderID: "7", Content: ContentOf(request)})
+	ticket, err := ledger.Claim(ctx, journal.Claim{OrderID: "7", Content: ContentOf(request)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Finish(ctx, ticket, journal.Outcome{State: journal.Planned}); err != nil {
+	if _, err := ledger.Finish(ctx, ticket, journal.Outcome{Ending: journal.SaidNothing}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -55,7 +59,7 @@ func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 	if own := (*Error)(nil); !errors.As(err, &own) || own.Kind != Refused || own.Rule != RuleOrderID {
 		t.Errorf("with another amount: %v, want a refusal for the order id", err)
 	}
-	if o, err := j.Order(ctx, b.Account, "7"); err != nil || o.State != journal.Accepted || o.Withdrawal != "w-1" || o.Minor != 100 {
+	if o, err := ledger.Order(ctx, "7"); err != nil || o.State != journal.Accepted || o.Withdrawal != "w-1" || o.Minor != 100 {
 		t.Errorf("the order is %+v, %v, want accepted as w-1", o, err)
 	}
 	if sent, err := b.Send(ctx, ctx, Withdrawal{Request: request}); err != nil || sent.Order.Withdrawal != "w-1" || created > 0 {

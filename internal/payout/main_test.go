@@ -46,7 +46,8 @@ type service struct {
 	onList   func(page, size int) (items []row, pageCount, total int)
 	onPage   func() // before each page is made
 	listFail func() (status int, answer string)
-	maxSize  int // the largest page that it does not refuse; 0: any
+	now      func() time.Time // of its Date header; nil: the real time
+	maxSize  int              // the largest page that it does not refuse; 0: any
 }
 
 const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
@@ -82,6 +83,9 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.t.Errorf("the service was asked %s %s", r.Method, r.URL)
 		status, answer = 404, envelope
+	}
+	if s.now != nil {
+		w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	}
 	if status == 0 { // no answer
 		conn, _, _ := w.(http.Hijacker).Hijack()
@@ -242,15 +246,18 @@ type desk struct {
 	clock  *clock
 	place  string
 	pauses int
+
+	checked map[string]Checked
 }
 
 func newDesk(t testing.TB) *desk { return deskAt(t, filepath.Join(t.TempDir(), "journal.db")) }
 
 func deskAt(t testing.TB, place string) *desk {
 	s := newService(t)
-	d := &desk{t: t, s: s, place: place, clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
+	d := &desk{t: t, s: s, place: place, checked: map[string]Checked{}, clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
+	s.now = d.clock.Now
 	d.Book = &Book{
-		Client: newClient(t, s.URL), Journal: d.open(), Account: journal.Account{Address: s.URL, Name: "shop"}, Key: "key1",
+		Client: newClient(t, s.URL), Ledger: d.open(), Key: "key1",
 		SettleAfter: 15 * time.Minute, Now: d.clock.Now,
 		Pause: func(ctx context.Context, wait time.Duration) error {
 			d.pauses++
@@ -272,14 +279,47 @@ func newClient(t testing.TB, url string) *api.Client {
 }
 
 // open opens the desk's journal once more, as another process does.
-func (d *desk) open() *journal.Journal {
+func (d *desk) open() *journal.Ledger {
 	d.t.Helper()
 	j, err := journal.Open(context.Background(), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { j.Close() })
-	return j
+	return ledgerOf(d.t, j, journal.Account{Address: d.s.URL, Name: "shop"})
+}
+
+// ledger is that of another account.
+func (d *desk) ledger(a journal.Account) *journal.Ledger {
+	d.t.Helper()
+	return ledgerOf(d.t, d.Ledger.Journal(), a)
+}
+
+func ledgerOf(t testing.TB, j *journal.Journal, a journal.Account) *journal.Ledger {
+	t.Helper()
+	l, err := j.Ledger(context.Background(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Check keeps what was checked for Resolve.
+func (d *desk) Check(ctx context.Context, decision Decision) error {
+	c, err := d.Book.Check(ctx, decision)
+	if err == nil {
+		d.checked[fmt.Sprint(decision)] = c
+	}
+	return err
+}
+
+// Resolve records a decision that was checked.
+func (d *desk) Resolve(ctx context.Context, decision Decision) ([]journal.Order, error) {
+	c, found := d.checked[fmt.Sprint(decision)]
+	if !found {
+		d.t.Fatalf("%+v was not checked", decision)
+	}
+	return d.Book.Resolve(ctx, c)
 }
 
 // asked is a withdrawal under an order id; an empty one has one made for it.
@@ -307,12 +347,18 @@ func (d *desk) mustSend(orderID string) Sent {
 func (d *desk) dies(w Withdrawal) {
 	d.t.Helper()
 	other := d.open()
-	if _, err := other.Claim(context.Background(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Key: d.Key, AllowDuplicate: true}); err != nil {
+	if err := other.Enter(context.Background()); err != nil {
 		d.t.Fatal(err)
 	}
-	other.Close()
+	if _, err := other.Claim(context.Background(), journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Key: d.Key, AllowDuplicate: true}); err != nil {
+		d.t.Fatal(err)
+	}
+	other.Journal().Close()
 	for range 500 { // PostgreSQL takes a moment to notice
-		if n, err := d.Journal.Reap(context.Background(), d.Account); err != nil || n > 0 {
+		if err := d.Ledger.Reap(context.Background()); err != nil {
+			d.t.Fatal(err)
+		}
+		if o, err := d.Ledger.Order(context.Background(), w.Request.ExternalOrderID); err != nil || o.State == journal.Unknown {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -323,23 +369,26 @@ func (d *desk) dies(w Withdrawal) {
 // bring makes an order stand in a state, without the service.
 func (d *desk) bring(w Withdrawal, out journal.Outcome) {
 	d.t.Helper()
-	ticket, err := d.Journal.Claim(context.Background(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Callback: w.Request.Callback, Key: d.Key, AllowDuplicate: true})
+	if err := d.Ledger.Enter(context.Background()); err != nil {
+		d.t.Fatal(err)
+	}
+	ticket, err := d.Ledger.Claim(context.Background(), journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Callback: w.Request.Callback, Key: d.Key, AllowDuplicate: true})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if _, err := d.Journal.Finish(context.Background(), ticket, out); err != nil {
+	if _, err := d.Ledger.Finish(context.Background(), ticket, out); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
 var (
-	outUnknown  = journal.Outcome{State: journal.Unknown, Reason: "no answer"}
-	outRejected = journal.Outcome{State: journal.Rejected, Status: 422, Code: 7, Reason: "no funds"}
-	outNotLeft  = journal.Outcome{State: journal.Planned, Reason: "no connection"}
+	outUnknown  = journal.Outcome{Ending: journal.WasUncertain, Reason: "no answer"}
+	outRejected = journal.Outcome{Ending: journal.WasRejected, Status: 422, Code: 7, Reason: "no funds"}
+	outNotLeft  = journal.Outcome{Ending: journal.SaidNothing, Reason: "no connection"}
 )
 
 func outAccepted(id string) journal.Outcome {
-	return journal.Outcome{State: journal.Accepted, Withdrawal: id, Status: 200}
+	return journal.Outcome{Ending: journal.WasAccepted, Withdrawal: id, Status: 200}
 }
 
 // history gives the account something accepted, which the service has too.
@@ -350,7 +399,7 @@ func (d *desk) history() {
 
 func (d *desk) wantState(orderID string, want journal.State) journal.Order {
 	d.t.Helper()
-	o, err := d.Journal.Order(context.Background(), d.Account, orderID)
+	o, err := d.Ledger.Order(context.Background(), orderID)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -362,7 +411,7 @@ func (d *desk) wantState(orderID string, want journal.State) journal.Order {
 
 func (d *desk) wantNothing(orderID string) {
 	d.t.Helper()
-	_, err := d.Journal.Order(context.Background(), d.Account, orderID)
+	_, err := d.Ledger.Order(context.Background(), orderID)
 	if !errors.As(err, new(*journal.GoneError)) {
 		d.t.Fatalf("the journal has order %s: %v", orderID, err)
 	}

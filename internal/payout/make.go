@@ -21,8 +21,7 @@ type Making struct {
 	Input   io.Reader // the rows
 	Name    string    // of the input, for messages
 	Format  string    // CSV or JSONL
-	Account journal.Account
-	Journal *journal.Journal
+	Ledger  *journal.Ledger
 	Money   money.Registry
 	Limits  money.Limits
 	Now     time.Time
@@ -97,7 +96,7 @@ type maker struct {
 func Make(ctx context.Context, m Making) (made Made, err error) {
 	m.Input = stopped{ctx, m.Input}
 	mk := &maker{Making: m, ctx: ctx}
-	mk.made.Plan = &Plan{Path: m.Path, Account: m.Account, Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
+	mk.made.Plan = &Plan{Path: m.Path, Account: m.Ledger.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
 	if err := CheckPlace(m.Path); err != nil {
 		return made, err

@@ -27,7 +27,7 @@ func newPlanner(t testing.TB) *planner { return plannerAt(t, newDesk(t)) }
 
 func plannerAt(t testing.TB, d *desk) *planner {
 	return &planner{d, Making{
-		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Account: d.Account, Journal: d.Journal, Money: testMoney,
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Ledger: d.Ledger, Money: testMoney,
 		Now: d.clock.Now(), Expires: 72 * time.Hour,
 	}}
 }
@@ -274,7 +274,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		t.Helper()
 		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch, Since: newest[batch]}
 		newest[batch] = name
-		if _, err := p.Journal.BeginRun(context.Background(), p.Account, r, func(yield func(journal.Row, error) bool) {
+		if _, err := p.Ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
 			for r, err := range open(t, p.Path).All() {
 				if !yield(r.Row(), err) {
 					return
@@ -306,9 +306,9 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 			t.Fatal(err)
 		}
 		return func() {
-			j.Close()
+			j.Journal().Close()
 			for range 500 { // PostgreSQL takes a moment to notice
-				if living, err := p.Journal.Appliers(t.Context()); err != nil || len(living) == 0 {
+				if living, err := p.Ledger.Journal().Appliers(t.Context()); err != nil || len(living) == 0 {
 					return
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -389,7 +389,8 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%+v", made)
 	}
 	day := func(d time.Time) string { return d.Format(time.DateOnly) }
-	if day(made.First) != "2026-03-04" || day(made.Last) != "2026-03-06" {
+	first, last := p.wantState("1", journal.Accepted).Sent, p.wantState("2", journal.Accepted).Sent
+	if day(made.First) != day(first) || day(made.Last) != day(last) {
 		t.Errorf("from %v to %v", made.First, made.Last)
 	}
 	os.Remove(p.Path)
@@ -398,7 +399,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%q", got)
 	}
 	other := *p
-	other.Account.Name = "another"
+	other.Ledger = ledgerOf(t, p.Ledger.Journal(), journal.Account{Address: p.Ledger.Account().Address, Name: "another"})
 	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Accepted != 0 {
 		t.Error("another account's orders count")
 	}

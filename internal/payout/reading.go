@@ -176,12 +176,12 @@ func (b *Book) scanBy(ctx context.Context, size int, from string, newest *journa
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
 // was accepted, where the question is whether that is so.
 func (b *Book) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
-	standing, err := b.Journal.Standing(ctx, b.Account)
-	if err != nil || standing.Newest == nil || !doubted(*standing.Newest) {
-		return standing.Newest, err
+	status, err := b.Ledger.Status(ctx)
+	if err != nil || status.Newest == nil || !doubted(*status.Newest) {
+		return status.Newest, err
 	}
 	var newest *journal.Order
-	for o, err := range b.Journal.Orders(ctx, b.Account, journal.Filter{States: []journal.State{journal.Accepted}}) {
+	for o, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -293,9 +293,9 @@ func agree(a, b reading) bool {
 	})
 }
 
-// finding is what the records that bear an order's id say about it.
-func finding(orderID string, content journal.Content, records []record) journal.Finding {
-	f := journal.Finding{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content, Differs: differs(content, records[0])}
+// evidence is what the records that bear an order's id say about it.
+func evidence(orderID string, content journal.Content, records []record) journal.Evidence {
+	f := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content, Differs: differs(content, records[0])}
 	if len(records) > 1 {
 		var ids []string
 		for _, r := range records {

@@ -40,7 +40,7 @@ func TestPageBases(t *testing.T) {
 							d.s.take(body("4711"))
 						}
 						sent, err := d.send(asked("4711"))
-						if err != nil || !sent.Was {
+						if err != nil || !sent.Already {
 							t.Errorf("got %+v, %v", sent, err)
 						}
 						d.s.wantCreates(0)
@@ -470,7 +470,7 @@ func TestLongList(t *testing.T) {
 // A journal that cannot be read is its own error, and not the list's.
 func TestReadingWithoutJournal(t *testing.T) {
 	d := newDesk(t)
-	d.Journal.Close()
+	d.Ledger.Journal().Close()
 	_, err := d.readings(t.Context(), map[string]bool{"4711": true}, d.Since, once)
 	if !errors.As(err, new(*journal.Error)) {
 		t.Errorf("got %v", err)
@@ -506,7 +506,7 @@ func TestDoubtGoesBack(t *testing.T) {
 		}
 		return d.s.rows, 1, len(d.s.rows)
 	}
-	if sent, err := d.send(asked("10")); err != nil || !sent.Was {
+	if sent, err := d.send(asked("10")); err != nil || !sent.Already {
 		t.Errorf("got %+v, %v", sent, err)
 	}
 	d.s.wantCreates(1)
@@ -544,7 +544,7 @@ func TestTotalIsOfThePage(t *testing.T) {
 					return items, pages, total(items)
 				}
 				sent, err := d.send(asked("4711"))
-				if err != nil || !sent.Was {
+				if err != nil || !sent.Already {
 					t.Errorf("base %d (%d given): got %+v, %v", base, told, sent, err)
 				}
 				d.s.wantCreates(0)
@@ -629,7 +629,7 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d.clock.move(time.Hour)
 	d.bring(asked("12"), outUnknown)
 	nameless := d.s.take(body("12"))
-	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
+	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
 		t.Fatal(err)
 	}
 	drop(d, nameless)

@@ -22,7 +22,7 @@ type Settled struct {
 // ReconcileRun is Reconcile for a whole run: what is unknown is settled, and everything else is held against the list as well.
 // Without a run, it is about what is unknown in any run. Results come in the order of the plan.
 func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
-	if _, err := b.Journal.Reap(ctx, b.Account); err != nil {
+	if err := b.Ledger.Reap(ctx); err != nil {
 		return Settled{}, err
 	}
 	filter := journal.Filter{Run: run}
@@ -37,16 +37,19 @@ func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 		_, err := b.knows(ctx)
 		return Settled{}, err
 	}
-	if err := b.Admit(ctx); err != nil {
+	if err := b.VerifyKey(ctx); err != nil {
 		return Settled{}, err
 	}
-	begun := b.Now()
+	begun, err := b.Ledger.Journal().Clock(ctx)
+	if err != nil {
+		return Settled{}, err
+	}
 	listed, err := b.readRun(ctx, sought, from)
 	if err != nil {
 		return Settled{}, stayUnknown(unknown, err)
 	}
 	var s Settled
-	for o, err := range b.Journal.Orders(ctx, b.Account, filter) {
+	for o, err := range b.Ledger.Orders(ctx, filter) {
 		if err != nil {
 			return s, stayUnknown(unknown, err)
 		}
@@ -74,7 +77,7 @@ func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 // seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
 func (b *Book) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
 	from = b.Since
-	for o, err := range b.Journal.Orders(ctx, b.Account, f) {
+	for o, err := range b.Ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, "", nil, err
 		}

@@ -20,7 +20,7 @@ func TestSendAndSendAgain(t *testing.T) {
 	w := asked("4711")
 	w.Request.Memo, w.Request.Callback = "leaf", "http://shop.test/done"
 	sent, err := d.send(w)
-	if err != nil || sent.Was || sent.Note != "" || sent.Order.Withdrawal != "w1" || sent.Order.State != journal.Accepted {
+	if err != nil || sent.Already || sent.Note != "" || sent.Order.Withdrawal != "w1" || sent.Order.State != journal.Accepted {
 		t.Fatalf("got %+v, %v", sent, err)
 	}
 	body := d.s.bodies[0]
@@ -32,12 +32,12 @@ func TestSendAndSendAgain(t *testing.T) {
 	}
 	for range 2 {
 		sent, err = d.send(w)
-		if err != nil || !sent.Was || sent.Order.Withdrawal != "w1" || sent.Note != "" {
+		if err != nil || !sent.Already || sent.Order.Withdrawal != "w1" || sent.Note != "" {
 			t.Fatalf("again: %+v, %v", sent, err)
 		}
 	}
 	w.Request.Callback = "http://shop.test/other"
-	if sent, err = d.send(w); err != nil || !sent.Was || !strings.Contains(sent.Note, "http://shop.test/done") {
+	if sent, err = d.send(w); err != nil || !sent.Already || !strings.Contains(sent.Note, "http://shop.test/done") {
 		t.Errorf("with another callback: %+v, %v", sent, err)
 	}
 	w.Request.Memo = "root"
@@ -93,25 +93,25 @@ func TestOrderIDAgain(t *testing.T) {
 		"rejected":   {func(d *desk, w Withdrawal) { d.bring(w, outRejected) }, want{sends: 1}, want{sends: 1}},
 		"never left": {func(d *desk, w Withdrawal) { d.bring(w, outNotLeft) }, want{sends: 1}, want{sends: 1}},
 		"being sent": {func(d *desk, w Withdrawal) {
-			if _, err := d.open().Claim(d.t.Context(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
+			if _, err := d.open().Claim(d.t.Context(), journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Busy}, want{failed: true, rule: RuleOrderID}},
 		"conflict": {func(d *desk, w Withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Journal.Settle(d.t.Context(), d.Account, journal.Finding{OrderID: w.Request.ExternalOrderID, Withdrawal: "w9", Content: ContentOf(w.Request), Differs: "its amount is another"}); err != nil {
+			if _, err := d.Ledger.Settle(d.t.Context(), journal.Evidence{OrderID: w.Request.ExternalOrderID, Withdrawal: "w9", Content: ContentOf(w.Request), Differs: "its amount is another"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Conflict}, want{failed: true, rule: RuleOrderID}},
 		"said not to have been sent": {func(d *desk, w Withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+			if _, err := d.Ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{sends: 1}, want{failed: true, rule: RuleOrderID}},
 		"rejected after an unknown one": {func(d *desk, w Withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Journal.Decide(d.t.Context(), d.Account, journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+			if _, err := d.Ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 			d.bring(w, outRejected)
@@ -126,11 +126,11 @@ func TestOrderIDAgain(t *testing.T) {
 				if what == "other" {
 					w.Request.Amount.Minor++
 				}
-				before, _ := d.Journal.Order(t.Context(), d.Account, "4711")
+				before, _ := d.Ledger.Order(t.Context(), "4711")
 				sent, err := d.send(w)
 				d.s.wantCreates(1 + want.sends)
 				if !want.failed {
-					if err != nil || sent.Order.Withdrawal == "" || sent.Was != (want.sends == 0) {
+					if err != nil || sent.Order.Withdrawal == "" || sent.Already != (want.sends == 0) {
 						t.Errorf("got %+v, %v", sent, err)
 					}
 					return
@@ -139,7 +139,7 @@ func TestOrderIDAgain(t *testing.T) {
 				if want.kind == Unknown && !strings.Contains(e.Hint, "till withdraw reconcile 4711") {
 					t.Errorf("the hint is %q", e.Hint)
 				}
-				if after, _ := d.Journal.Order(t.Context(), d.Account, "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
+				if after, _ := d.Ledger.Order(t.Context(), "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
 					t.Errorf("%+v has become %+v", before, after)
 				}
 			})
@@ -191,7 +191,7 @@ func TestOutcomes(t *testing.T) {
 			if sent.Order.State != tt.state || o.Withdrawal != "" {
 				t.Errorf("sent is %+v, recorded %+v", sent.Order, o)
 			}
-			events, err := d.Journal.Story(t.Context(), o)
+			events, err := d.Ledger.Journal().Story(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func TestRejectedAfterUnknown(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	d.bring(asked("4711"), outUnknown)
-	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"}); err != nil {
+	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false }
@@ -270,7 +270,7 @@ func TestInvalid(t *testing.T) {
 		}
 	}
 	d.s.wantCreates(0)
-	for o := range d.Journal.Orders(t.Context(), d.Account, journal.Filter{}) {
+	for o := range d.Ledger.Orders(t.Context(), journal.Filter{}) {
 		t.Errorf("recorded was %+v", o)
 	}
 }
@@ -339,7 +339,11 @@ func TestDuplicates(t *testing.T) {
 // sends leaves an order being sent by another living process.
 func (d *desk) sends(w Withdrawal) {
 	d.t.Helper()
-	if _, err := d.open().Claim(context.Background(), d.Account, journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
+	other := d.open()
+	if err := other.Enter(context.Background()); err != nil {
+		d.t.Fatal(err)
+	}
+	if _, err := other.Claim(context.Background(), journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -355,7 +359,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			d := newDesk(t)
 			d.history()
 			d.s.onCreate = func(map[string]any) (int, string, bool) {
-				d.Journal.Close()
+				d.Ledger.Journal().Close()
 				return tt.status, tt.answer, false
 			}
 			sent, err := d.send(asked("4711"))
@@ -366,7 +370,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			if name == "accepted" && sent.Order.Withdrawal != "w77" {
 				t.Errorf("sent is %+v", sent)
 			}
-			d.Journal = d.open()
+			d.Ledger = d.open()
 			_, err = d.send(asked("4711"))
 			wantKind(t, err, Unknown, "")
 			d.wantState("4711", journal.Unknown)
@@ -378,7 +382,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 func TestJournalCannotBeWritten(t *testing.T) {
 	d := newDesk(t)
 	d.history()
-	d.Journal.Close()
+	d.Ledger.Journal().Close()
 	_, err := d.send(asked("4711"))
 	if !errors.As(err, new(*journal.Error)) || errors.As(err, new(*Error)) {
 		t.Errorf("got %v", err)
@@ -625,7 +629,7 @@ func TestLookedUp(t *testing.T) {
 		w := w
 		w.Request.Callback = "http://shop.test/x"
 		sent, err := d.send(w)
-		if err != nil || !sent.Was || sent.Order.Withdrawal != "w1" || !strings.Contains(sent.Note, "already") {
+		if err != nil || !sent.Already || sent.Order.Withdrawal != "w1" || !strings.Contains(sent.Note, "already") {
 			t.Fatalf("got %+v, %v", sent, err)
 		}
 		d.wantState("4711", journal.Accepted)
@@ -727,7 +731,7 @@ func TestTwoAtOnce(t *testing.T) {
 		errs := make(chan error, n)
 		for range n {
 			b := *d.Book
-			b.Journal, b.Client = d.open(), newClient(t, d.s.URL)
+			b.Ledger, b.Client = d.open(), newClient(t, d.s.URL)
 			go func() {
 				_, err := b.Send(context.Background(), context.Background(), asked("4711"))
 				errs <- err
@@ -801,7 +805,7 @@ func TestUnderWay(t *testing.T) {
 	if _, err := d.send(w); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(seen, []int{0, 0, 1, 0, 0}) || told != "w1 before 0 reads" || d.UnderWay() != 0 {
+	if !slices.Equal(seen, []int{0, 0, 0, 0, 1, 0, 0}) || told != "w1 before 0 reads" || d.UnderWay() != 0 {
 		t.Errorf("under way were %v, and the order was told as %q", seen, told)
 	}
 	for name, answer := range map[string]func() (int, string, bool){

@@ -8,8 +8,8 @@ import (
 )
 
 // Stand counts where the orders of a run stand, by the journal alone.
-func Stand(ctx context.Context, j *journal.Journal, a journal.Account, r journal.Run) (Tally, error) {
-	sums, err := j.Sums(ctx, a, r.Name)
+func Stand(ctx context.Context, l *journal.Ledger, r journal.Run) (Tally, error) {
+	sums, err := l.Sums(ctx, r.Name)
 	t := newTally()
 	for _, s := range sums {
 		t.left(s)
@@ -19,8 +19,8 @@ func Stand(ctx context.Context, j *journal.Journal, a journal.Account, r journal
 
 // StandByUnit is Stand for each unit in which orders of the run are paid, in the order of first appearance: each of the
 // tallies has one total. A run without rows has one tally, without a total.
-func StandByUnit(ctx context.Context, j *journal.Journal, a journal.Account, r journal.Run) ([]Tally, error) {
-	sums, err := j.Sums(ctx, a, r.Name)
+func StandByUnit(ctx context.Context, l *journal.Ledger, r journal.Run) ([]Tally, error) {
+	sums, err := l.Sums(ctx, r.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (m *maker) warnIdentical() {
 func (m *maker) warnLikeUnknown() error {
 	marks := m.spool.marks
 	places := m.sorted(bySame)
-	for o, err := range m.Journal.Orders(m.ctx, m.Account, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
+	for o, err := range m.Ledger.Orders(m.ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
 		if err != nil {
 			return err
 		}

@@ -113,6 +113,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	if err != nil && !waitedOut(ctx, resp) {
 		return nil, 0, r.transportError(ctx, timeout, err)
 	}
+	tellDate(ctx, resp.Header())
 	got, ok := resp.RawResponse.Body.(*answer)
 	if !ok {
 		return nil, 0, r.fail(0, errors.New("the transport returned no answer"))

@@ -33,10 +33,10 @@ func filled(rows [][]any) [][]any {
 	return rows
 }
 
-// together makes rows of int64 and string a table v at the head of a statement. It returns that head, what the statement calls
+// valueList makes rows of int64 and string a table v at the head of a statement. It returns that head, what the statement calls
 // each column, and all arguments, of which the given ones come first. The first column tells the rows apart; another one that is
 // the same in all of them is given once.
-func together(rows [][]any, first ...any) (head string, names []string, args []any) {
+func valueList(rows [][]any, first ...any) (head string, names []string, args []any) {
 	args = first
 	names = make([]string, len(rows[0]))
 	var differing []int

@@ -13,21 +13,21 @@ const askedTogether = 100
 
 // journal holds the rows against what the journal has under their order ids.
 func (m *maker) journal() error {
-	if _, err := m.Journal.Reap(m.ctx, m.Account); err != nil {
+	if err := m.Ledger.Reap(m.ctx); err != nil {
 		return err
 	}
-	standing, err := m.Journal.Standing(m.ctx, m.Account)
+	status, err := m.Ledger.Status(m.ctx)
 	if err != nil {
 		return err
 	}
-	if standing.Newest == nil && len(m.spool.marks) > 0 {
+	if status.Newest == nil && len(m.spool.marks) > 0 {
 		m.warn.add(newAddress, Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
 	var other details
 	part := make([]PlanRow, 0, askedTogether)
 	place := 0
 	ask := func() error {
-		err := m.askAbout(part, m.spool.marks[place:place+len(part)], standing.Newest != nil, &other)
+		err := m.askAbout(part, m.spool.marks[place:place+len(part)], status.Newest != nil, &other)
 		place += len(part)
 		part = part[:0]
 		return err
@@ -57,7 +57,7 @@ func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *de
 	for i, r := range rows {
 		ids[i], to[i] = r.ExternalOrderID, r.Address
 	}
-	held, err := m.Journal.Held(m.ctx, m.Account, ids)
+	held, err := m.Ledger.Held(m.ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *de
 	if !addresses {
 		return nil
 	}
-	paid, err := m.Journal.Paid(m.ctx, m.Account, to)
+	paid, err := m.Ledger.Paid(m.ctx, to)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (m *maker) batch() error {
 	if m.Batch == "" {
 		return nil
 	}
-	runs, err := m.Journal.Runs(m.ctx, m.Account)
+	runs, err := m.Ledger.Runs(m.ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (m *maker) warnUnderWay(runs []journal.Run) error {
 	if !m.BatchChanged {
 		return nil
 	}
-	appliers, err := m.Journal.Appliers(m.ctx)
+	appliers, err := m.Ledger.Journal().Appliers(m.ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (m *maker) since(run journal.Run) error {
 	var changes details
 	var before []int64
 	places := m.sorted(byID)
-	for o, err := range m.Journal.Orders(m.ctx, m.Account, journal.Filter{Run: run.Name}) {
+	for o, err := range m.Ledger.Orders(m.ctx, journal.Filter{Run: run.Name}) {
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,77 @@
+package journal
+
+import "context"
+
+// Alone notes that this process applies a plan of the account, and sees to it that it is the only one that does so from a
+// journal in a file; another one that is at it is a *BusyError. A journal in PostgreSQL is for several.
+func (l *Ledger) Alone(ctx context.Context, run string) error {
+	account, err := l.number(ctx)
+	if err != nil {
+		return err
+	}
+	j := l.j
+	return j.write(ctx, func(t *tx) error {
+		noted, err := appliers(t)
+		if err != nil {
+			return err
+		}
+		for _, a := range noted {
+			alive, err := j.alive(t.ctx, t, a.sender)
+			switch {
+			case err != nil:
+				return err
+			case alive && a.sender != j.sender && j.Shared():
+				continue
+			case alive && a.sender != j.sender:
+				return &BusyError{Run: a.Run, User: a.User, Host: a.Host}
+			}
+			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1`, a.sender); err != nil {
+				return err
+			}
+		}
+		if err := t.holdLock(); err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host, account) VALUES (?1, ?2, ?3, ?4, ?5)`, j.sender, run, j.options.User, j.options.Host, account)
+		return err
+	})
+}
+
+// An Applier is a process that applies a plan.
+type Applier struct {
+	Run, User, Host string
+
+	sender, account int64
+}
+
+func appliers(q querier) (all []Applier, err error) {
+	rows, err := q.rows(`SELECT sender, run, user_name, host, account FROM appliers`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a Applier
+		if err := rows.Scan(&a.sender, &a.Run, &a.User, &a.Host, &a.account); err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, rows.Err()
+}
+
+// Appliers returns the processes that apply a plan from the journal now, of whatever account.
+func (j *Journal) Appliers(ctx context.Context) (living []Applier, err error) {
+	r := reading{j, ctx}
+	noted, err := appliers(r)
+	for _, a := range noted {
+		alive, e := j.alive(ctx, r, a.sender)
+		if e != nil {
+			return nil, j.failed(e)
+		}
+		if alive {
+			living = append(living, a)
+		}
+	}
+	return living, j.failed(err)
+}

@@ -1,0 +1,132 @@
+package journal
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// A book is an open journal whose tests name the account with each call. It finds an account's ledger once, and makes the
+// account, as a sender does.
+type book struct {
+	*Journal
+	mu      sync.Mutex
+	ledgers map[Account]*Ledger
+}
+
+func bookOf(j *Journal) *book { return &book{Journal: j, ledgers: map[Account]*Ledger{}} }
+
+func (b *book) of(ctx context.Context, a Account) *Ledger {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.ledgers[a]
+	if l == nil {
+		l = &Ledger{j: b.Journal, account: a}
+		b.ledgers[a] = l
+	}
+	return l
+}
+
+func (b *book) entered(ctx context.Context, a Account) (*Ledger, error) {
+	l := b.of(ctx, a)
+	return l, l.Enter(ctx)
+}
+
+// Rename is followed by a process that finds its ledgers anew.
+func (b *book) Rename(ctx context.Context, old, to Account) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.ledgers)
+	return b.Journal.Rename(ctx, old, to)
+}
+
+func (b *book) Claim(ctx context.Context, a Account, c Claim) (Ticket, error) {
+	l, err := b.entered(ctx, a)
+	if err != nil {
+		return Ticket{}, err
+	}
+	return l.Claim(ctx, c)
+}
+
+func (b *book) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order, error) {
+	return b.of(ctx, shop).Finish(ctx, ticket, out)
+}
+
+func (b *book) FinishAndClaim(ctx context.Context, ticket Ticket, out Outcome, a Account, c Claim) (Order, error, Ticket, error) {
+	l, err := b.entered(ctx, a)
+	if err != nil {
+		return Order{}, err, Ticket{}, err
+	}
+	return l.FinishAndClaim(ctx, ticket, out, c)
+}
+
+func (b *book) Settle(ctx context.Context, a Account, e Evidence) (Order, error) {
+	return b.of(ctx, a).Settle(ctx, e)
+}
+
+func (b *book) Decide(ctx context.Context, a Account, d Decision) (Order, error) {
+	l, err := b.entered(ctx, a)
+	if err != nil {
+		return Order{}, err
+	}
+	return l.Decide(ctx, d)
+}
+
+// Reap returns how many orders it has moved.
+func (b *book) Reap(ctx context.Context, a Account) (n int, err error) {
+	for o, err := range b.Orders(ctx, a, Filter{States: []State{Sending}}) {
+		if err != nil {
+			return 0, err
+		}
+		defer func() {
+			if now, e := b.Order(ctx, a, o.OrderID); e == nil && now.State != Sending {
+				n++
+			}
+		}()
+	}
+	return 0, b.of(ctx, a).Reap(ctx)
+}
+
+func (b *book) Order(ctx context.Context, a Account, id string) (Order, error) {
+	return b.of(ctx, a).Order(ctx, id)
+}
+
+func (b *book) Orders(ctx context.Context, a Account, f Filter) iter.Seq2[Order, error] {
+	return b.of(ctx, a).Orders(ctx, f)
+}
+
+func (b *book) Status(ctx context.Context, a Account) (AccountStatus, error) {
+	return b.of(ctx, a).Status(ctx)
+}
+
+func (b *book) NoteKey(ctx context.Context, a Account, key, how string) error {
+	return b.of(ctx, a).NoteKey(ctx, key, how)
+}
+
+func (b *book) NoteService(ctx context.Context, a Account, merchant string, k Keeping) error {
+	l, err := b.entered(ctx, a)
+	if err != nil {
+		return err
+	}
+	return l.NoteService(ctx, merchant, k)
+}
+
+func (b *book) BeginRun(ctx context.Context, a Account, r Run, rows iter.Seq2[Row, error]) (Run, error) {
+	return b.of(ctx, a).BeginRun(ctx, r, rows)
+}
+
+func (b *book) Runs(ctx context.Context, a Account) ([]Run, error) { return b.of(ctx, a).Runs(ctx) }
+
+func (b *book) Held(ctx context.Context, a Account, ids []string) (map[string]Order, error) {
+	return b.of(ctx, a).Held(ctx, ids)
+}
+
+func (b *book) Paid(ctx context.Context, a Account, to []string) (map[string]bool, error) {
+	return b.of(ctx, a).Paid(ctx, to)
+}
+
+func (b *book) Alone(ctx context.Context, run string) error { return b.of(ctx, shop).Alone(ctx, run) }
+
+func (b *book) Sums(ctx context.Context, a Account, run string) ([]Sum, error) {
+	return b.of(ctx, a).Sums(ctx, run)
+}

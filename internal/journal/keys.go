@@ -1,0 +1,109 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// How a key came to be noted under an account.
+const (
+	KeyFirst   = "first"   // nothing was accepted or unknown before it
+	KeyChecked = "checked" // it could read what was accepted before it
+	KeyAdopted = "adopted" // a person said so
+)
+
+// KeyUsedBy returns the accounts that a key, named by its fingerprint, was used with. It is tied to an account once the
+// service has answered it there, or may have: a first attempt that never left can be corrected.
+func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts []Account, err error) {
+	return j.accounts(ctx, `SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.answered <> '' ORDER BY k.noted`, fingerprint)
+}
+
+// NoteKey notes that a key is used with the account. Unless a person says so, one that has come to be used with another
+// account meanwhile is an *AccountError, and so is a first key that is not the first. A person's word needs no sender beside
+// it: while another process sends or applies, it is a *BusyError.
+func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
+	if err := l.Enter(ctx); err != nil {
+		return err
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		account, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		if how == KeyAdopted {
+			if err := t.idle(account); err != nil {
+				return err
+			}
+		} else {
+			var other Account
+			err := t.row(`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.account <> ?2 AND k.answered <> ''`, fingerprint, account).Scan(&other.Address, &other.Name)
+			if err == nil {
+				return &AccountError{other, "has used this key meanwhile"}
+			}
+			if !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		others := 0
+		if how == KeyFirst {
+			if err := t.row(`SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint <> ?2 AND answered <> ''`, account, fingerprint).Scan(&others); err != nil {
+				return err
+			}
+		}
+		if others > 0 {
+			return &AccountError{l.account, "was first used with another key meanwhile"}
+		}
+		answered := t.now
+		if how == KeyFirst {
+			answered = ""
+		}
+		_, err = t.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+			ON CONFLICT (fingerprint, account) DO UPDATE SET answered = CASE WHEN keys.answered = '' THEN excluded.answered ELSE keys.answered END`,
+			fingerprint, account, t.now, how, t.j.options.User, t.j.options.Host, answered)
+		return err
+	})
+}
+
+// keyTie is a key that is tied to an account.
+type keyTie struct {
+	account     int64
+	fingerprint string
+}
+
+// tieKey ties a key to an account, in the commit that records that something is sent with it. A first key is tied only if no
+// other one is by now, and to one account only.
+func (t *tx) tieKey(account int64, fingerprint string) error {
+	tie := keyTie{account, fingerprint}
+	if fingerprint == "" || t.j.tied[tie] {
+		return nil
+	}
+	answered := t.now // as if, where no key is noted for such an account
+	if err := t.row(`SELECT answered FROM keys WHERE account = ?1 AND fingerprint = ?2`, account, fingerprint).Scan(&answered); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if answered == "" {
+		others := 0
+		if err := t.row(`SELECT count(*) FROM keys WHERE answered <> '' AND (account = ?1 AND fingerprint <> ?2 OR account <> ?1 AND fingerprint = ?2)`, account, fingerprint).Scan(&others); err != nil {
+			return err
+		}
+		if others > 0 {
+			return &AccountError{t.locked[account], "was first used with another key meanwhile, or this key with another account"}
+		}
+		if _, err := t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, account, fingerprint); err != nil {
+			return err
+		}
+	}
+	t.ties = append(t.ties, tie)
+	return nil
+}
+
+// untieKey lets a first key be used elsewhere after all: nothing that was sent with the account has ever left this machine.
+func (t *tx) untieKey(account int64, fingerprint string) error {
+	n, err := t.exec(`UPDATE keys SET answered = '' WHERE account = ?1 AND fingerprint = ?2 AND how = '`+KeyFirst+`'
+		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(SaidNothing)+`')`, account, fingerprint)
+	if n > 0 {
+		delete(t.j.tied, keyTie{account, fingerprint})
+	}
+	return err
+}

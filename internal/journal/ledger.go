@@ -1,0 +1,329 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// A Ledger is the record of one account, whose name and address are only its attributes. Who sends finds it once and keeps it
+// for every claim and every outcome: what is recorded under it stays together, whatever the account is called by then.
+type Ledger struct {
+	j       *Journal
+	account Account
+	id      atomic.Int64 // 0: the journal does not have the account yet
+}
+
+// Ledger finds the record of an account. An account that is not there has an empty one, until Enter makes it.
+func (j *Journal) Ledger(ctx context.Context, a Account) (*Ledger, error) {
+	l := &Ledger{j: j, account: a}
+	_, err := l.number(ctx)
+	return l, err
+}
+
+// Account is what the ledger was found by.
+func (l *Ledger) Account() Account { return l.account }
+
+// Journal is the journal that the ledger is in.
+func (l *Ledger) Journal() *Journal { return l.j }
+
+// number is the account's own number; 0 if the journal does not have it.
+func (l *Ledger) number(ctx context.Context) (int64, error) {
+	if id := l.id.Load(); id != 0 {
+		return id, nil
+	}
+	var id int64
+	err := reading{l.j, ctx}.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, l.j.failed(err)
+	}
+	l.id.CompareAndSwap(0, id)
+	return l.id.Load(), nil
+}
+
+// Enter makes the account where the journal does not have it yet. Nothing else makes one.
+func (l *Ledger) Enter(ctx context.Context) error {
+	if l.id.Load() != 0 {
+		return nil
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`, l.account.Address, l.account.Name, t.now); err != nil {
+			return err
+		}
+		var id int64
+		if err := t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id); err != nil {
+			return err
+		}
+		l.id.CompareAndSwap(0, id)
+		return nil
+	})
+}
+
+// lock keeps every other process from changing anything of the account until the commit, and returns its number. An account
+// that has another name or address by now, or is gone, is an *AccountError: whoever sends would send for somebody else.
+func (t *tx) lock(l *Ledger) (id int64, err error) {
+	if id = l.id.Load(); id == 0 { // another process may have made it since
+		if id, err = t.accountNumber(l.account); err != nil {
+			return 0, err
+		}
+		if id == 0 {
+			return 0, &AccountError{l.account, "is not in the journal"}
+		}
+		l.id.CompareAndSwap(0, id)
+	}
+	now, err := t.lockNumber(id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, &AccountError{l.account, "was removed from the journal meanwhile"}
+	case err != nil:
+		return 0, err
+	case now != l.account:
+		return 0, &AccountError{l.account, "was renamed meanwhile: it is " + now.String() + " now"}
+	}
+	return id, nil
+}
+
+// lockNumber is lock for an account of whatever name. An outcome belongs to its attempt, and is recorded in any case.
+func (t *tx) lockNumber(id int64) (a Account, err error) {
+	if a, found := t.locked[id]; found {
+		return a, nil
+	}
+	if err := t.row(`SELECT address, name FROM accounts WHERE id = ?1 {lock}`, id).Scan(&a.Address, &a.Name); err != nil {
+		return Account{}, err
+	}
+	t.locked[id] = a
+	return a, nil
+}
+
+// An AccountStatus is what the journal knows of an account as a whole.
+type AccountStatus struct {
+	Newest   *Order // the order that was accepted last; nil: none
+	Unknown  int    // how many orders are unknown or being sent
+	Found    int    // how many it has from the service's list alone: it was not there when they were sent
+	Merchant string // the service's id of the merchant; empty: not known
+	// OrderIDs says whether the service's records bear the order ids that they were sent with.
+	OrderIDs Keeping
+	Keys     []string // fingerprints of the keys that were used with it
+}
+
+// Keeping is whether a service's records bear the order ids that they were sent with.
+type Keeping string
+
+const (
+	NotTried Keeping = ""
+	Kept     Keeping = "kept"
+	Dropped  Keeping = "dropped"
+)
+
+// byTime is the order in which the newest comes first. The index orders_newest has it, since it is asked for before each
+// withdrawal.
+const byTime = `CASE WHEN sent = '' THEN changed ELSE sent END DESC, id DESC`
+
+// Status returns what the journal knows of the account; of one that it does not have, that is nothing.
+func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
+	id, err := l.number(ctx)
+	if err != nil || id == 0 {
+		return s, err
+	}
+	q := reading{l.j, ctx}
+	var keeping string
+	err = q.row(`SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id).Scan(&s.Merchant, &keeping)
+	if errors.Is(err, sql.ErrNoRows) { // it was renamed over
+		return s, nil
+	}
+	if err != nil {
+		return s, l.j.failed(err)
+	}
+	s.OrderIDs = Keeping(keeping)
+	newest, err := load(q, `id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY `+byTime+` LIMIT 1)`, id)
+	if err != nil {
+		return s, l.j.failed(err)
+	}
+	if len(newest) > 0 {
+		s.Newest = &newest[0]
+	}
+	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id).Scan(&s.Unknown); err != nil {
+		return s, l.j.failed(err)
+	}
+	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')`, id).Scan(&s.Found); err != nil {
+		return s, l.j.failed(err)
+	}
+	rows, err := q.rows(`SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
+	if err != nil {
+		return s, l.j.failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return s, l.j.failed(err)
+		}
+		s.Keys = append(s.Keys, key)
+	}
+	return s, l.j.failed(rows.Err())
+}
+
+// NoteService notes what a record of the service has shown about the account: the merchant's id, and whether order ids are
+// kept. What is empty stays as it was.
+func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keeping) error {
+	return l.j.write(ctx, func(t *tx) error {
+		id, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE accounts SET merchant = CASE WHEN ?1 = '' THEN merchant ELSE ?1 END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
+			keepable(merchant), string(keeping), id)
+		return err
+	})
+}
+
+// Rename carries the history of an account to a new name or address. An account that has a history of its own is an
+// *AccountError, and so is one that is not there. While a living process sends or applies for one of the two, it is a *BusyError.
+func (j *Journal) Rename(ctx context.Context, old, to Account) error {
+	return j.write(ctx, func(t *tx) error {
+		from, err := t.accountNumber(old)
+		if err != nil {
+			return err
+		}
+		if from == 0 {
+			return &AccountError{old, "is not in the journal"}
+		}
+		other, err := t.accountNumber(to)
+		if err != nil {
+			return err
+		}
+		if other != 0 {
+			n := 0
+			if err := t.row(`SELECT count(*) FROM orders WHERE account = ?1`, other).Scan(&n); err != nil {
+				return err
+			}
+			if n > 0 || other == from {
+				return &AccountError{to, "has a history of its own"}
+			}
+			if err := t.idle(other); err != nil {
+				return err
+			}
+			for _, table := range []string{"keys", "runs"} {
+				if _, err := t.exec(`DELETE FROM `+table+` WHERE account = ?1`, other); err != nil {
+					return err
+				}
+			}
+			if _, err := t.exec(`DELETE FROM accounts WHERE id = ?1`, other); err != nil {
+				return err
+			}
+		}
+		if err := t.idle(from); err != nil {
+			return err
+		}
+		clear(t.locked)
+		_, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
+		return err
+	})
+}
+
+// accountNumber finds an account and locks it; 0 if it is not there.
+func (t *tx) accountNumber(a Account) (id int64, err error) {
+	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2 {lock}`, a.Address, a.Name).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
+}
+
+// idle refuses while another process sends for the account, or applies a plan of it.
+func (t *tx) idle(account int64) error {
+	sending, err := t.orders(`account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account)
+	if err != nil {
+		return err
+	}
+	for _, o := range sending {
+		if o, err = t.reap(o); err != nil {
+			return err
+		}
+		if o.State == Sending {
+			return &BusyError{OrderID: o.OrderID, User: o.User, Host: o.Host}
+		}
+	}
+	noted, err := appliers(t)
+	if err != nil {
+		return err
+	}
+	for _, a := range noted {
+		if a.account != account {
+			continue
+		}
+		alive, err := t.j.alive(t.ctx, t, a.sender)
+		if err != nil {
+			return err
+		}
+		if alive && a.sender != t.j.sender {
+			return &BusyError{Run: a.Run, User: a.User, Host: a.Host}
+		}
+	}
+	return nil
+}
+
+// Accounts returns every account of the journal.
+func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
+	return j.accounts(ctx, `SELECT address, name FROM accounts ORDER BY id`)
+}
+
+func (j *Journal) accounts(ctx context.Context, query string, args ...any) (accounts []Account, err error) {
+	rows, err := reading{j, ctx}.rows(query, args...)
+	if err != nil {
+		return nil, j.failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a Account
+		if err := rows.Scan(&a.Address, &a.Name); err != nil {
+			return nil, j.failed(err)
+		}
+		accounts = append(accounts, a)
+	}
+	return accounts, j.failed(rows.Err())
+}
+
+var errNoID = errors.New("a withdrawal without an id cannot be recorded")
+
+// holder returns which other order of the account has a withdrawal's id.
+func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string, err error) {
+	if withdrawal == "" {
+		return "", nil
+	}
+	others, err := t.orders(`account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3`, account, storable(withdrawal), but)
+	if err != nil || len(others) == 0 {
+		return "", err
+	}
+	return others[0].OrderID, nil
+}
+
+// current finds the account and an order in it, which has become unknown if its sender has died. The order's state is empty
+// if it is not there.
+func (t *tx) current(l *Ledger, orderID string) (account int64, o Order, err error) {
+	if account, err = t.lock(l); err != nil {
+		return 0, Order{}, err
+	}
+	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, orderID)
+	if err != nil || len(found) == 0 {
+		return account, Order{OrderID: orderID, account: account}, err
+	}
+	o, err = t.reap(found[0])
+	return account, o, err
+}
+
+func (t *tx) byNumber(id int64) (Order, error) {
+	found, err := t.orders(`id = ?1`, id)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("the record of the order is gone")
+	}
+	if err != nil {
+		return Order{}, err
+	}
+	return found[0], nil
+}

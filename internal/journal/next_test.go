@@ -1,0 +1,228 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// legal is written out a second time, so that a step that gets into the table by mistake is seen.
+var legal = map[State][]State{
+	"":       {Planned, Sending, Accepted, Conflict},
+	Planned:  {Planned, Sending, Accepted, Conflict},
+	Sending:  {Sending, Accepted, Rejected, Planned, Unknown, Conflict},
+	Accepted: {Accepted, Conflict, Planned},
+	Rejected: {Rejected, Sending, Accepted, Conflict},
+	Unknown:  {Unknown, Accepted, Rejected, Planned, Conflict},
+	Conflict: {Conflict, Accepted, Planned},
+}
+
+// A world is an order and what has really happened to it, which the order does not know.
+type world struct {
+	order   Order
+	truth   []bool // of each attempt: the service took it
+	excused []bool // a person has said since that it was not sent
+	path    string
+}
+
+// mostEvents is how long the histories are that TestNext goes through.
+const mostEvents = 6
+
+// TestNext goes through every history of an order of up to mostEvents events: claims with the same content and with other
+// content, every end of every attempt, also a second time and late, the death of the sender, the list, and a person's
+// decisions. An attempt that the service took is never told as refused, as on the wire; it may be told as unknown, and found.
+// After each event it holds:
+//
+//   - the step is one of the table;
+//   - sending means that the last attempt has no outcome, and an attempt without one is never called settled by silence;
+//   - nothing is claimed while an attempt may have been taken, unless a person has said since that it was not;
+//   - what may have been taken under an order id never goes out under it as something else;
+//   - what the service has accepted or shown is never called planned, rejected, unknown or sending again;
+//   - a rejected order has no attempt that may have been taken.
+func TestNext(t *testing.T) {
+	seen, histories := map[string]bool{}, 0
+	worlds := []world{{order: Order{OrderID: "1", id: 1, version: 1}}}
+	for depth := range mostEvents {
+		var following []world
+		for _, w := range worlds {
+			for name, e := range happenings(w) {
+				now, err := next(w.order, e)
+				if err != nil {
+					continue
+				}
+				histories++
+				n := w.after(e, now)
+				n.path = w.path + " > " + name
+				if why := wrong(w, e, n); why != "" {
+					t.Fatalf("%s\nafter%s\nfrom %+v\nto   %+v", why, n.path, w.order, n.order)
+				}
+				if key := fmt.Sprintf("%+v %v %v", plain(n.order), n.truth, n.excused); !seen[key] {
+					seen[key] = true
+					following = append(following, n)
+				}
+			}
+		}
+		worlds = following
+		t.Logf("after %d events: %d worlds, %d steps in all", depth+1, len(worlds), histories)
+	}
+	for from, all := range legal {
+		if to := append(steps(from), from); len(slices.Compact(slices.Sorted(slices.Values(to)))) != len(slices.Compact(slices.Sorted(slices.Values(append(all, from))))) {
+			t.Errorf("the table has other steps from %q: %v, and not %v", from, to, all)
+		}
+	}
+}
+
+// happenings are the events that can come next, by name. A claim may really be taken or not; its end tells the truth.
+func happenings(w world) map[string]event {
+	at := noon.Add(time.Duration(len(w.path)) * time.Second)
+	other := coffee
+	other.Minor++
+	all := map[string]event{
+		"claim":              claimed{Claim: Claim{OrderID: "1", Content: coffee}, at: at, sender: 7},
+		"claim, other":       claimed{Claim: Claim{OrderID: "1", Content: other}, at: at, sender: 7},
+		"claim of a run":     claimed{Claim: Claim{OrderID: "1", Content: coffee, SameContent: true, NotRejected: true, Run: "cafe"}, at: at, sender: 7},
+		"sender died":        senderDied{},
+		"not sent":           decided{Decision: Decision{OrderID: "1", NotSent: true, Reason: "x"}, at: at},
+		"paid as w0":         decided{Decision: Decision{OrderID: "1", PaidAs: "w0"}, at: at},
+		"paid as another's":  decided{Decision: Decision{OrderID: "1", PaidAs: "w9", AlthoughDifferent: true, Reason: "x"}, holder: "9", at: at},
+		"listed differently": listed{Evidence: Evidence{OrderID: "1", Withdrawal: "w5", Differs: "amount", Content: w.order.Content}},
+	}
+	for i, taken := range w.truth {
+		id := fmt.Sprintf("w%d", i)
+		content := w.order.Content
+		for _, end := range []Outcome{accepted(id), rejected, unknown, limited} {
+			if (end.Ending == WasAccepted) != taken && end.Ending != WasUncertain {
+				continue
+			}
+			all[fmt.Sprintf("attempt %d ended: %s", i+1, end.Ending)] = ended{attempt: int64(i + 1), content: content, Outcome: end, at: at}
+		}
+		if taken {
+			all["listed "+id] = listed{Evidence: Evidence{OrderID: "1", Withdrawal: id, Content: content}}
+			all["listed "+id+" of another"] = listed{Evidence: Evidence{OrderID: "1", Withdrawal: id, Content: content}, holder: "9"}
+			all["ended with another's "+id] = ended{attempt: int64(i + 1), content: content, Outcome: accepted(id), holder: "9", at: at}
+		}
+	}
+	for name, e := range all { // each claim in both of its worlds
+		if c, is := e.(claimed); is {
+			all[name+", taken"] = takenClaim{c}
+		}
+	}
+	return all
+}
+
+// takenClaim is a claim whose call the service will take.
+type takenClaim struct{ claimed }
+
+func (w world) after(e event, now Order) world {
+	n := world{order: now, truth: slices.Clone(w.truth), excused: slices.Clone(w.excused)}
+	switch e := e.(type) {
+	case claimed:
+		n.truth, n.excused = append(n.truth, false), append(n.excused, false)
+	case takenClaim:
+		n.truth, n.excused = append(n.truth, true), append(n.excused, false)
+	case decided:
+		for i := range n.excused {
+			n.excused[i] = n.excused[i] || e.NotSent
+		}
+	}
+	return n
+}
+
+// wrong says which rule a step breaks; empty: none.
+func wrong(before world, e event, w world) string {
+	from, o := before.order, w.order
+	mayBeTaken := func(a Attempt) bool {
+		return a.Outcome == WasUncertain || a.Outcome == UnderWay || a.Outcome == WasAccepted
+	}
+	_, isClaim := e.(claimed)
+	_, isTaken := e.(takenClaim)
+	underWay := 0
+	for _, a := range o.Attempts {
+		if a.Outcome == UnderWay {
+			underWay++
+		}
+	}
+	switch {
+	case !slices.Contains(legal[from.State], o.State) && from.State != o.State:
+		return "there is no such step"
+	case o.State == Sending && (underWay != 1 || o.last().Outcome != UnderWay):
+		return "sending, and the last attempt is not under way"
+	case o.State != Sending && o.State != Conflict && o.State != Accepted && underWay > 0:
+		return "an attempt is under way, and the order is not sending"
+	case o.Shown != "" && o.State != Accepted && o.State != Conflict && from.State != o.State:
+		return "the service has shown it, and it is " + string(o.State)
+	case from.Shown != "" && o.Shown == "":
+		return "it is forgotten that the service has shown it"
+	}
+	for i, a := range o.Attempts {
+		switch {
+		case a.Outcome == WasAccepted && o.State != Accepted && o.State != Conflict:
+			return fmt.Sprintf("attempt %d was accepted, and the order is %s", i+1, o.State)
+		case o.State == Rejected && mayBeTaken(a):
+			return fmt.Sprintf("rejected, though attempt %d may have been taken", i+1)
+		case o.State == Planned && mayBeTaken(a) && !w.excused[i]:
+			return fmt.Sprintf("planned, though attempt %d may have been taken", i+1)
+		}
+	}
+	if !isClaim && !isTaken {
+		return ""
+	}
+	for i, a := range from.Attempts {
+		switch {
+		case mayBeTaken(a) && !before.excused[i]:
+			return fmt.Sprintf("claimed, though attempt %d may have been taken", i+1)
+		case mayBeTaken(a) && !from.Content.Same(o.Content):
+			return fmt.Sprintf("claimed with other content, though attempt %d may have been taken", i+1)
+		case before.truth[i] && !mayBeTaken(a):
+			return fmt.Sprintf("attempt %d was taken, and the order does not know that it may have been", i+1)
+		}
+	}
+	return ""
+}
+
+// plain is an order without what no decision depends on.
+func plain(o Order) Order {
+	o.Sent, o.Reason, o.Key, o.Run, o.Code = time.Time{}, "", "", "", 0
+	if o.Decided != nil {
+		o.Callback = "decided" // the rest of a decision is for the reader
+	}
+	o.Decided = nil
+	o.Attempts = slices.Clone(o.Attempts)
+	for i := range o.Attempts {
+		if !o.Attempts[i].Ended.IsZero() {
+			o.Attempts[i].Ended = noon
+		}
+		o.Attempts[i].Began = noon
+	}
+	return o
+}
+
+// A change is made only of an order that is still of the version that it was read as.
+func TestMoveComparesVersions(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		o := bring(t, j, "1", Unknown)
+		for name, stale := range map[string]func(*Order){
+			"an older version":     func(o *Order) { o.version-- },
+			"another order's name": func(o *Order) { o.OrderID = "2" },
+		} {
+			old := o
+			stale(&old)
+			err := j.write(t.Context(), func(tx *tx) error {
+				_, err := tx.happen(old, decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon})
+				return err
+			})
+			if err == nil || !strings.Contains(err.Error(), "was changed by another process meanwhile") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if now := wantState(t, j, "1", Unknown); now.version != o.version || len(now.Attempts) != 1 {
+			t.Errorf("it changed to %+v", now)
+		}
+		if n := len(story(t, j, "1")); n != 2 {
+			t.Errorf("it has %d events", n)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package payout
+
+import (
+	"context"
+	"errors"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// An Observation is what can be seen of a create, and what follows from it.
+type Observation struct {
+	Seen   string         // on the wire
+	Ending journal.Ending // of the attempt
+	State  journal.State  // of an order of which no other attempt is in doubt
+	Exit   string         // the kind of the exit code of a single create
+}
+
+// Observations is the table that leads from what was seen of a create to everything else. Observe chooses the row.
+func Observations() []Observation {
+	return []Observation{
+		sawAccepted:     {"a 200 with one id", journal.WasAccepted, journal.Accepted, ""},
+		sawRejected:     {"a refusal with a well-formed envelope", journal.WasRejected, journal.Rejected, "rejected"},
+		sawUnauthorized: {"401 or 403 with a well-formed envelope", journal.SaidNothing, journal.Planned, "unauthorized"},
+		sawRateLimited:  {"429 with a well-formed envelope", journal.SaidNothing, journal.Planned, "rate_limited"},
+		sawNeverLeft:    {"a failure before the first byte was written", journal.SaidNothing, journal.Planned, "unreachable"},
+		sawStopped:      {"an interruption before the first byte was written", journal.SaidNothing, journal.Planned, "interrupted"},
+		sawNoRequest:    {"a withdrawal that cannot be asked for", journal.SaidNothing, journal.Planned, "usage"},
+		sawUncertain:    {"anything else", journal.WasUncertain, journal.Unknown, "unknown"},
+	}
+}
+
+// The rows of Observations.
+const (
+	sawAccepted = iota
+	sawRejected
+	sawUnauthorized
+	sawRateLimited
+	sawNeverLeft
+	sawStopped
+	sawNoRequest
+	sawUncertain
+)
+
+// Observe returns what was seen of a create that ended with an error, or without one.
+func Observe(err error) Observation { return Observations()[observed(err)] }
+
+func observed(err error) int {
+	var call *api.Error
+	switch {
+	case err == nil:
+		return sawAccepted
+	case errors.As(err, new(*api.InvalidError)):
+		return sawNoRequest
+	case !errors.As(err, &call):
+		return sawUncertain // whatever it is
+	case call.Outcome == api.NotSent && errors.Is(err, context.Canceled):
+		return sawStopped
+	case call.Outcome == api.NotSent:
+		return sawNeverLeft
+	case call.Outcome != api.Rejected:
+		return sawUncertain
+	case call.Status == 401 || call.Status == 403:
+		return sawUnauthorized
+	case call.Status == 429:
+		return sawRateLimited
+	}
+	return sawRejected
+}
+
+// outcomeOf is what is recorded of a create.
+func outcomeOf(id string, err error) journal.Outcome {
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+	if err == nil {
+		return out
+	}
+	out = journal.Outcome{Ending: out.Ending, Reason: err.Error()}
+	if call := (*api.Error)(nil); errors.As(err, &call) {
+		out.Status, out.Code = int64(call.Status), call.Code
+		if why := call.Why(); why != "" {
+			out.Reason = why
+		}
+	}
+	if observed(err) == sawStopped {
+		out.Reason = "not sent: it was stopped before it left"
+	}
+	return out
+}

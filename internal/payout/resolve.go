@@ -1,0 +1,196 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// A Decision is a person's, about one order or several.
+type Decision struct {
+	OrderIDs []string
+	PaidAs   string // the service's id of the withdrawal, for one order; empty: none of them was sent
+	Reason   string
+	// AlthoughDifferent takes the withdrawal although it is not what the order asked for. It needs a reason.
+	AlthoughDifferent bool
+}
+
+// A Checked decision is one that nothing known speaks against. It holds the orders as they were when it was checked: what has
+// changed by the time it is recorded, while a person was asked, is not what it was about.
+type Checked struct {
+	Decision
+	// Differs says how the withdrawal differs from the order; empty: it does not. Asked and Shown are the two contents.
+	Differs, Asked, Shown string
+
+	orders []journal.Order
+}
+
+// Check refuses a decision that what is known speaks against. An order that is said not to have been sent is reconciled
+// first, and what its record on the list says is recorded. Nothing else is.
+func (b *Book) Check(ctx context.Context, d Decision) (Checked, error) {
+	c := Checked{Decision: d}
+	if err := b.Ledger.Reap(ctx); err != nil {
+		return c, err
+	}
+	for _, id := range d.OrderIDs {
+		o, err := b.Ledger.Order(ctx, id)
+		if err != nil {
+			return c, err
+		}
+		if err := b.decidable(o); err != nil {
+			return c, err
+		}
+		c.orders = append(c.orders, o)
+	}
+	if err := b.VerifyKey(ctx); err != nil {
+		return c, err
+	}
+	if d.PaidAs != "" {
+		return b.checkPaid(ctx, c)
+	}
+	return b.checkNotSent(ctx, c)
+}
+
+func (b *Book) decidable(o journal.Order) error {
+	switch {
+	case o.State == journal.Sending:
+		return b.unsettled(o, true)
+	case o.State == journal.Unknown, o.State == journal.Conflict, o.Decided != nil:
+		return nil
+	case o.State == journal.Accepted:
+		return b.taken(o, o.Withdrawal)
+	}
+	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, inWords(o.State)), "")
+}
+
+// taken refuses to call an order not sent that the service has shown.
+func (b *Book) taken(o journal.Order, id string) error {
+	if o.State != journal.Accepted {
+		return refused(RuleDecision, fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
+			fmt.Sprintf("settle it with: till withdraw resolve %s --paid-as %s or, if that is not what was asked for, with --although-different --reason TEXT as well", o.OrderID, id))
+	}
+	return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id), "ask the service's provider if you think otherwise")
+}
+
+func (b *Book) checkPaid(ctx context.Context, c Checked) (Checked, error) {
+	o, id := c.orders[0], c.PaidAs
+	w, err := b.Client.Withdrawals.Get(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal's ids are those that the list shows
+		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID), "write it as the service does: --paid-as "+w.ID)
+	}
+	if w.ID != id {
+		return c, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: "nothing was changed, run it again"}
+	}
+	r, search := recordOf(w), "look for the right one with: till withdraw list --all"
+	for _, other := range r.orderIDs {
+		if other != o.OrderID && (len(r.orderIDs) == 1 || !c.AlthoughDifferent) {
+			return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search)
+		}
+	}
+	if c.Differs = differs(o.Content, r); c.Differs == "" {
+		return c, nil
+	}
+	c.Asked, c.Shown = b.describe(o.Content), b.describe(contentOf(r))
+	if !c.AlthoughDifferent {
+		return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
+			search+"; if this one is what became of the order, record that with --although-different --reason TEXT")
+	}
+	return c, nil
+}
+
+// contentOf is what a record of the service's says that it pays.
+func contentOf(r record) journal.Content {
+	c := journal.Content{Currency: unit(r.currency.Kind, r.currency.Code), Unit: unit(r.amount.Kind, r.amount.Code), Minor: r.amount.Minor, Address: r.address}
+	if r.memo != nil {
+		c.Memo = *r.memo
+	}
+	return c
+}
+
+// mostSkew is how far this machine's clock and the service's may be apart where time decides.
+const mostSkew = time.Minute
+
+func (b *Book) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
+	for _, o := range c.orders {
+		if o.Shown != "" {
+			return c, b.taken(o, o.Shown)
+		}
+	}
+	var skew time.Duration
+	results, err := b.settle(api.ObserveDate(ctx, func(service time.Time) {
+		if now := b.Now().Sub(service); now.Abs() > skew.Abs() {
+			skew = now
+		}
+	}), c.orders)
+	if err != nil {
+		return c, err
+	}
+	for _, r := range results {
+		if r.Listed {
+			return c, refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, inWords(r.Order.State)),
+				"see what is known of it with: till journal show "+r.Order.OrderID)
+		}
+	}
+	if skew.Abs() > mostSkew {
+		return c, refused(RuleClock, fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
+			"set the clock of this machine, and say it again")
+	}
+	now, err := b.Ledger.Journal().Clock(ctx)
+	if err != nil {
+		return c, err
+	}
+	for _, o := range c.orders { // only now: what is on the list has landed
+		if wait := b.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+			return c, refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
+				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
+		}
+	}
+	return c, nil
+}
+
+// roundedUp is a time to wait as a person says it: in whole minutes, or in seconds where it is less than one.
+func roundedUp(d time.Duration) string {
+	if d <= time.Minute {
+		return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
+	}
+	minutes := (d + time.Minute - 1) / time.Minute
+	if minutes > 120 {
+		return fmt.Sprintf("%dh%dm", minutes/60, minutes%60)
+	}
+	return fmt.Sprintf("%dm", minutes)
+}
+
+// Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the
+// order may have been sent again, and that attempt is another one.
+func (b *Book) Resolve(ctx context.Context, c Checked) (orders []journal.Order, err error) {
+	reason := c.Reason
+	if c.Differs != "" {
+		reason = fmt.Sprintf("%s (although %s: asked for %s, shown %s)", c.Reason, c.Differs, c.Asked, c.Shown)
+	}
+	for i := range c.orders {
+		id := c.orders[i].OrderID
+		o, err := b.Ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
+		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
+			return orders, refused(RuleDecision, err.Error(), "see that order with: till journal show "+holder.OrderID)
+		}
+		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.Taken != "" {
+			return orders, b.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
+		}
+		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, inWords(gone.State)), "see what happened with: till journal show "+id)
+		}
+		if err != nil {
+			return orders, accountChanged(err)
+		}
+		orders = append(orders, o)
+	}
+	return orders, nil
+}

@@ -1,0 +1,26 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+type dateKey struct{}
+
+// ObserveDate returns a context under which seen is called with the Date header (RFC 9110) of every answer that has one. It is
+// for callers who have to know whether their clock and the service's agree.
+func ObserveDate(ctx context.Context, seen func(time.Time)) context.Context {
+	return context.WithValue(ctx, dateKey{}, seen)
+}
+
+// tellDate calls the function of ObserveDate, if there is one.
+func tellDate(ctx context.Context, header http.Header) {
+	seen, _ := ctx.Value(dateKey{}).(func(time.Time))
+	if seen == nil {
+		return
+	}
+	if at, err := http.ParseTime(header.Get("Date")); err == nil {
+		seen(at)
+	}
+}
