@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"example.com/till/internal/config"
-	"example.com/till/internal/journal"
+	"example.com/till/internal/place"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +23,10 @@ more: two journals do not protect each other.`,
 			if err := s.noDryRun("journal copy"); err != nil {
 				return err
 			}
-			if journal.IsPostgres(args[0]) && config.RedactJournal(args[0]) != args[0] {
+			if err := place.Check(args[0]); err != nil {
+				return usageError("DEST: "+err.Error(), "")
+			}
+			if place.Redact(args[0]) != args[0] {
 				return usageError("DEST has a password, and a command line is public", "put the password into ~/.pgpass")
 			}
 			j, err := s.existingJournal()

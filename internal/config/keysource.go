@@ -91,6 +91,9 @@ func readKeyFile(path string) (string, error) {
 
 // runCommand runs the profile's key command: no shell, nothing on its standard input, and only its first bytes of output.
 func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
+	if err := checkProgram(words[0]); err != nil {
+		return "", err
+	}
 	limit := k.commandLimit
 	if limit == 0 {
 		limit = commandLimit

@@ -162,7 +162,8 @@ func TestLoadRefuses(t *testing.T) {
 		"base url: secret port":   {live("base_url: https://u:s3cret"), []string{":3: ", "cannot be understood"}},
 		"base url: other scheme":  {live("base_url: ftp://x"), []string{":3: ", "does not begin with https://"}},
 		"relative journal":        {live("journal: journal.db"), []string{":3: ", "relative"}},
-		"journal scheme":          {live("journal: mysql://u:s3cret@x/y"), []string{":3: ", "of a kind that is not known"}},
+		"journal scheme":          {live("journal: mysql://u:s3cret@x/y"), []string{":3: ", "is not one that is known"}},
+		"journal one slash":       {live("journal: postgres:/till:s3cret@db/till"), []string{":3: ", "looks like an address"}},
 		"journal settings":        {live("journal: host=db password=s3cret"), []string{":3: ", "list of connection settings"}},
 		"journal broken":          {live("journal: postgres://u:s3cret@x:y/z"), []string{":3: ", "cannot be understood"}},
 		"relative key file":       {live("api_key_file: key"), []string{":3: ", "relative"}},
@@ -241,7 +242,7 @@ func TestLoadFileItself(t *testing.T) {
 			if ok && err != nil {
 				t.Errorf("mode %o: %v", mode, err)
 			} else if !ok {
-				fails(t, mode.String(), err, "config", "can be written by others", "chmod 600 ")
+				fails(t, mode.String(), err, "config", "can be written by others", "chmod go-w ")
 			}
 		}
 	}

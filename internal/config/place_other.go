@@ -8,4 +8,6 @@ import "io/fs"
 
 func checkPlace(string, fs.FileInfo) error { return nil }
 
-func checkDirectory(string) error { return nil }
+func checkProgram(string) error { return nil }
+
+func checkDirectory(string, string) error { return nil }

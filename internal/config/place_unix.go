@@ -7,51 +7,55 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"example.com/till/internal/place"
 )
 
-// checkPlace refuses a configuration that somebody else owns, who can change it at any time, or that stands where everybody
-// can put another in its place. Pipes and devices have no place that matters.
+// checkPlace refuses a configuration file that somebody else can change, by itself or by putting another in its place.
+// Pipes and devices have no place that matters.
 func checkPlace(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return nil
 	}
-	if owner, foreign := foreignOwner(info, os.Geteuid()); foreign {
-		return &Error{
-			Msg:    fmt.Sprintf("the configuration file %s belongs to another user (id %d), who could send your money elsewhere: make it yours, or name another", path, owner),
-			Advice: "look at what is in it, and type: chown " + fmt.Sprint(os.Geteuid()) + " " + quoteShell(path),
-		}
+	if why := place.Distrust(info); why != "" {
+		return distrusted("the configuration file "+path, path, why, info)
 	}
-	if err := checkDirectory(filepath.Dir(path)); err != nil {
-		return err
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the configuration file cannot be looked at: %v", err), Err: err}
-	}
-	return checkDirectory(filepath.Dir(real))
+	return checkDirectory("the configuration file", path)
 }
 
-func foreignOwner(info fs.FileInfo, euid int) (owner int, foreign bool) {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
+// checkProgram refuses a program that somebody else can change: it is given to read, and says, what the key is.
+func checkProgram(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // running it says why
 	}
-	owner = int(stat.Uid)
-	return owner, owner != euid && owner != 0
+	if why := place.Distrust(info); why != "" {
+		return distrusted("the program "+path+" of api_key_command", path, why, info)
+	}
+	return checkDirectory("the program "+path+" of api_key_command", path)
 }
 
-// checkDirectory looks for the directories in which everybody can rename everybody's files.
-func checkDirectory(dir string) error {
-	info, err := os.Stat(dir)
+// checkDirectory refuses the directory of a file, or of the file that a link leads to, in which somebody else can put
+// another file in its place.
+func checkDirectory(what, path string) error {
+	dir, why, err := place.Directory(path)
 	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the directory of the configuration cannot be looked at: %v", err), Err: err}
+		return &Error{Msg: fmt.Sprintf("the directory of %s cannot be looked at: %v", what, err), Err: err}
 	}
-	if info.Mode().Perm()&0o002 == 0 || info.Mode()&fs.ModeSticky != 0 {
+	if why == "" {
 		return nil
 	}
-	return &Error{
-		Msg:    fmt.Sprintf("everybody can write to %s, the directory of the configuration (mode %04o), and so send your money elsewhere: take that away", dir, info.Mode().Perm()),
-		Advice: "type: chmod o-w " + quoteShell(dir),
+	info, err := os.Stat(dir)
+	if err != nil {
+		return &Error{Msg: fmt.Sprintf("the directory of %s cannot be looked at: %v", what, err), Err: err}
 	}
+	return distrusted("the directory "+filepath.Clean(dir)+" of "+what, dir, why, info)
+}
+
+func distrusted(what, path, why string, info fs.FileInfo) error {
+	advice := fmt.Sprintf("look at what is in it, and type: chown %d %s", os.Geteuid(), quoteShell(path))
+	if info.Mode().Perm()&0o022 != 0 {
+		advice = "type: chmod go-w " + quoteShell(path)
+	}
+	return &Error{Msg: what + " " + why + ", who could send your money elsewhere: take that away", Advice: advice}
 }

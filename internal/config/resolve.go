@@ -2,12 +2,14 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"example.com/till/internal/money"
+	"example.com/till/internal/place"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 )
@@ -173,7 +175,7 @@ func checkLayered(row setting, origin, text string) error {
 	if err == nil {
 		return nil
 	}
-	if source == "flag" && !isPlainHTTP(err) {
+	if source == "flag" && !isPlainHTTP(err) && !errors.Is(err, place.ErrNotPlace) {
 		return usagef("%s: %v", name, err)
 	}
 	return failf("%s: %v", name, err)

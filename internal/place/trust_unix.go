@@ -1,0 +1,63 @@
+//go:build unix
+
+package place
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// Distrust says in words who else can change a file, or the names in a directory; it is empty if only this user and root
+// can. In a directory with the sticky bit, such as /tmp, nobody can rename or remove the files of others.
+func Distrust(info fs.FileInfo) string { return distrust(info, os.Geteuid()) }
+
+func distrust(info fs.FileInfo, euid int) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	if owner := int(stat.Uid); owner != euid && owner != 0 {
+		return fmt.Sprintf("belongs to another user (id %d)", owner)
+	}
+	if info.IsDir() && info.Mode()&fs.ModeSticky != 0 {
+		return ""
+	}
+	open := info.Mode().Perm() & 0o022
+	if info.IsDir() && runtime.GOOS == "darwin" && stat.Gid == administrators {
+		open &^= 0o020
+	}
+	if open != 0 {
+		return fmt.Sprintf("can be written by others (mode %04o)", info.Mode().Perm())
+	}
+	return ""
+}
+
+// administrators is the group on a Mac whose members can do everything anyway. Homebrew gives its directories to it.
+const administrators = 80
+
+// Directory says of the directory of a file, and of that of the file that a link leads to, which of them somebody else can
+// change, and how, as Distrust does. It is empty if nobody can.
+func Directory(path string) (dir, why string, err error) {
+	for _, dir := range directories(path) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return dir, "", err
+		}
+		if why := Distrust(info); why != "" {
+			return dir, why, nil
+		}
+	}
+	return "", "", nil
+}
+
+func directories(path string) []string {
+	dirs := []string{filepath.Dir(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Dir(real) != dirs[0] {
+		dirs = append(dirs, filepath.Dir(real))
+	}
+	return dirs
+}
