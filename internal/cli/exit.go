@@ -164,6 +164,9 @@ func explain(err error) errorReport {
 		errors.As(err, &r.call)
 	case errors.As(err, &recording):
 		r.code = exitJournal
+		if recording.Config {
+			r.code = exitConfig
+		}
 	case errors.As(err, &gone):
 		r.code, r.hint = exitUsage, "see what it has with: till journal list"
 	case errors.As(err, &applying):

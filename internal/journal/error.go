@@ -11,6 +11,8 @@ type Error struct {
 	Msg   string // what is wrong and what to do
 	Err   error
 	Lost  bool // its files are gone: trying again is no use
+
+	Config bool // the setting is wrong, and not the journal
 }
 
 func (e *Error) Error() string { return "the journal " + e.Place + " " + e.Msg }

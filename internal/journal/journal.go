@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"example.com/till/internal/place"
 )
 
 // A Journal is an open journal. It is safe for concurrent use.
@@ -70,6 +72,8 @@ type dialect interface {
 	hold(ctx context.Context, conn *sql.Conn, sender int64) error
 	// holds reports whether any process holds that lock.
 	holds(ctx context.Context, q querier, sender int64) (bool, error)
+	// now is the time by the clock that all who share the journal have in common; the zero time where that is this machine's.
+	now(q querier) (time.Time, error)
 	// place names the journal, without a password.
 	place() string
 	// explain says in a sentence what is wrong and what to do.
@@ -78,23 +82,23 @@ type dialect interface {
 }
 
 // IsPostgres tells a database's address from a file's name.
-func IsPostgres(place string) bool {
-	scheme, _, found := strings.Cut(place, "://")
-	return found && (strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql"))
-}
+func IsPostgres(name string) bool { return place.IsPostgres(name) }
 
 // Open opens a journal: a file, which is made where there is none, or the address of a PostgreSQL database, whose tables are
 // made where there are none, unless the options say that it is there. The error is an *Error.
-func Open(ctx context.Context, place string, o Options) (*Journal, error) {
+func Open(ctx context.Context, name string, o Options) (*Journal, error) {
+	if err := place.Check(name); err != nil {
+		return nil, &Error{Place: place.Redact(name), Msg: "cannot be used: " + err.Error(), Err: err, Config: true}
+	}
 	if o.wait == 0 {
 		o.wait = wait
 	}
 	if o.steps == nil {
 		o.steps = schema()
 	}
-	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(place, o.wait, o.Existing), sender: randomNumber()}
-	if IsPostgres(place) {
-		j.dialect = newPostgres(place, o.wait, o.Existing)
+	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(name, o.wait, o.Existing), sender: randomNumber()}
+	if IsPostgres(name) {
+		j.dialect = newPostgres(name, o.wait, o.Existing)
 	}
 	var err error
 	if j.db, err = j.dialect.open(ctx); err != nil {
@@ -251,10 +255,12 @@ func (j *Journal) disconnect() {
 // clock is the time by which the journal's records are dated: that of the database's server, which several machines have in
 // common, or this machine's.
 func (j *Journal) clock(q querier) (now time.Time, err error) {
-	if !j.Shared() || j.options.ownClock {
-		return j.options.Now(), nil
+	if !j.options.ownClock {
+		now, err = j.dialect.now(q)
 	}
-	err = q.row(`SELECT clock_timestamp()`).Scan(&now)
+	if err == nil && now.IsZero() {
+		now = j.options.Now()
+	}
 	return now, err
 }
 

@@ -2,14 +2,18 @@ package journal
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
+	"example.com/till/internal/place"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -21,17 +25,18 @@ import (
 type postgresDialect struct {
 	address  string
 	wait     time.Duration
-	existing bool // its tables are not made
+	existing bool   // its tables are not made
+	password string // which a server can echo, and no error shows
 }
 
 func newPostgres(address string, wait time.Duration, existing bool) dialect {
-	return &postgresDialect{address, wait, existing}
+	return &postgresDialect{address: address, wait: wait, existing: existing}
 }
 
 // place is the address without what is secret in it, and without its parameters, some of which may be.
 func (d *postgresDialect) place() string {
-	u := d.url()
-	if u == nil {
+	u, err := url.Parse(d.address)
+	if err != nil || place.Check(d.address) != nil {
 		return "in PostgreSQL"
 	}
 	if u.User != nil {
@@ -44,24 +49,15 @@ func (d *postgresDialect) place() string {
 // connectLimit is how long a connection to the database may take.
 const connectLimit = 10 * time.Second
 
-// url is the address taken apart; nil where that cannot be done, or where a password is not escaped: what comes after a / or
-// a # in it would be taken for a database's name, and shown.
-func (d *postgresDialect) url() *url.URL {
-	u, err := url.Parse(d.address)
-	if err != nil || strings.Contains(u.Host+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@") {
-		return nil
-	}
-	return u
-}
-
 // maxConnections is how many a process has: one that writes, and some that read.
 const maxConnections = 4
 
 func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(d.address)
-	if err != nil || d.url() == nil {
-		return nil, &Error{Place: d.place(), Msg: "has an address that cannot be understood: write postgres://USER@HOST/DATABASE, and in a password %2F for /, %40 for @, %3F for ? and %23 for #"}
+	config, err := d.config()
+	if err != nil {
+		return nil, err
 	}
+	d.password = config.Password
 	config.ConnectTimeout = connectLimit
 	for name, value := range map[string]string{
 		"synchronous_commit": "on", // a commit is on the disk when it returns
@@ -92,6 +88,59 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 		}
 	}
 	return db, nil
+}
+
+// config is how the database is reached. An address without sslmode means verify-full, whatever PGSSLMODE says; that and less
+// are looked for in what the driver would do, for every host that it would try.
+func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
+	if err := place.Check(d.address); err != nil {
+		return nil, &Error{Place: d.place(), Msg: "cannot be used: " + err.Error(), Config: true}
+	}
+	config, err := pgx.ParseConfig(verifyFull(d.address))
+	if file := (*fs.PathError)(nil); errors.As(err, &file) {
+		return nil, &Error{Place: d.place(), Msg: fmt.Sprintf("cannot be used: a file that its address or the environment names cannot be read (%v)", file), Config: true}
+	}
+	if err != nil { // which may show the password
+		return nil, &Error{Place: d.place(), Msg: "has an address or settings in the environment (PG...) that cannot be understood: write postgres://USER@HOST/DATABASE, with parameters that PostgreSQL knows", Config: true}
+	}
+	hosts := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
+	for _, to := range append(hosts, config.Fallbacks...) {
+		if verified := to.TLSConfig != nil && !to.TLSConfig.InsecureSkipVerify; !verified && !onThisMachine(to.Host, to.Port) {
+			return nil, &Error{Place: d.place(), Msg: fmt.Sprintf("is on another machine (%s), and its address asks for a connection that somebody in between can read and change: "+
+				"leave sslmode out, or write sslmode=verify-full; sslrootcert=FILE names the authority of the server's certificate", to.Host), Config: true}
+		}
+	}
+	lookup := config.LookupFunc
+	config.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+		if strings.EqualFold(host, "localhost") { // whatever a name server says
+			return []string{"127.0.0.1", "::1"}, nil
+		}
+		return lookup(ctx, host)
+	}
+	return config, nil
+}
+
+// verifyFull is an address with the sslmode that it means.
+func verifyFull(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Query().Has("sslmode") || u.Query().Has("ssl") {
+		return address
+	}
+	switch _, query, found := strings.Cut(address, "?"); {
+	case !found:
+		address += "?"
+	case query != "":
+		address += "&"
+	}
+	return address + "sslmode=verify-full"
+}
+
+func onThisMachine(host string, port uint16) bool {
+	if network, _ := pgconn.NetworkAddress(host, port); network == "unix" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // commitLimit is how long a commit may take. A machine that is gone without a word never answers.
@@ -200,11 +249,25 @@ func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (hel
 	return held, err
 }
 
-func (d *postgresDialect) explain(err error) string {
+// hide takes a text away in which a server echoes the password, or a piece of it.
+func (d *postgresDialect) hide(text string) string {
+	const piece = 8
+	for i := 0; i+min(piece, len(d.password)) <= len(d.password) && len(d.password) >= piece/2; i++ {
+		if strings.Contains(text, d.password[i:i+min(piece, len(d.password))]) {
+			return "what it says is hidden: the password is in it"
+		}
+	}
+	return text
+}
+
+func (d *postgresDialect) explain(err error) string { return d.hide(d.reason(err)) }
+
+func (d *postgresDialect) reason(err error) string {
 	var (
-		server  *pgconn.PgError
-		connect *pgconn.ConnectError
-		network net.Error
+		server      *pgconn.PgError
+		connect     *pgconn.ConnectError
+		certificate *tls.CertificateVerificationError
+		network     net.Error
 	)
 	switch {
 	case errors.As(err, &server) && (server.Code == "28P01" || server.Code == "28000"):
@@ -223,10 +286,19 @@ func (d *postgresDialect) explain(err error) string {
 		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
 	case errors.As(err, &server):
 		return fmt.Sprintf("cannot be used: %s (%s)", server.Message, server.Code)
+	case errors.As(err, &certificate):
+		return fmt.Sprintf("has a server whose certificate is not trusted (%v); name the file of its authority as sslrootcert=FILE in the address", certificate.Err)
+	case errors.As(err, &connect) && strings.Contains(connect.Error(), "server refused TLS connection"):
+		return "has a server without TLS; switch it on there (for a server on this machine, sslmode=disable in the address does without)"
 	case errors.As(err, &connect), errors.As(err, &network):
 		return "cannot be reached; look whether the database runs, and at the host and port in its address"
 	}
 	return fmt.Sprintf("cannot be used: %v", err)
+}
+
+func (d *postgresDialect) now(q querier) (now time.Time, err error) {
+	err = q.row("SELECT clock_timestamp()").Scan(&now)
+	return now, err
 }
 
 func (d *postgresDialect) close() error { return nil }

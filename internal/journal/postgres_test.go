@@ -2,16 +2,27 @@ package journal
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"example.com/till/internal/journal/pgtest"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 func TestPostgresRefuses(t *testing.T) {
@@ -36,6 +47,9 @@ func TestPostgresRefuses(t *testing.T) {
 		{"question mark in a password", "postgres://till:1234?wr0ng-secret@127.0.0.1:1/db", "cannot be understood"},
 		{"hash in a password", "postgres://till:1234#wr0ng-secret@127.0.0.1:1/db", "cannot be understood"},
 		{"password as a parameter", "postgres://till@127.0.0.1:1/db?password=wr0ng-secret", "cannot be reached"},
+		{"no file of an authority", "postgres://till:wr0ng-secret@127.0.0.1:1/db?sslrootcert=/nowhere.pem", "cannot be read (open /nowhere.pem:"},
+		{"no such service", "postgres://till:wr0ng-secret@127.0.0.1:1/db?service=wr0ng-secret", "cannot be understood"},
+		{"in clear text to another machine", "postgres://till:wr0ng-secret@192.0.2.1/db?sslmode=disable", "is on another machine (192.0.2.1)"},
 		{"nobody there", "postgres://till:wr0ng-secret@127.0.0.1:1/db", "cannot be reached"},
 		{"upper case", "POSTGRES://till:wr0ng-secret@127.0.0.1:1/db", ""},
 	}
@@ -325,4 +339,233 @@ func TestPostgresCopy(t *testing.T) {
 	}
 	defer to.Close()
 	wantState(t, bookOf(to), "1", Accepted)
+}
+
+// What the driver would do is what counts: with every host that it would try, and whatever the environment says.
+func TestPostgresVerifiesOtherMachines(t *testing.T) {
+	dir := t.TempDir()
+	service := filepath.Join(dir, "services")
+	if err := os.WriteFile(service, []byte("[weak]\nhost=db.test\nsslmode=disable\n[far]\nhost=db.test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	authority := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(authority, certificateOf(t, "db.test").pem, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		address string
+		env     string
+		refused bool
+	}{
+		{address: "postgres://till@db.test/till"},
+		{address: "postgresql://till@db.test"},
+		{address: "postgres://till@db.test/till?"},
+		{address: "postgres://till@db.test/till?application_name=x"},
+		{address: "postgres://till@db.test/till?sslmode=verify-full"},
+		{address: "postgres://till@db.test/till?sslrootcert=" + authority},
+		{address: "postgres://till@db.test/till?sslmode=verify-full&sslrootcert=" + authority},
+		{address: "postgres:///till?host=db.test,other.test"},
+		{address: "postgres://till@db.test/till", env: "PGSSLMODE=disable"},
+		{address: "postgres://till@db.test/till", env: "PGSSLMODE=prefer"},
+		{address: "postgres://till@db.test/till", env: "PGSSLROOTCERT=" + authority},
+		{address: "postgres:///till", env: "PGHOST=db.test"},
+		{address: "postgres:///till?service=far&servicefile=" + service},
+		{address: "postgres:///till?service=weak&servicefile=" + service},
+		{address: "postgres://till@db.test/till?sslmode=verify-ca&sslrootcert=" + authority, refused: true},
+		{address: "postgres://till@db.test/till?sslmode=require&sslrootcert=" + authority, refused: true},
+		{address: "postgres://till@db.test/till?sslmode=require", refused: true},
+		{address: "postgres://till@db.test/till?sslmode=prefer", refused: true},
+		{address: "postgres://till@db.test/till?sslmode=allow", refused: true},
+		{address: "postgres://till@db.test/till?sslmode=disable", refused: true},
+		{address: "postgres://till@db.test/till?sslmode=", refused: true},
+		{address: "postgres://till@db.test/till?ssl=true", refused: true},
+		{address: "postgres://till@db.test/till?%73slmode=disable", refused: true},
+		{address: "postgres://till@db.test/till?sslmode=verify-full&sslmode=disable", refused: true},
+		{address: "postgres://till@db.test/till?sslmode=disable", env: "PGSSLMODE=verify-full", refused: true},
+		{address: "postgres://till@127.0.0.1/till?host=db.test&sslmode=disable", refused: true},
+		{address: "postgres:///till?host=/tmp,db.test&sslmode=disable", refused: true},
+		{address: "postgres:///till?host=127.0.0.1,db.test&sslmode=prefer", refused: true},
+		{address: "postgres:///till?sslmode=disable", env: "PGHOST=db.test", refused: true},
+		{address: "postgres:///till?service=far&sslmode=disable&servicefile=" + service, refused: true},
+		{address: "postgres://till@0.0.0.0/till?sslmode=disable", refused: true},
+		{address: "postgres://till@127.0.0.1.evil.test/till?sslmode=disable", refused: true},
+		{address: "postgres://till@localhost.evil.test/till?sslmode=disable", refused: true},
+		{address: "postgres://till@127.0.0.1/till?sslmode=disable"},
+		{address: "postgres://till@127.9.9.9/till?sslmode=disable"},
+		{address: "postgres://till@[::1]/till?sslmode=prefer"},
+		{address: "postgres://till@localhost/till?sslmode=disable"},
+		{address: "postgres:///till?host=/tmp&sslmode=disable"},
+		{address: "postgres:///till?host=/tmp"},
+	}
+	for _, test := range tests {
+		t.Run(test.address+" "+test.env, func(t *testing.T) {
+			for _, name := range []string{"PGHOST", "PGSSLMODE", "PGSSLROOTCERT", "PGSERVICE"} {
+				t.Setenv(name, "")
+			}
+			t.Setenv("HOME", dir)
+			if name, value, found := strings.Cut(test.env, "="); found {
+				t.Setenv(name, value)
+			}
+			config, err := (&postgresDialect{address: test.address}).config()
+			if test.refused {
+				if refusal := (*Error)(nil); !errors.As(err, &refusal) || !refusal.Config || !strings.Contains(err.Error(), "sslmode=verify-full") {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(test.address+test.env, ".test") {
+				for _, to := range append(config.Fallbacks, &pgconn.FallbackConfig{TLSConfig: config.TLSConfig}) {
+					if to.TLSConfig == nil || to.TLSConfig.InsecureSkipVerify || to.TLSConfig.ServerName == "" {
+						t.Errorf("%s is reached with %+v", to.Host, to.TLSConfig)
+					}
+				}
+			}
+		})
+	}
+}
+
+// localhost is this machine, whoever is asked for its address.
+func TestPostgresLocalhost(t *testing.T) {
+	config, err := (&postgresDialect{address: "postgres://till@LocalHost/till?sslmode=disable"}).config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := config.LookupFunc(t.Context(), "LocalHost"); err != nil || !slices.Equal(found, []string{"127.0.0.1", "::1"}) {
+		t.Errorf("it is %v, %v", found, err)
+	}
+}
+
+// elsewhere is an address of this machine that is not a loopback one, and so looks like another machine's.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
+			return ip.IP.String()
+		}
+	}
+	t.Skip("this machine has no address but its loopback ones")
+	return ""
+}
+
+// fakeServer answers as a server does that has no TLS or, with a certificate, one that it has signed itself, and asks for the
+// password. It returns its address and, once the client has gone, all that it was sent in clear text.
+func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address string, got <-chan string) {
+	t.Helper()
+	server, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	all := make(chan string, 1)
+	go func() {
+		defer close(all)
+		conn, err := server.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		in, text := make([]byte, 4096), ""
+		for {
+			n, err := conn.Read(in)
+			text += string(in[:n])
+			switch {
+			case err != nil:
+				all <- text
+				return
+			case n == 8 && cert == nil: // may it be TLS?
+				conn.Write([]byte("N"))
+			case n == 8:
+				conn.Write([]byte("S"))
+				conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*cert}})
+			case in[0] == 'p': // the password: it is echoed
+				message := []byte("E\x00\x00\x00\x00SFATAL\x00C28P01\x00Mno wr0ng-secret\x00\x00")
+				message[4] = byte(len(message) - 1)
+				conn.Write(message)
+			default:
+				conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x03")) // the password in clear text
+			}
+		}
+	}()
+	return server.Addr().String(), all
+}
+
+type signed struct {
+	tls.Certificate
+	pem []byte
+}
+
+// certificateOf makes a certificate that has signed itself.
+func certificateOf(t *testing.T, names ...string) signed {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+// Whoever answers in the place of the server is not told the password.
+func TestPostgresKeepsThePassword(t *testing.T) {
+	host := elsewhere(t)
+	t.Setenv("PGSSLMODE", "disable")
+	t.Setenv("PGSSLROOTCERT", "")
+	cert := certificateOf(t, host)
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, cert.pem, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, host, query string
+		cert              *tls.Certificate
+		want              string
+		told              bool
+	}{
+		{"no TLS", host, "", nil, "has a server without TLS", false},
+		{"a certificate of its own", host, "", &cert.Certificate, "certificate is not trusted", false},
+		{"the right certificate", host, "?sslrootcert=" + authority, &cert.Certificate, "hidden", true},
+		{"another name", "127.0.0.1", "?sslrootcert=" + authority, &cert.Certificate, "certificate is not trusted", false},
+		{"on this machine", "127.0.0.1", "?sslmode=disable", nil, "hidden", true},
+	} {
+		address, got := fakeServer(t, test.host, test.cert)
+		_, err := Open(t.Context(), "postgres://till:wr0ng-secret@"+address+"/till"+test.query, Options{Now: time.Now})
+		if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "wr0ng-se") {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if text := <-got; strings.Contains(text, "wr0ng") != test.told {
+			t.Errorf("%s: it was sent %q", test.name, text)
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	ahead := time.Now().Add(16 * time.Minute)
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open(func(o *Options) { o.Now = func() time.Time { return ahead } })
+		now, err := j.Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := now.Equal(ahead); own == j.Shared() {
+			t.Errorf("the time is %v, and this machine's %v", now, ahead)
+		}
+	})
 }

@@ -208,6 +208,8 @@ func (d *sqliteDialect) explain(err error) string {
 	return fmt.Sprintf("cannot be used: %v", err)
 }
 
+func (d *sqliteDialect) now(querier) (time.Time, error) { return time.Time{}, nil }
+
 func (d *sqliteDialect) close() error {
 	if d.locks == nil {
 		return nil
@@ -218,9 +220,6 @@ func (d *sqliteDialect) close() error {
 // prepareFile makes a journal's file and the directories above it, where they are missing, readable by their owner only, and
 // returns its path with links followed, and what stands there.
 func prepareFile(name string) (path string, info fs.FileInfo, err error) {
-	if strings.Contains(name, "://") {
-		return "", nil, errors.New("a journal is a file's name or the address of a PostgreSQL database (postgres://USER@HOST/DATABASE)")
-	}
 	if path, err = filepath.Abs(name); err != nil {
 		return "", nil, err
 	}

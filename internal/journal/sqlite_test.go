@@ -132,7 +132,9 @@ func TestOddNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	wantRefused(t, "mysql://host/db", "a file's name or the address of a PostgreSQL database")
+	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.As(err, new(*Error)) || err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
+		t.Errorf("a mistyped address: %v", err)
+	}
 	wantRefused(t, t.TempDir(), "not a regular file")
 }
 

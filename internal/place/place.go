@@ -83,12 +83,12 @@ func Redact(text string) string {
 	if end < 0 {
 		end = len(rest)
 	}
-	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+	if at := strings.LastIndexByte(rest, '@'); at > end { // a password with a slash
+		rest = "xxxxx" + rest[at:]
+	} else if at >= 0 {
 		if user, _, found := strings.Cut(rest[:at], ":"); found {
 			rest = user + ":xxxxx" + rest[at:]
 		}
-	} else if at := strings.LastIndexByte(rest, '@'); at >= 0 && strings.Contains(rest[:at], ":") { // a password with a slash
-		rest = "xxxxx" + rest[at:]
 	}
 	rest, query, found := strings.Cut(rest, "?")
 	if !found {

@@ -49,6 +49,7 @@ func TestRedactMistypedAddresses(t *testing.T) {
 		"till:s3cret@db/till":                    "till:xxxxx@db/till",
 		"//till:s3cret@db/till":                  "//till:xxxxx@db/till",
 		"s3@cret://x":                            "xxxxx",
+		"postgres://till:12@34/s3cret@db/till":   "postgres://xxxxx@db/till",
 		"/home/me/a:b@c.db":                      "/home/me/a:b@c.db",
 		"postgresql:/till:s3cret@db@elsewhere/x": "postgresql:xxxxx@elsewhere/x",
 	} {
