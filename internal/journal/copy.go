@@ -92,6 +92,9 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 				return err
 			}
 		}
+		if err := j.copyRestored(ctx, from, t); err != nil {
+			return err
+		}
 		return to.dialect.numbered(t)
 	}))
 }

@@ -17,3 +17,6 @@ func checkFileSystem(dir string) error {
 	}
 	return nil
 }
+
+// isMountPoint finds nothing: only directories are mounted there.
+func isMountPoint(string) (bool, error) { return false, nil }

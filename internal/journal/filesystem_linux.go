@@ -59,3 +59,26 @@ func networkFuse(mounts string, major, minor uint32) string {
 	}
 	return ""
 }
+
+// isMountPoint reports whether a file is mounted by itself, as a container's engine does with a single file.
+func isMountPoint(path string) (bool, error) {
+	var s unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &s)
+	if err == nil && s.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		return s.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
+	}
+	// Before Linux 5.8, only the list of mounts tells.
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	return err == nil && mountedAt(string(mounts), path), nil
+}
+
+// mountedAt looks for a path among the places where something is mounted.
+func mountedAt(mounts, path string) bool {
+	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
+	for line := range strings.Lines(mounts) {
+		if where := strings.Fields(line); len(where) > 4 && where[4] == escaped {
+			return true
+		}
+	}
+	return false
+}

@@ -53,8 +53,13 @@ type dialect interface {
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 	// writer is a statement for the connection that writes, once it is there, or nothing.
 	writer() string
-	// begin is the statement that begins a transaction that writes.
-	begin() string
+	// opened is called once the tables are what they should be. It calls lost if the journal does not have all that was
+	// recorded in it.
+	opened(ctx context.Context, lost func() error) error
+	// still returns an error if the journal is no longer what was opened.
+	still() error
+	// begin begins a transaction that writes.
+	begin(ctx context.Context, conn *sql.Conn) error
 	// broken reports whether an error says that a connection has gone since it was last used.
 	broken(err error) bool
 	// commit makes what was done durable, or returns an error.
@@ -78,7 +83,7 @@ type dialect interface {
 	place() string
 	// explain says in a sentence what is wrong and what to do.
 	explain(err error) string
-	close() error
+	close(db *sql.DB) error
 }
 
 // IsPostgres tells a database's address from a file's name.
@@ -104,7 +109,11 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if j.db, err = j.dialect.open(ctx); err != nil {
 		return nil, j.failed(err)
 	}
-	if err := j.migrate(ctx); err != nil {
+	err = j.migrate(ctx)
+	if err == nil {
+		err = j.failed(j.dialect.opened(ctx, func() error { return j.markRestored(ctx) }))
+	}
+	if err != nil {
 		j.Close()
 		return nil, err
 	}
@@ -125,7 +134,7 @@ func (j *Journal) Close() error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	j.disconnect()
-	return errors.Join(j.db.Close(), j.dialect.close())
+	return j.dialect.close(j.db)
 }
 
 func (j *Journal) failed(err error) error {

@@ -42,4 +42,28 @@ func (l *lockFile) held(sender int64) (bool, error) {
 	return lock.Type != unix.F_UNLCK, nil
 }
 
+// try takes a lock on a byte, for this process alone or for all who share it, unless others have one that keeps it away.
+func (l *lockFile) try(at int64, shared bool) (bool, error) {
+	kind := int16(unix.F_WRLCK)
+	if shared {
+		kind = unix.F_RDLCK
+	}
+	err := l.set(at, kind)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (l *lockFile) free(at int64) error { return l.set(at, unix.F_UNLCK) }
+
+func (l *lockFile) set(at int64, kind int16) error {
+	lock := unix.Flock_t{Type: kind, Start: at, Len: 1}
+	for {
+		if err := unix.FcntlFlock(l.file.Fd(), unix.F_OFD_SETLK, &lock); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
 func (l *lockFile) close() error { return l.file.Close() }

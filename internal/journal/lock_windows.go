@@ -54,4 +54,22 @@ func at(sender int64) *windows.Overlapped {
 	return &windows.Overlapped{Offset: uint32(sender), OffsetHigh: uint32(sender >> 32)}
 }
 
+// try takes a lock on a byte, for this process alone or for all who share it, unless others have one that keeps it away. One
+// that this process has already is another's in its way.
+func (l *lockFile) try(byte int64, shared bool) (bool, error) {
+	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if !shared {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	err := windows.LockFileEx(windows.Handle(l.file.Fd()), flags, 0, 1, 0, at(byte))
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (l *lockFile) free(byte int64) error {
+	return windows.UnlockFileEx(windows.Handle(l.file.Fd()), 0, 1, 0, at(byte))
+}
+
 func (l *lockFile) close() error { return l.file.Close() }

@@ -154,7 +154,15 @@ func (d *postgresDialect) writer() string { return "" }
 
 // The level is named, since a database can have another as its default: what stands after an account's lock was had must be
 // what is read.
-func (d *postgresDialect) begin() string { return "BEGIN ISOLATION LEVEL READ COMMITTED" }
+func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED")
+	return err
+}
+
+// opened has nothing to call: a server does not lose its log alone.
+func (d *postgresDialect) opened(context.Context, func() error) error { return nil }
+
+func (d *postgresDialect) still() error { return nil }
 
 func (d *postgresDialect) broken(err error) bool {
 	var server *pgconn.PgError
@@ -301,4 +309,4 @@ func (d *postgresDialect) now(q querier) (now time.Time, err error) {
 	return now, err
 }
 
-func (d *postgresDialect) close() error { return nil }
+func (d *postgresDialect) close(db *sql.DB) error { return db.Close() }

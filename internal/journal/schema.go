@@ -187,6 +187,10 @@ CREATE TABLE run_rows (
 ) {clustered};
 INSERT INTO run_rows SELECT run_id, place, order_row, currency, unit, minor, address, memo, callback, note FROM old_rows JOIN orders ON id = order_row;
 DROP TABLE old_rows
+`, `
+ALTER TABLE till_journal ADD COLUMN opened BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE till_journal ADD COLUMN restored BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN checked BIGINT NOT NULL DEFAULT 0
 `}
 }
 

@@ -22,10 +22,19 @@ import (
 type sqliteDialect struct {
 	name     string // as it was given
 	wait     time.Duration
-	existing bool        // it is not made
-	path     string      // with links followed
-	file     fs.FileInfo // what it was when it was opened
+	existing bool      // it is not made
+	path     string    // with links followed
+	files    *fileSet  // what they were when it was opened
+	anchor   *sql.Conn // keeps SQLite from removing the log while this process is between two other connections
 	locks    *lockFile
+
+	marks  bool // it has the marker of marker.go
+	lost   bool // it was left open, and its log is gone; the gate is this process's
+	writes bool // this process shares the writers' byte
+	set    bool // it has set the marker
+	marked bool // which is in the database itself
+	tried  bool // to bring it there, for as long as it may take
+	frames int  // of the log, of which the marker is one
 }
 
 func newSQLite(name string, wait time.Duration, existing bool) dialect {
@@ -46,11 +55,11 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 			return nil, notThere(d.name)
 		}
 	}
-	path, file, err := prepareFile(d.name)
+	path, err := prepareFile(d.name)
 	if err != nil {
 		return nil, err
 	}
-	d.path, d.file = path, file
+	d.path = path
 	if d.locks, err = openLockFile(path + ".lock"); err != nil {
 		return nil, err
 	}
@@ -62,13 +71,22 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.check(ctx, db); err != nil {
-		db.Close()
-		return nil, err
+	err = d.check(ctx, db)
+	if err == nil {
+		d.anchor, err = db.Conn(ctx)
 	}
-	if err := d.still(); err != nil {
-		db.Close()
-		return nil, err
+	if err == nil {
+		err = d.inspect(ctx)
+	}
+	if err == nil {
+		d.files, err = newFileSet(path)
+	}
+	if err == nil {
+		err = checkFiles(path) // which SQLite has made, or somebody else has
+	}
+	if err != nil {
+		d.anchor = nil
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
@@ -128,9 +146,15 @@ func (d *sqliteDialect) limit(ctx context.Context) (context.Context, context.Can
 
 // writer keeps in memory how the pages were that a statement changes, which is there until the statement has ended. It would be
 // a file of its own for each transaction.
-func (d *sqliteDialect) writer() string { return "PRAGMA temp_store = memory" }
+// It waits for others in exec alone.
+func (d *sqliteDialect) writer() string { return "PRAGMA temp_store = memory; PRAGMA busy_timeout = 0" }
 
-func (d *sqliteDialect) begin() string { return "BEGIN IMMEDIATE" }
+func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
+	if err := d.mark(ctx, conn); err != nil {
+		return err
+	}
+	return d.exec(ctx, conn, "BEGIN IMMEDIATE")
+}
 
 func (d *sqliteDialect) broken(error) bool { return false }
 
@@ -141,17 +165,13 @@ func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
 	return d.still()
 }
 
-// still refuses a journal that is no longer where it was: what is recorded in a file that was moved away or removed, the next
-// process will not find.
+// still refuses a journal of which a file is no longer where it was.
 func (d *sqliteDialect) still() error {
-	now, err := os.Stat(d.path)
-	if err == nil && os.SameFile(d.file, now) {
+	err := d.files.intact()
+	if err == nil {
 		return nil
 	}
-	if err == nil {
-		err = errors.New("another file stands in its place")
-	}
-	return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); put it back, and run the command again", err), Err: err, Lost: true}
+	return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err, Lost: true}
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
@@ -181,8 +201,11 @@ func (d *sqliteDialect) explain(err error) string {
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
 		code = e.Code()
 	}
-	if gone := (*Error)(nil); code&0xff == sqlite3.SQLITE_CANTOPEN && d.file != nil && errors.As(d.still(), &gone) {
+	if gone := (*Error)(nil); code != 0 && d.files != nil && errors.As(d.still(), &gone) {
 		return gone.Msg
+	}
+	if errors.Is(err, errLocked) {
+		code = sqlite3.SQLITE_BUSY
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		code = sqlite3.SQLITE_FULL
@@ -200,6 +223,8 @@ func (d *sqliteDialect) explain(err error) string {
 		return fmt.Sprintf("cannot be read or written (%v); look at the disk", err)
 	}
 	switch {
+	case errors.Is(err, errLogTaken):
+		return fmt.Sprintf("has lost a file while another process uses it (%s); wait until that process has ended, and then run till journal check", filepath.Base(d.path)+logFile)
 	case errors.Is(err, errDamaged):
 		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
@@ -210,29 +235,33 @@ func (d *sqliteDialect) explain(err error) string {
 
 func (d *sqliteDialect) now(querier) (time.Time, error) { return time.Time{}, nil }
 
-func (d *sqliteDialect) close() error {
-	if d.locks == nil {
-		return nil
+func (d *sqliteDialect) close(db *sql.DB) error {
+	err := d.unmark(context.Background())
+	if d.anchor != nil {
+		err = errors.Join(err, d.anchor.Close())
 	}
-	return d.locks.close()
+	return errors.Join(err, db.Close(), d.locks.close())
 }
 
 // prepareFile makes a journal's file and the directories above it, where they are missing, readable by their owner only, and
-// returns its path with links followed, and what stands there.
-func prepareFile(name string) (path string, info fs.FileInfo, err error) {
+// returns its path with links followed.
+func prepareFile(name string) (path string, err error) {
 	if path, err = filepath.Abs(name); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if err := makeDirectories(filepath.Dir(path)); err != nil {
-		return "", nil, err
+		return "", err
+	}
+	if err := checkDirectory(path); err != nil {
+		return "", err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	} else if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 { // perhaps to a disk that is not there, and the journal with it
-		return "", nil, fmt.Errorf("it is a link that leads nowhere (%w)", err)
+		return "", fmt.Errorf("it is a link that leads nowhere (%w)", err)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	// Not opened where it is there: closing it again would take SQLite's own locks away from another journal of this process.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -240,20 +269,19 @@ func prepareFile(name string) (path string, info fs.FileInfo, err error) {
 		err = f.Close()
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", nil, err
+		return "", err
 	}
-	if info, err = os.Stat(path); err != nil {
-		return "", nil, err
+	if err := checkFiles(path); err != nil {
+		return "", err
 	}
-	if !info.Mode().IsRegular() {
-		return "", nil, errors.New("it is not a regular file")
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
 	}
 	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
-		if err := SyncDirectory(filepath.Dir(path)); err != nil {
-			return "", nil, err
-		}
+		return path, SyncDirectory(filepath.Dir(path))
 	}
-	return path, info, checkMode(path, info)
+	return path, nil
 }
 
 // makeDirectories is os.MkdirAll, but that each new directory's name is on the disk as well.

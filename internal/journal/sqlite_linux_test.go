@@ -221,3 +221,72 @@ func TestCopyToFullDisk(t *testing.T) {
 		t.Errorf("%d copies were made, %d failed", made, failed)
 	}
 }
+
+func TestMountedAt(t *testing.T) {
+	const mounts = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+90 22 8:1 /data/journal.db /var/lib/till/journal.db rw - ext4 /dev/sda1 rw
+91 22 8:1 /x /var/lib/my\040till/journal.db rw - ext4 /dev/sda1 rw
+short
+`
+	for path, want := range map[string]bool{"/var/lib/till/journal.db": true, "/var/lib/my till/journal.db": true, "/data/journal.db": false, "/var/lib/till": false, "/": true} {
+		if got := mountedAt(mounts, path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// A single file that is mounted, as containers do it, has its log elsewhere: that goes with the container.
+func TestMountPoint(t *testing.T) {
+	for _, end := range []string{"", logFile, locksFile} {
+		outside, inside := filepath.Join(t.TempDir(), "journal.db"), filepath.Join(t.TempDir(), "journal.db")
+		closing(t, outside)
+		for _, path := range []string{outside + end, inside + end} {
+			f, err := os.OpenFile(path, os.O_CREATE, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+		if err := syscall.Mount(outside+end, inside+end, "", syscall.MS_BIND, ""); err != nil {
+			t.Skipf("a file cannot be mounted here: %v", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(inside+end, syscall.MNT_DETACH) })
+		wantRefused(t, inside, inside+end+" is mounted by itself, without the other files of the journal; mount its directory instead")
+	}
+	outside, inside := t.TempDir(), t.TempDir()
+	if err := syscall.Mount(outside, inside, "", syscall.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Unmount(inside, syscall.MNT_DETACH) })
+	closing(t, filepath.Join(inside, "journal.db"))
+	mustOpenFile(t, filepath.Join(outside, "journal.db"))
+}
+
+// Who only reads waits for no disk.
+func TestReadingSyncsNothing(t *testing.T) {
+	needStrace(t)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := mustOpenFile(t, path)
+	for _, name := range []string{"open beside one that writes", "open it alone"} {
+		mustClaim(t, j, claim(name))
+		if name == "open it alone" {
+			j.Close()
+		}
+		log := filepath.Join(t.TempDir(), "log")
+		p := start(t, "open", path, "strace", "-f", "-y", "-o", log, "-e", "trace=fsync,fdatasync")
+		p.say(t, "go")
+		if line := p.hear(t); line != "open" {
+			t.Fatal(line)
+		}
+		p.Wait()
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, "sync(") && !strings.Contains(line, "<"+filepath.Dir(path)+">") { // SQLite's own, of a log that it makes
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -253,8 +254,8 @@ func TestHardLinks(t *testing.T) {
 	if err := os.Link(path, other); err != nil || runtime.GOOS == "windows" {
 		t.Skip(err)
 	}
-	wantRefused(t, path, "it has 2 names (hard links)")
-	wantRefused(t, other, "it has 2 names (hard links)")
+	wantRefused(t, path, "has 2 names (hard links)")
+	wantRefused(t, other, "has 2 names (hard links)")
 	if err := os.Remove(other); err != nil {
 		t.Fatal(err)
 	}
@@ -268,29 +269,119 @@ func TestMovedAway(t *testing.T) {
 		t.Skip("Windows does not let a file go that is open")
 	}
 	for name, away := range map[string]func(path string) error{
-		"removed":  os.Remove,
-		"moved":    func(path string) error { return os.Rename(path, path+".old") },
-		"replaced": func(path string) error { os.Remove(path); return os.WriteFile(path, nil, 0o600) },
+		"removed": os.Remove,
+		"moved":   func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			data, err := os.ReadFile(path)
+			os.Rename(path, path+".old") // so that the new one cannot have its number
+			return errors.Join(err, os.WriteFile(path, data, 0o600))
+		},
+		"cut short": func(path string) error { return os.Truncate(path, 0) },
 	} {
-		path := filepath.Join(t.TempDir(), "journal.db")
-		j := mustOpenFile(t, path)
-		ticket := mustClaim(t, j, claim("1"))
-		if err := away(path); err != nil {
-			t.Fatal(err)
-		}
-		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "was moved away or removed while it was in use") {
-			t.Errorf("%s: a claim: %+v, %v", name, ticket, err)
-		}
-		if _, err := j.Finish(t.Context(), ticket, accepted("w1")); !errors.As(err, new(*Error)) {
-			t.Errorf("%s: an outcome: %v", name, err)
-		}
-		if name == "moved" {
-			if err := os.Rename(path+".old", path); err != nil {
-				t.Fatal(err)
+		for _, end := range []string{"", logFile, indexFile, locksFile} {
+			if name == "cut short" && end != logFile { // SQLite sees that for itself, or there is nothing in it
+				continue
 			}
-			if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Accepted {
-				t.Errorf("put back: %+v", o)
-			}
+			t.Run(name+" "+end, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "journal.db")
+				j := mustOpenFile(t, path)
+				ticket := mustClaim(t, j, claim("1"))
+				if err := j.Intact(); err != nil {
+					t.Fatal(err)
+				}
+				if err := away(path + end); err != nil {
+					t.Fatal(err)
+				}
+				const want = "was moved away or removed while it was in use"
+				if err := j.Intact(); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), want) {
+					t.Errorf("before it is sent: %v", err)
+				}
+				if ticket, err := j.Claim(t.Context(), shop, claim("2")); name != "cut short" && (!errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), want+" (journal.db"+end+":")) {
+					t.Errorf("a claim: %+v, %v", ticket, err)
+				}
+				if _, err := j.Finish(t.Context(), ticket, accepted("w1")); name != "cut short" && !errors.As(err, new(*Error)) {
+					t.Errorf("an outcome: %v", err)
+				}
+				if name == "moved" {
+					if err := os.Rename(path+end+".old", path+end); err != nil {
+						t.Fatal(err)
+					}
+					if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Accepted {
+						t.Errorf("put back: %+v", o)
+					}
+				}
+			})
 		}
 	}
+}
+
+// Others that open a journal, send and close it change none of its files.
+func TestOthersComeAndGo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := mustOpenFile(t, path)
+	for i := range 3 {
+		ticket := mustClaim(t, j, claim(fmt.Sprint(i)))
+		closing(t, path)
+		claimed(t, path, fmt.Sprint(i)).kill()
+		j.writing.Lock()
+		j.disconnect() // as after an error
+		j.writing.Unlock()
+		closing(t, path)
+		mustFinish(t, j, ticket, accepted(fmt.Sprint("w", i)))
+		if err := j.Intact(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Who can change one of the files, or put another in its place, can make a payment look as if it had not been made.
+func TestFilesThatOthersCanChange(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "journal.db")
+	j := mustOpenFile(t, path)
+	mustClaim(t, j, claim("1"))
+	for _, test := range []struct {
+		path string
+		mode os.FileMode
+		ok   bool
+		want string
+	}{
+		{path, 0o644, true, ""},
+		{path, 0o620, false, "chmod 600 " + path},
+		{path + logFile, 0o602, false, "chmod 600 " + path + "-wal"},
+		{path + indexFile, 0o666, false, "chmod 600 " + path + "-shm"},
+		{path + locksFile, 0o660, false, "chmod 600 " + path + ".lock"},
+		{dir, 0o755, true, ""},
+		{dir, 0o777 | os.ModeSticky, true, ""},
+		{dir, 0o777, false, "chmod go-w " + dir},
+		{dir, 0o775, false, "chmod go-w " + dir},
+	} {
+		before, err := os.Stat(test.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(test.path, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		if test.ok {
+			mustOpenFile(t, path).Close()
+		} else {
+			wantRefused(t, path, test.want)
+		}
+		if err := os.Chmod(test.path, before.Mode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if os.Chown(path+logFile, 12345, -1) == nil {
+		wantRefused(t, path, "belongs to another user (id 12345)")
+		os.Chown(path+logFile, 0, -1)
+	}
+	if os.Chown(dir, 12345, -1) == nil {
+		wantRefused(t, path, "keep it in a directory of your own")
+		os.Chown(dir, 0, -1)
+	}
+	mustOpenFile(t, path)
 }

@@ -215,7 +215,7 @@ func (j *Journal) begin(ctx context.Context) error {
 		if err := j.connect(ctx); err != nil {
 			return err
 		}
-		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+		err := j.dialect.begin(ctx, j.conn)
 		if err == nil {
 			return nil
 		}

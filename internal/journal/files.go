@@ -1,0 +1,117 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"example.com/till/internal/place"
+)
+
+// A journal in SQLite is several files: the database, the log of what is not in it yet, the index of that log that the
+// processes share, and the file of their locks. Each of them by itself is worth nothing.
+const (
+	logFile   = "-wal"
+	indexFile = "-shm"
+	locksFile = ".lock"
+)
+
+// fileSet is what the files of a journal were when it was opened.
+type fileSet struct {
+	path    string
+	was     map[string]fs.FileInfo // by the end of the name
+	logSize atomic.Int64           // how large the log was at least; SQLite never makes it shorter while it is open
+}
+
+func newFileSet(path string) (*fileSet, error) {
+	s := &fileSet{path: path, was: map[string]fs.FileInfo{}}
+	for _, end := range []string{"", logFile, indexFile, locksFile} {
+		info, err := os.Stat(path + end)
+		if err != nil {
+			return nil, err
+		}
+		s.was[end] = info
+	}
+	return s, nil
+}
+
+// intact returns an error if one of the files was removed, replaced or cut short: what is recorded then, the next process
+// may not find.
+func (s *fileSet) intact() error {
+	for end, was := range s.was {
+		now, err := os.Stat(s.path + end)
+		switch {
+		case err != nil:
+		case !os.SameFile(was, now):
+			err = errors.New("another file stands in its place")
+		case end == logFile && now.Size() < s.logSize.Load():
+			err = errors.New("it was cut short")
+		case end == logFile:
+			s.logSize.Store(max(s.logSize.Load(), now.Size()))
+		}
+		if err != nil {
+			return &lostFile{filepath.Base(s.path + end), err}
+		}
+	}
+	return nil
+}
+
+// lostFile is a file of a journal that is no longer what it was.
+type lostFile struct {
+	name string
+	err  error
+}
+
+func (e *lostFile) Error() string { return fmt.Sprintf("%s: %v", e.name, e.err) }
+func (e *lostFile) Unwrap() error { return e.err }
+
+// checkFiles refuses a journal that somebody else can change, that is in one place with one of its files and in another with
+// the rest, or that has another name, under which SQLite would look for another log, and a sender for other locks.
+func checkFiles(path string) error {
+	for _, end := range []string{"", logFile, indexFile, locksFile} {
+		name := path + end
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) && end != "" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", name)
+		}
+		if why := place.Distrust(info); why != "" {
+			return fmt.Errorf("%s %s; look at who has changed it, and type: chmod 600 %s", name, why, name)
+		}
+		if n := links(info); n > 1 {
+			return fmt.Errorf("%s has %d names (hard links), and under each of them it would be another journal; remove all but one, or make the others links by name (ln -s)", name, n)
+		}
+		mounted, err := isMountPoint(name)
+		if err != nil {
+			return err
+		}
+		if mounted {
+			return fmt.Errorf("%s is mounted by itself, without the other files of the journal; mount its directory instead", name)
+		}
+	}
+	return nil
+}
+
+// checkDirectory refuses a journal whose files somebody else can exchange for others.
+func checkDirectory(name string) error {
+	dir, why, err := place.Directory(name)
+	if err == nil && why != "" {
+		err = fmt.Errorf("its directory %s %s, who could put another in its place; type: chmod go-w %s, or keep it in a directory of your own", dir, why, dir)
+	}
+	return err
+}
+
+// logIsEmpty reports whether there is no log, or one with nothing in it.
+func logIsEmpty(path string) bool {
+	const header = 32
+	info, err := os.Stat(path + logFile)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= header
+}

@@ -1,0 +1,209 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// A journal whose log is lost looks like one in which less has happened: what was sent would be sent again. So the database
+// itself says whether it is open. The first process that writes sets this marker, and brings it from the log into the
+// database before anything that it records counts; the last one takes it away again, which goes into the database with
+// everything else when SQLite closes it. A database that says that it is open, and has no log beside it, has lost that.
+//
+// Two bytes of the file of locks keep this in order: one is shared by all who write, and the other one is had by who asks
+// whether there are any, or comes to be one.
+const (
+	gateByte   = int64(1) << 62 // above all senders
+	writerByte = gateByte + 1
+)
+
+const pause = time.Millisecond // between two tries for what others have
+
+// enter waits for the gate.
+func (d *sqliteDialect) enter(ctx context.Context) error {
+	for began := time.Now(); ; {
+		if got, err := d.locks.try(gateByte, false); got || err != nil {
+			return err
+		}
+		if time.Since(began) > d.wait {
+			return errLocked
+		}
+		if err := rest(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *sqliteDialect) leave() error { return d.locks.free(gateByte) }
+
+var errLocked = errors.New("another process does not let go of its lock")
+
+// rest waits for about this long: who waits for the same should not come back at the same moments.
+func rest(ctx context.Context, about time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(about/2 + rand.N(about)):
+		return nil
+	}
+}
+
+// nobodyWrites reports whether no process writes, this one included; whoever is to begin waits for the gate, which is had.
+func (d *sqliteDialect) nobodyWrites() (bool, error) {
+	got, err := d.locks.try(writerByte, false)
+	if got {
+		err = d.locks.free(writerByte)
+	}
+	return got, err
+}
+
+// inspect looks how the journal was left. If it has lost its log, the gate stays closed until that is on record.
+func (d *sqliteDialect) inspect(ctx context.Context) error {
+	if err := d.enter(ctx); err != nil {
+		return err
+	}
+	open, err := d.saysOpen(ctx)
+	if err == nil && open && logIsEmpty(d.path) { // only now: a log with this marker in it stays as long as the connection does
+		alone, e := d.nobodyWrites()
+		if e == nil && alone {
+			d.lost = true
+			return nil
+		}
+		if err = e; err == nil {
+			err = errLogTaken
+		}
+	}
+	return errors.Join(err, d.leave())
+}
+
+var errLogTaken = errors.New("its log was taken away from a process that uses it")
+
+// saysOpen reads the marker. A journal that is new, or of an older version, has none.
+func (d *sqliteDialect) saysOpen(ctx context.Context) (open bool, err error) {
+	err = d.anchor.QueryRowContext(ctx, "SELECT opened FROM till_journal").Scan(&open)
+	d.marks = err == nil
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR {
+		err = nil
+	}
+	return open, err
+}
+
+func (d *sqliteDialect) opened(ctx context.Context, lost func() error) error {
+	if !d.marks {
+		if _, err := d.saysOpen(ctx); err != nil {
+			return err
+		}
+	}
+	if !d.lost {
+		return nil
+	}
+	err := errors.Join(lost(), d.leave())
+	d.lost = false
+	return err
+}
+
+// join makes this process one of those who write.
+func (d *sqliteDialect) join(ctx context.Context) error {
+	if d.writes {
+		return nil
+	}
+	if !d.lost { // the gate is this process's then
+		if err := d.enter(ctx); err != nil {
+			return err
+		}
+		defer d.leave()
+	}
+	got, err := d.locks.try(writerByte, true)
+	if err == nil && !got {
+		err = errLocked
+	}
+	d.writes = got
+	return err
+}
+
+// mark sets the marker, and brings it into the database. A process that reads for long can keep it out; it is tried again
+// with each transaction until it is there, but does not hold up who wants to send.
+func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
+	if !d.marks || d.marked {
+		return nil
+	}
+	if err := d.join(ctx); err != nil {
+		return err
+	}
+	if !d.set {
+		// The checkpoint syncs.
+		for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE", "UPDATE till_journal SET opened = 1 WHERE opened = 0", "COMMIT", "PRAGMA synchronous = full"} {
+			if err := d.exec(ctx, conn, statement); err != nil {
+				return err
+			}
+		}
+		d.set = true
+	}
+	const tries = 20
+	for i := range tries {
+		var busy, frames, done int
+		if err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(passive)").Scan(&busy, &frames, &done); err != nil {
+			return err
+		}
+		if d.frames == 0 {
+			d.frames = frames
+		}
+		if d.marked = done >= d.frames || frames < d.frames; d.marked || i > 0 && d.tried {
+			break
+		}
+		if err := rest(ctx, 5*pause); err != nil {
+			return err
+		}
+	}
+	d.tried = true
+	return nil
+}
+
+// unmark takes the marker away if nobody else writes. It need not be on the disk before the rest is.
+func (d *sqliteDialect) unmark(ctx context.Context) error {
+	if !d.marks || d.anchor == nil || d.files.intact() != nil || logIsEmpty(d.path) {
+		return nil
+	}
+	if err := d.enter(ctx); err != nil {
+		return err
+	}
+	defer d.leave()
+	if d.writes {
+		if err := d.locks.free(writerByte); err != nil {
+			return err
+		}
+		d.writes = false
+	}
+	if alone, err := d.nobodyWrites(); err != nil || !alone {
+		return err
+	}
+	if open, err := d.saysOpen(ctx); err != nil || !open {
+		return err
+	}
+	for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE", "UPDATE till_journal SET opened = 0", "COMMIT"} {
+		if err := d.exec(ctx, d.anchor, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exec runs a statement that may have to wait for others. SQLite by itself tries ever more rarely, up to ten times a second,
+// and beside a process that writes all the time hardly ever gets its turn.
+func (d *sqliteDialect) exec(ctx context.Context, conn *sql.Conn, statement string) error {
+	for began := time.Now(); ; {
+		_, err := conn.ExecContext(ctx, statement)
+		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > d.wait {
+			return err
+		}
+		if err := rest(ctx, pause); err != nil {
+			return err
+		}
+	}
+}

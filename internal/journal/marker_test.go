@@ -1,0 +1,278 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// copyFiles copies some files of a journal to a directory of their own, as a careless backup does.
+func copyFiles(t *testing.T, path string, ends ...string) (to string) {
+	t.Helper()
+	to = filepath.Join(t.TempDir(), "journal.db")
+	for _, end := range ends {
+		data, err := os.ReadFile(path + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to+end, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func wantRestored(t *testing.T, j *book, a Account, want bool) {
+	t.Helper()
+	if got, err := j.Restored(t.Context(), a); got != want || err != nil {
+		t.Errorf("restored: %v, %v, want %v", got, err, want)
+	}
+}
+
+// claimed starts a process that has finished an order and claimed another, and goes on. It never closes the journal.
+func claimedIn(t *testing.T, path, id string) *process {
+	t.Helper()
+	p := start(t, "claim", path)
+	p.hear(t)
+	p.say(t, "finish first "+id)
+	p.hear(t)
+	p.say(t, "claim second "+id)
+	if line := p.hear(t); line != "ticket" {
+		t.Fatal(line)
+	}
+	return p
+}
+
+// closing opens a journal, sends something and closes it.
+func closing(t *testing.T, path string) {
+	t.Helper()
+	j, err := openFile(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustFinish(t, j, mustClaim(t, j, claim(fmt.Sprint("closing ", time.Now().UnixNano()))), accepted(fmt.Sprint(time.Now().UnixNano())))
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The one file of a journal that was not closed lacks what was in the log, and says so until its accounts were compared with
+// the service's list.
+func TestLogIsLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	closing(t, path)
+	p := claimedIn(t, path, "a")
+	other := Account{shop.Address, "other"}
+	for name, test := range map[string]struct {
+		ends  []string
+		empty bool // the log is there, and has nothing in it
+		want  bool
+	}{
+		"all files":            {[]string{"", logFile, indexFile}, false, false},
+		"the file and the log": {[]string{"", logFile}, false, false},
+		"the file alone":       {[]string{""}, false, true},
+		"an empty log":         {[]string{""}, true, true},
+	} {
+		for _, when := range []string{"running", "killed"} {
+			if when == "killed" {
+				p.kill()
+			}
+			to := copyFiles(t, path, test.ends...)
+			if test.empty {
+				if err := os.WriteFile(to+logFile, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Run(name+" of a process "+when, func(t *testing.T) {
+				for range 2 { // it is on record
+					j := mustOpenFile(t, to)
+					wantRestored(t, j, shop, test.want)
+					wantRestored(t, j, other, test.want)
+					j.Close()
+				}
+				closing(t, to)
+				j := mustOpenFile(t, to)
+				wantRestored(t, j, shop, test.want)
+				if err := j.ClearRestored(t.Context(), shop); err != nil {
+					t.Fatal(err)
+				}
+				wantRestored(t, j, shop, false)
+				wantRestored(t, j, other, test.want) // which was not compared
+				copied := filepath.Join(t.TempDir(), "copy.db")
+				if err := j.Copy(t.Context(), copied); err != nil {
+					t.Fatal(err)
+				}
+				j.Close()
+				for _, place := range []string{to, copied} {
+					j = mustOpenFile(t, place)
+					wantRestored(t, j, shop, false)
+					wantRestored(t, j, other, test.want)
+					j.Close()
+				}
+			})
+		}
+	}
+}
+
+// A journal that the last of its processes has closed is whole in one file, whoever closed it and in whatever order.
+func TestLastOneCloses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	whole := func(name string, want bool) {
+		t.Helper()
+		_, err := os.Stat(path + logFile)
+		if lacks := err == nil; lacks == want {
+			t.Errorf("%s: the log: %v", name, err)
+		}
+		j := mustOpenFile(t, copyFiles(t, path, ""))
+		defer j.Close()
+		wantRestored(t, j, shop, !want)
+	}
+	closing(t, path)
+	whole("one that writes", true)
+
+	one, two, reader := mustOpenFile(t, path), mustOpenFile(t, path), mustOpenFile(t, path)
+	mustClaim(t, one, claim("1"))
+	mustClaim(t, two, claim("2"))
+	one.Close()
+	whole("the first of two that write", false)
+	two.Close()
+	if j := mustOpenFile(t, copyFiles(t, path, "", logFile)); true {
+		wantRestored(t, j, shop, false)
+		j.Close()
+	}
+	reader.Close()
+	whole("then one that only reads", true)
+
+	// Who only reads after a crash is the one who closes it.
+	p := claimedIn(t, path, "b")
+	p.kill()
+	whole("killed", false)
+	mustOpenFile(t, path).Close()
+	whole("one that only reads, after a crash", true)
+
+	p = claimedIn(t, path, "c")
+	reader = mustOpenFile(t, path)
+	p.kill()
+	reader.Close()
+	whole("one that read before the crash", true)
+
+	// Many at once.
+	var all []*Journal
+	for i := range 6 {
+		all = append(all, mustOpenFile(t, path))
+		mustClaim(t, all[i], claim(fmt.Sprint("many ", i)))
+	}
+	done := make(chan error)
+	for _, j := range all {
+		go func() { done <- j.Close() }()
+	}
+	for range all {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	// Of two connections that close at the same moment, SQLite may take neither for the last one. The next one is.
+	j := mustOpenFile(t, path)
+	wantRestored(t, j, shop, false)
+	j.Close()
+	whole("one after many at once", true)
+}
+
+// Before a claim counts, the database itself says that it is open, also where others have read it all the time.
+func TestMarkerBeforeTheTicket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	closing(t, path)
+	reader := mustOpenFile(t, path)
+	for i := range 3 {
+		j := mustOpenFile(t, path)
+		mustClaim(t, j, claim(fmt.Sprint(i)))
+		to := copyFiles(t, path, "")
+		j.Close()
+		lost := mustOpenFile(t, to)
+		wantRestored(t, lost, shop, true)
+		lost.Close()
+		if _, err := reader.Order(t.Context(), shop, fmt.Sprint(i)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Who reads for long does not keep others from sending; the marker follows when it can.
+func TestMarkerBesideALongReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	closing(t, path)
+	reader := mustOpenFile(t, path)
+	conn, err := reader.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range []string{"BEGIN", "SELECT * FROM till_journal"} {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := mustOpenFile(t, path)
+	ticket := mustClaim(t, j, claim("1"))
+	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	mustFinish(t, j, ticket, accepted("w1"))
+	lost := mustOpenFile(t, copyFiles(t, path, ""))
+	wantRestored(t, lost, shop, true)
+}
+
+// While a process uses a log that was taken away, another one sees neither what is in it nor that it is there.
+func TestLogTakenFromAnother(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not let a file go that is open")
+	}
+	path := filepath.Join(t.TempDir(), "journal.db")
+	closing(t, path)
+	p := claimedIn(t, path, "d")
+	for _, end := range []string{logFile, indexFile} {
+		if err := os.Remove(path + end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantRefused(t, path, "has lost a file while another process uses it (journal.db-wal)")
+	p.say(t, "claim 3")
+	if line := p.hear(t); !strings.Contains(line, "was moved away or removed while it was in use") {
+		t.Error(line)
+	}
+	p.kill()
+	j := mustOpenFile(t, path)
+	wantRestored(t, j, shop, true)
+	mustClaim(t, j, claim("4"))
+}
+
+// Two processes that find a log lost at the same moment both say so.
+func TestLogIsLostForAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	p := claimedIn(t, path, "e")
+	to := copyFiles(t, path, "")
+	p.kill()
+	results := make(chan error)
+	for range 8 {
+		go func() {
+			j, err := Open(t.Context(), to, Options{Now: time.Now})
+			if err == nil {
+				var restored bool
+				if restored, err = j.Restored(t.Context(), shop); err == nil && !restored {
+					err = fmt.Errorf("it looks whole")
+				}
+				j.Close()
+			}
+			results <- err
+		}()
+	}
+	for range 8 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+}
