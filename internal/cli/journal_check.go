@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
@@ -20,7 +21,8 @@ func (a *app) journalCheck() *cobra.Command {
 where it and the journal do not agree: what is only there, what is only here,
 and what is different. Nothing is changed. It ends with 21 when there is
 anything to show. After a backup of the journal was put back, what is only
-there was paid since: see till help payouts.`,
+there was paid since: see till help payouts. If the journal has lost records,
+it ends the look-ups before each order once nothing is only there.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: noArgs,
@@ -52,6 +54,9 @@ there was paid since: see till help payouts.`,
 				return err
 			}
 			printed := out.slice(found)
+			if err := s.clearRestored(book, from+to, found); err != nil {
+				return err
+			}
 			if len(found) == 0 {
 				if printed != nil {
 					return printed
@@ -65,6 +70,25 @@ there was paid since: see till help payouts.`,
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, likewise")
 	return shows(cmd, differenceView)
+}
+
+// clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
+func (s *session) clearRestored(book *payout.Book, period string, found []payout.Difference) error {
+	restored, err := book.Journal.Restored(s.ctx, book.Account)
+	if err != nil || !restored {
+		return err
+	}
+	missing := slices.ContainsFunc(found, func(d payout.Difference) bool { return d.What == payout.OnlyThere })
+	switch {
+	case missing:
+		return s.note("the journal has lost records: until nothing is missing in it, every order is looked up before it is sent")
+	case period != "":
+		return s.note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
+	}
+	if err := book.Journal.ClearRestored(s.ctx, book.Account); err != nil {
+		return err
+	}
+	return s.note("nothing is missing in the journal: orders are sent as before")
 }
 
 // differenceLine is a difference as JSON.

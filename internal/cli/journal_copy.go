@@ -12,7 +12,12 @@ func (a *app) journalCopy() *cobra.Command {
 		Long: `Write a copy of the journal as it is at one moment, also while others send: to
 a file that does not exist yet, or to an empty PostgreSQL database. To use the
 copy in place of the journal, make sure that nobody sends with the old one any
-more: two journals do not protect each other.`,
+more: two journals do not protect each other.
+
+Copy a journal with this command, or all its files at once while nobody uses it:
+journal.db, journal.db-wal and journal.db-shm. journal.db alone lacks what was
+recorded last; till notices that only if the journal was in use or not closed.
+An older copy looks the same as the journal: see till help payouts.`,
 		Example: `  till journal copy journal-backup.db`,
 		Args:    args("DEST"),
 		RunE: func(cmd *cobra.Command, args []string) error {

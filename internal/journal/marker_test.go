@@ -161,7 +161,7 @@ func TestLastOneCloses(t *testing.T) {
 	whole("one that read before the crash", true)
 
 	// Many at once.
-	var all []*Journal
+	var all []*book
 	for i := range 6 {
 		all = append(all, mustOpenFile(t, path))
 		mustClaim(t, all[i], claim(fmt.Sprint("many ", i)))

@@ -322,7 +322,7 @@ func TestOthersComeAndGo(t *testing.T) {
 	for i := range 3 {
 		ticket := mustClaim(t, j, claim(fmt.Sprint(i)))
 		closing(t, path)
-		claimed(t, path, fmt.Sprint(i)).kill()
+		claimedIn(t, path, fmt.Sprint(i)).kill()
 		j.writing.Lock()
 		j.disconnect() // as after an error
 		j.writing.Unlock()
