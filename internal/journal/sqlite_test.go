@@ -385,3 +385,35 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 	}
 	mustOpenFile(t, path)
 }
+
+// Beside one that writes all the time, with the shortest of pauses, another one gets its turn in a few hundred tries. SQLite
+// by itself comes back ten times a second, and would miss nearly all of the pauses.
+func TestTurnBesideABusyWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	busy, other := mustOpenFile(t, path), mustOpenFile(t, path)
+	mustClaim(t, busy, claim("0"))
+	stop, ended := make(chan struct{}), make(chan error)
+	go func() {
+		var err error
+		for i := 1; err == nil; i++ {
+			select {
+			case <-stop:
+				ended <- nil
+				return
+			default:
+			}
+			err = busy.write(context.Background(), func(tx *tx) error {
+				time.Sleep(5 * time.Millisecond) // with the lock
+				return nil
+			})
+		}
+		ended <- err
+	}()
+	for i := range 5 {
+		mustClaim(t, other, claim(fmt.Sprint("other ", i)))
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
