@@ -89,14 +89,14 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.noteRestored(j, account); err != nil {
-		return nil, err
-	}
 	since, sinceTime, err := s.lookupSince()
 	if err != nil {
 		return nil, err
 	}
 	ledger, err := j.Ledger(s.ctx, account)
+	if err == nil {
+		err = s.noteRestored(ledger)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +122,13 @@ func (s *session) settleAfter() time.Duration {
 }
 
 // noteRestored says that a journal has lost what was recorded last.
-func (s *session) noteRestored(j *journal.Journal, account journal.Account) error {
-	restored, err := j.Restored(s.ctx, account)
+func (s *session) noteRestored(l *journal.Ledger) error {
+	restored, err := l.Restored(s.ctx)
 	if err != nil || !restored {
 		return err
 	}
 	return s.note("the journal %s was not closed, and its log (the file that ends in -wal) is missing, as in a copy of one file alone: "+
-		"every order is looked up before it is sent, until till journal check finds nothing missing", j.Place())
+		"every order is looked up before it is sent, until till journal check finds nothing missing", l.Journal().Place())
 }
 
 // account is whose history it is. A sandbox has an identity of its own, which tells its state from every other's, and which

@@ -74,18 +74,18 @@ it ends the look-ups before each order once nothing is only there.`,
 
 // clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
 func (s *session) clearRestored(book *payout.Book, period string, found []payout.Difference) error {
-	restored, err := book.Journal.Restored(s.ctx, book.Account)
+	restored, err := book.Ledger.Restored(s.ctx)
 	if err != nil || !restored {
 		return err
 	}
-	missing := slices.ContainsFunc(found, func(d payout.Difference) bool { return d.What == payout.OnlyThere })
+	missing := slices.ContainsFunc(found, payout.Difference.Missing)
 	switch {
 	case missing:
 		return s.note("the journal has lost records: until nothing is missing in it, every order is looked up before it is sent")
 	case period != "":
 		return s.note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
 	}
-	if err := book.Journal.ClearRestored(s.ctx, book.Account); err != nil {
+	if err := book.Ledger.ClearRestored(s.ctx); err != nil {
 		return err
 	}
 	return s.note("nothing is missing in the journal: orders are sent as before")

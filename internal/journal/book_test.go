@@ -99,6 +99,14 @@ func (b *book) Status(ctx context.Context, a Account) (AccountStatus, error) {
 	return b.of(ctx, a).Status(ctx)
 }
 
+func (b *book) Restored(ctx context.Context, a Account) (bool, error) {
+	return b.of(ctx, a).Restored(ctx)
+}
+
+func (b *book) ClearRestored(ctx context.Context, a Account) error {
+	return b.of(ctx, a).ClearRestored(ctx)
+}
+
 func (b *book) NoteKey(ctx context.Context, a Account, key, how string) error {
 	return b.of(ctx, a).NoteKey(ctx, key, how)
 }

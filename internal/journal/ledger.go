@@ -109,6 +109,8 @@ type AccountStatus struct {
 	// OrderIDs says whether the service's records bear the order ids that they were sent with.
 	OrderIDs Keeping
 	Keys     []string // fingerprints of the keys that were used with it
+	// Restored reports whether the journal may lack orders that were sent: each of them has to be looked up before it is sent.
+	Restored bool
 }
 
 // Keeping is whether a service's records bear the order ids that they were sent with.
@@ -127,6 +129,9 @@ const byTime = `CASE WHEN sent = '' THEN changed ELSE sent END DESC, id DESC`
 // Status returns what the journal knows of the account; of one that it does not have, that is nothing.
 func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	id, err := l.number(ctx)
+	if err == nil {
+		s.Restored, err = l.Restored(ctx)
+	}
 	if err != nil || id == 0 {
 		return s, err
 	}

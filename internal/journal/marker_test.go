@@ -262,7 +262,7 @@ func TestLogIsLostForAll(t *testing.T) {
 			j, err := Open(t.Context(), to, Options{Now: time.Now})
 			if err == nil {
 				var restored bool
-				if restored, err = j.Restored(t.Context(), shop); err == nil && !restored {
+				if restored, err = bookOf(j).Restored(t.Context(), shop); err == nil && !restored {
 					err = fmt.Errorf("it looks whole")
 				}
 				j.Close()

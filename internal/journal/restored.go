@@ -9,20 +9,26 @@ import (
 // at which it was last compared with the service's list. One that was compared before, or that the journal does not have
 // any more, may have sent orders that are not on record.
 
-// Restored reports whether the journal may lack orders that were sent for an account: each of them has to be looked up
-// before it is sent.
-func (j *Journal) Restored(ctx context.Context, a Account) (restored bool, err error) {
-	err = (reading{j, ctx}).row(`SELECT restored > coalesce((SELECT checked FROM accounts WHERE address = ?1 AND name = ?2), 0) FROM till_journal`, a.Address, a.Name).Scan(&restored)
-	return restored, j.failed(err)
+// Restored reports whether the journal may lack orders that were sent for the account.
+func (l *Ledger) Restored(ctx context.Context) (restored bool, err error) {
+	id, err := l.number(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = (reading{l.j, ctx}).row(`SELECT restored > coalesce((SELECT checked FROM accounts WHERE id = ?1), 0) FROM till_journal`, id).Scan(&restored)
+	return restored, l.j.failed(err)
 }
 
-// ClearRestored records that nothing of an account is missing in the journal.
-func (j *Journal) ClearRestored(ctx context.Context, a Account) error {
-	return j.write(ctx, func(t *tx) error {
-		if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`, a.Address, a.Name, t.now); err != nil {
-			return err
+// ClearRestored records that nothing of the account is missing in the journal.
+func (l *Ledger) ClearRestored(ctx context.Context) error {
+	if err := l.Enter(ctx); err != nil {
+		return err
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		id, err := t.lock(l)
+		if err == nil {
+			_, err = t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal) WHERE id = ?1`, id)
 		}
-		_, err := t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal) WHERE address = ?1 AND name = ?2`, a.Address, a.Name)
 		return err
 	})
 }

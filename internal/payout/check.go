@@ -17,6 +17,11 @@ type Difference struct {
 	Why    string
 }
 
+// Missing reports whether the service has taken a withdrawal of which the journal does not know that.
+func (d Difference) Missing() bool {
+	return d.Record != nil && (d.Order == nil || d.Order.State != journal.Accepted && d.Order.State != journal.Conflict)
+}
+
 // What differences are called.
 const (
 	OnlyThere = "only there"

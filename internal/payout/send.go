@@ -137,7 +137,7 @@ func (b *Book) lookup(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
 		return Sent{}, false, err
 	}
-	if status.Newest != nil && status.Found == 0 && !before.Attempted() && !b.AlwaysLookup {
+	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() && !b.AlwaysLookup {
 		return Sent{}, false, nil
 	}
 	from := b.Since
@@ -224,6 +224,9 @@ func (b *Book) call(ctx, calls context.Context, ticket journal.Ticket) call {
 	calls = api.BeforeSending(calls, func() error {
 		if late := b.elapsed(ticket.Began); late > latest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
+		}
+		if err := b.Ledger.Journal().Intact(); err != nil {
+			return err
 		}
 		atomic.AddInt32(&b.underWay, 1) // before the last look, so that whoever stops it finds one or the other
 		if err := ctx.Err(); err != nil {
