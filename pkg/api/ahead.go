@@ -13,14 +13,20 @@ const pagesAhead = 2
 type fetchPage func(ctx context.Context, page int) (open func() (WithdrawalPage, error), err error)
 
 // pages makes a fetchPage of what makes the request for a page.
-func (c *Client) pages(list func(page int) (request, error)) fetchPage {
+func (c *Client) pages(lenient bool, list func(page int) (request, error)) fetchPage {
 	return func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
 		r, err := list(page)
 		if err != nil {
 			return nil, err
 		}
 		body, status, err := c.exchange(ctx, r)
-		return func() (WithdrawalPage, error) { return open[WithdrawalPage](c, r, body, status) }, err
+		return func() (WithdrawalPage, error) {
+			if lenient {
+				page, err := open[lenientPage](c, r, body, status)
+				return page.WithdrawalPage, err
+			}
+			return open[WithdrawalPage](c, r, body, status)
+		}, err
 	}
 }
 

@@ -38,6 +38,9 @@ type ListOptions struct {
 	FirstPage PageBase // the zero value finds out
 	// OnPage, if set, is called with every page before its withdrawals are yielded.
 	OnPage func(WithdrawalPage)
+	// Lenient goes on when a record of a page cannot be read as a withdrawal. Such records are not yielded: OnPage finds
+	// them in WithdrawalPage.Unreadable. Otherwise the first of them ends the list with an error.
+	Lenient bool
 }
 
 // WithdrawalPage is one page of a list.
@@ -46,10 +49,22 @@ type WithdrawalPage struct {
 	PageCount int64        // how many pages there are
 	Total     int64        // how many withdrawals match the filter
 
+	Number     int                    // the number that All asked for; not set by the methods that return one page
+	Unreadable []UnreadableWithdrawal // the rest of page_content, see ListOptions.Lenient
+
 	size int // of the answer, in bytes
 }
 
+func (p WithdrawalPage) empty() bool { return len(p.Items)+len(p.Unreadable) == 0 }
+
 func (p *WithdrawalPage) decode(body []byte) error {
+	return p.decodeWith(body, func(dec *jsontext.Decoder) (err error) {
+		p.Items, err = list[Withdrawal](dec, body, "page_content", maxRows)
+		return err
+	})
+}
+
+func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.Decoder) error) error {
 	p.size = len(body)
 	var content, pages, total bool
 	err := within(body, func(dec *jsontext.Decoder) error {
@@ -57,7 +72,7 @@ func (p *WithdrawalPage) decode(body []byte) error {
 			switch key {
 			case "page_content":
 				content = true
-				p.Items, err = list[Withdrawal](dec, body, key, maxRows)
+				err = readContent(dec)
 			case "page_count":
 				pages = true
 				p.PageCount, err = count(dec, key)
@@ -119,11 +134,14 @@ type walk struct {
 	started  bool
 	page     int // the one to ask for next
 	base     PageBase
+	first    int   // the number of the first page
 	total    int64 // of the first page, or less where it shrank
+	most     int64 // the largest total that a page has told
 	pages    int64 // page_count: the most that a page has said, so that one which says less hides nothing
 	lastPage int64 // the number of the last page, as the page before had it
 	seen     int64
-	stale    int // how many pages before had nothing new, one after the other
+	stale    int // how many pages in a row, up to the last one read, had nothing new
+	empty    int // the same of pages with nothing on them at all
 	recent   recent
 }
 
@@ -131,28 +149,27 @@ type walk struct {
 func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	got, err := w.read()
 	if err != nil {
-		if w.pastTheEnd(err) {
+		if !w.started || !mayMeanNoSuchPage(err) {
+			return nil, false, err
+		}
+		if w.pastTheEnd() {
 			return nil, false, nil
 		}
-		return nil, false, err
+		items, err = w.shorter(err)
+		return items, false, err
 	}
 	if !w.started {
-		w.started, w.total = true, got.Total
+		w.started, w.first, w.total = true, w.page, got.Total
 	}
-	if w.opts.OnPage != nil {
-		w.opts.OnPage(got)
-	}
-	all := len(got.Items)
-	items = w.recent.fresh(got.Items)
-	w.seen += int64(len(items))
-	w.learn(all, len(items), got.Total)
-	w.total, w.pages = min(w.total, got.Total), max(w.pages, got.PageCount)
+	all := len(got.Items) + len(got.Unreadable)
+	steady := got.Total == w.total
+	items = w.take(w.page, got)
+	fresh := len(items) + len(got.Unreadable)
+	w.learn(all, fresh, got.Total, steady)
 	w.lastPage = w.last(got.PageCount)
+	w.stale, w.empty = inARow(w.stale, fresh == 0), inARow(w.empty, got.empty())
 	if more = w.more(got); !more {
 		return items, false, nil
-	}
-	if w.stale++; len(items) > 0 {
-		w.stale = 0
 	}
 	if w.stale == mostStale {
 		return nil, false, &Error{Op: "list withdrawals", Outcome: Failed, Err: fmt.Errorf("it says that it has %d pages, and %d in a row had nothing new on them", w.pages, w.stale)}
@@ -162,6 +179,26 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 		w.ahead.want(w.page, w.last(w.pages))
 	}
 	return items, true, nil
+}
+
+// take shows a page to whoever wants to see it, and returns what is new on it.
+func (w *walk) take(number int, got WithdrawalPage) []Withdrawal {
+	got.Number = number
+	if w.opts.OnPage != nil {
+		w.opts.OnPage(got)
+	}
+	items := w.recent.fresh(got.Items)
+	w.seen += int64(len(items) + len(got.Unreadable))
+	w.total, w.most, w.pages = min(w.total, got.Total), max(w.most, got.Total), max(w.pages, got.PageCount)
+	return items
+}
+
+// inARow counts on from n when something is so once more.
+func inARow(n int, so bool) int {
+	if !so {
+		return 0
+	}
+	return n + 1
 }
 
 // mostStale is how many pages in a row may have nothing new on them. One does where the service answers to a number that
@@ -178,15 +215,15 @@ func (w *walk) read() (WithdrawalPage, error) {
 		w.page = 1
 	}
 	zero, err := w.ahead.page(w.page)
-	if w.base != PageBaseAuto || len(zero.Items) > 0 || err != nil && !mayMeanNoSuchPage(err) {
+	if w.base != PageBaseAuto || !zero.empty() || err != nil && !mayMeanNoSuchPage(err) {
 		return zero, err
 	}
 	// Page 0 was refused, or nothing is on it. Even if it said that the list is empty, that could be how it speaks of a
 	// page that does not exist, and a list that is taken for empty can have somebody paid twice.
 	one, errOne := w.ahead.page(1)
-	if errOne == nil && err == nil && zero.Total == 0 && len(one.Items) > 0 {
+	if errOne == nil && err == nil && zero.Total == 0 && !one.empty() {
 		// It may also have been empty until a moment ago.
-		if zero, err = w.ahead.page(0); err != nil || len(zero.Items) > 0 {
+		if zero, err = w.ahead.page(0); err != nil || !zero.empty() {
 			return zero, err
 		}
 	}
@@ -206,9 +243,9 @@ func (w *walk) read() (WithdrawalPage, error) {
 
 // learn finds the base from pages 0 and 1. Rows that were made in between can make the one look like the other: then
 // it stays unknown, which costs a page more at the end and misses none.
-func (w *walk) learn(all, fresh int, total int64) {
+func (w *walk) learn(all, fresh int, total int64, steady bool) {
 	switch {
-	case w.base != PageBaseAuto || w.page != 1 || total != w.total || w.seen > total: // more than there are: it says what is not so
+	case w.base != PageBaseAuto || w.page != 1 || !steady || w.seen > total: // more than there are: it says what is not so
 	case fresh == 0:
 		w.base = PageBaseOne
 	case fresh == all:
@@ -216,13 +253,22 @@ func (w *walk) learn(all, fresh int, total int64) {
 	}
 }
 
-// more reports whether a page stands after this one. Unless the base is known to be zero, the last page has the number
-// page_count. Where page_count and total contradict each other, it is the one that says there is more which counts.
+// more reports whether to ask for the page after this one. Unless the base is known to be zero, the last page has the
+// number page_count. Where page_count and total contradict each other, the one that says there is more counts, until the
+// pages show that it is wrong: one that is empty or two that bring nothing new beyond page_count, two that are empty
+// where total withdrawals were read.
 func (w *walk) more(got WithdrawalPage) bool {
 	if w.base == PageBaseAuto && w.page == 0 && w.seen >= got.Total && got.PageCount <= 1 {
 		return false // everything was on this page, whatever its number is
 	}
-	return int64(w.page) < w.last(w.pages)
+	promised, missing := int64(w.page) < w.last(w.pages), w.seen < w.most
+	switch {
+	case promised && missing:
+		return true
+	case promised:
+		return w.empty < 2
+	}
+	return missing && w.empty == 0 && w.stale < 2
 }
 
 // last is the number of the last of so many pages, as far as the base is known.
@@ -233,15 +279,32 @@ func (w *walk) last(pages int64) int64 {
 	return pages
 }
 
-// pastTheEnd reports whether an error says no more than that the page before was the last: the service may count from 0,
-// or the list may have become shorter. Where withdrawals are still missing, or the service has said of this very page that
-// it is there, it says more.
-func (w *walk) pastTheEnd(err error) bool {
+// pastTheEnd reports whether the refusal of a page says no more than that the page before was the last: the service may
+// count from 0, or only total spoke of this page. Where withdrawals are still missing, or the service has said of this very
+// page that it is there, the refusal says more.
+func (w *walk) pastTheEnd() bool {
 	there := w.lastPage
 	if w.base == PageBaseAuto {
 		there--
 	}
-	return w.started && int64(w.page) > there && w.seen >= w.total && mayMeanNoSuchPage(err)
+	return int64(w.page) > there && w.seen >= w.total || int64(w.page) == w.last(w.pages)+1
+}
+
+// shorter finds out whether a page was refused because the list has become shorter: then it has ended, and what is new on
+// its first page is returned. Otherwise the refusal is the error.
+func (w *walk) shorter(refusal error) ([]Withdrawal, error) {
+	again, err := w.ahead.page(w.first)
+	if err != nil {
+		return nil, refusal
+	}
+	there := w.last(again.PageCount)
+	if w.base == PageBaseAuto {
+		there--
+	}
+	if int64(w.page) <= there || again.PageCount >= w.pages && again.Total > w.seen {
+		return nil, refusal
+	}
+	return w.take(w.first, again), nil
 }
 
 // recent remembers the ids of the pages before. Withdrawals made while a list is read push others onto the next page,

@@ -492,3 +492,134 @@ func TestWalkGivesUp(t *testing.T) {
 		}
 	}
 }
+
+// A list is read as long as withdrawals are missing to total, whatever page_count says; and a page_count that promises far
+// too many pages is believed for no more than two empty ones.
+func TestWalkWherePageCountIsWrong(t *testing.T) {
+	for _, wrong := range []int64{0, 1, 2, 1e9} {
+		for _, base := range []int{0, 1} {
+			for _, outside := range []string{"reject", "empty", "clamp", "blank"} {
+				for _, first := range []PageBase{PageBaseAuto, []PageBase{PageBaseZero, PageBaseOne}[base]} {
+					if outside == "clamp" && wrong == 1e9 {
+						continue // its last page comes again and again: see TestWalkGivesUp
+					}
+					s := &shelf{base: base, outside: outside}
+					for i := range 35 {
+						s.ids = append(s.ids, fmt.Sprint(i))
+					}
+					var last int
+					got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first}, fetching(func(number int) (WithdrawalPage, error) {
+						page, err := s.page(number, 10)
+						last = max(last, number)
+						if err == nil && (outside != "blank" || len(page.Items) > 0) {
+							page.PageCount = wrong
+						}
+						return page, err
+					})))
+					what := fmt.Sprintf("page_count %d, base %d (%d given), %s", wrong, base, first, outside)
+					if wrong == 1e9 && outside == "reject" { // it promises a page and refuses it
+						if err != errNoSuchPage || len(got) != 35 {
+							t.Errorf("%s: %v, %v", what, got, err)
+						}
+						continue
+					}
+					if err != nil || !slices.Equal(got, s.ids) {
+						t.Errorf("%s: %v, %v", what, got, err)
+					}
+					if last > base+3+4 { // two empty pages, and two more are asked for ahead
+						t.Errorf("%s: asked for page %d", what, last)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A total that is too large has no more than the two pages asked for that show that it is.
+func TestWalkWhereTotalIsTooLarge(t *testing.T) {
+	for outside, want := range map[string][]int{"reject": {0, 1, 2, 3}, "empty": {0, 1, 2, 3}, "clamp": {0, 1, 2, 3, 4}} {
+		s := &shelf{outside: outside, ids: []string{"a", "b", "c", "d", "e", "f"}}
+		got, err := collect(eachWithdrawal(context.Background(), ListOptions{}, fetching(func(number int) (WithdrawalPage, error) {
+			page, err := s.page(number, 2)
+			page.Total = 100
+			return page, err
+		})))
+		slices.Sort(s.asked)
+		if err != nil || !slices.Equal(got, s.ids) || !slices.Equal(s.asked, want) {
+			t.Errorf("%s: %v, %v, asked for %v", outside, got, err, s.asked)
+		}
+	}
+}
+
+// A list that becomes shorter while it is read has ended, even where it refuses pages that it has spoken of. What comes to
+// its first page meanwhile is not lost.
+func TestWalkOfAListThatBecomesShorter(t *testing.T) {
+	for _, base := range []int{0, 1} {
+		for _, first := range []PageBase{PageBaseAuto, []PageBase{PageBaseZero, PageBaseOne}[base]} {
+			for _, at := range []int{1, 2, 3} { // after so many pages
+				for _, left := range []int{0, 1, 10, 15} {
+					s := &shelf{base: base, outside: "reject"}
+					for i := range 60 {
+						s.ids = append(s.ids, fmt.Sprint(i))
+					}
+					answered := 0
+					var totals []int64
+					opts := ListOptions{FirstPage: first, OnPage: func(p WithdrawalPage) { totals = append(totals, p.Total) }}
+					got, err := collect(eachWithdrawal(context.Background(), opts, fetching(func(number int) (WithdrawalPage, error) {
+						page, err := s.page(number, 10)
+						if err == nil {
+							answered++
+						}
+						s.mu.Lock()
+						defer s.mu.Unlock()
+						if err == nil && answered == at {
+							s.ids = s.ids[:left]
+						}
+						return page, err
+					})))
+					what := fmt.Sprintf("base %d (%d given), %d left after %d pages", base, first, left, at)
+					if err != nil || len(got) != max(10*at, left) || totals[len(totals)-1] != int64(left) {
+						t.Errorf("%s: %d, %v, totals %v", what, len(got), err, totals)
+					}
+				}
+			}
+		}
+	}
+	s := &shelf{base: 1, outside: "reject"}
+	for i := range 60 {
+		s.ids = append(s.ids, fmt.Sprint(i))
+	}
+	got, err := collect(eachWithdrawal(context.Background(), ListOptions{}, fetching(func(number int) (WithdrawalPage, error) {
+		page, err := s.page(number, 10)
+		if err == nil && number == 3 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.ids = append([]string{"new"}, s.ids[:12]...)
+		}
+		return page, err
+	})))
+	if err != nil || len(got) != 31 || got[30] != "new" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A page that is refused while the service goes on to speak of it is missing, and so is one that it would not have to refuse.
+func TestWalkOfAListThatIsNoShorter(t *testing.T) {
+	for name, pages := range map[string]int64{"as many pages": 6, "none ever": 0} {
+		s := &shelf{base: 1}
+		for i := range 60 {
+			s.ids = append(s.ids, fmt.Sprint(i))
+		}
+		got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseOne}, fetching(func(number int) (WithdrawalPage, error) {
+			if number == 4 {
+				return WithdrawalPage{}, errNoSuchPage
+			}
+			page, err := s.page(number, 10)
+			page.PageCount = pages
+			return page, err
+		})))
+		if err != errNoSuchPage || len(got) != 30 {
+			t.Errorf("%s: %d, %v", name, len(got), err)
+		}
+	}
+}

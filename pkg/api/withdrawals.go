@@ -239,5 +239,5 @@ func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request
 // reads, and needs no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
+	return eachWithdrawal(ctx, opts, s.client.pages(opts.Lenient, func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
 }

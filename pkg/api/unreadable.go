@@ -1,0 +1,95 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	gojson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type than the
+// interface shows, or is missing although a withdrawal is nothing without it.
+type UnreadableWithdrawal struct {
+	Withdrawal          // the fields that can be read
+	Unread     []string // the names of those that cannot
+	Place      int      // on its page, from 0
+	Err        error    // why it is no withdrawal
+}
+
+// Readable reports whether a field of the record can be read, or is not there and need not be.
+func (u UnreadableWithdrawal) Readable(field string) bool { return !slices.Contains(u.Unread, field) }
+
+// lenientPage is a WithdrawalPage that keeps the records which cannot be read apart from the others.
+type lenientPage struct{ WithdrawalPage }
+
+// decode reads the page as any other page first. Only one that fails so is read again, record by record: such pages are
+// rare, and all others are read as fast as ever.
+func (p *lenientPage) decode(body []byte) error {
+	var strict WithdrawalPage
+	err := strict.decode(body)
+	if err == nil || errors.Is(err, ErrTooLarge) {
+		p.WithdrawalPage = strict
+		return err
+	}
+	return p.decodeWith(body, func(dec *jsontext.Decoder) error {
+		place := 0
+		return eachElement(dec, "page_content", func() error {
+			if place == maxRows {
+				return fmt.Errorf("%w: page_content: more than %d elements", ErrTooLarge, maxRows)
+			}
+			start := dec.InputOffset()
+			if err := dec.SkipValue(); err != nil {
+				return err
+			}
+			text := bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,")
+			var w Withdrawal
+			if err := decode(text, &w); err != nil {
+				p.Unreadable = append(p.Unreadable, readFields(text, place, err))
+			} else {
+				p.Items = append(p.Items, w)
+			}
+			place++
+			return nil
+		})
+	})
+}
+
+// readFields reads the fields of a record that can be read. why is what is wrong with the record as a whole.
+func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal {
+	u := UnreadableWithdrawal{Place: place, Err: why}
+	u.raw = text
+	fields := map[string]any{
+		"id": &u.ID, "external_id": &u.ExternalID, "merchant_id": &u.MerchantID, "currency": &u.Currency, "amount": &u.Amount,
+		"statuses": &u.Statuses, "current": &u.Current, "address": &u.Address, "external_order_id": &u.ExternalOrderID,
+		"is_testnet": &u.IsTestnet, "callback": &u.Callback,
+	}
+	var values map[string]jsontext.Value
+	if gojson.Unmarshal(text, &values) != nil || values == nil { // it is no object
+		for name := range fields {
+			u.Unread = append(u.Unread, name)
+		}
+		slices.Sort(u.Unread)
+		return u
+	}
+	for name, field := range fields {
+		if value, found := values[name]; found && gojson.Unmarshal(value, field) != nil {
+			u.Unread = append(u.Unread, name)
+		}
+	}
+	for name, missing := range map[string]bool{
+		"id": u.ID == "", "currency": u.Currency.Code == "", "amount": u.Amount.Code == "", "address": u.Address.Text == "",
+	} {
+		if missing && u.Readable(name) {
+			u.Unread = append(u.Unread, name)
+		}
+	}
+	if len(u.Unread) == 0 { // each field is right by itself: it is the kind of the address, see complete
+		u.Unread = append(u.Unread, "address")
+	}
+	slices.Sort(u.Unread)
+	return u
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const goodRecord = `{"id":"w1","external_id":4711,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"statuses":[],"current":"New","address":"a","is_testnet":false,"callback":"","external_order_id":"4711"}`
+
+// recordWith is goodRecord with some fields changed; a field whose text is empty is left out.
+func recordWith(t *testing.T, changes map[string]string) string {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(goodRecord), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range changes {
+		if fields[name] = json.RawMessage(text); text == "" {
+			delete(fields, name)
+		}
+	}
+	return string(must[[]byte](t)(json.Marshal(fields)))
+}
+
+// Of a record that cannot be read, the fields that can are kept, and the others are named.
+func TestUnreadableWithdrawal(t *testing.T) {
+	all := []string{"address", "amount", "callback", "currency", "current", "external_id", "external_order_id", "id", "is_testnet", "merchant_id", "statuses"}
+	for name, tt := range map[string]struct {
+		record  string
+		unread  []string
+		id      string
+		orderID string
+		why     string
+	}{
+		"the amount is a float":       {recordWith(t, map[string]string{"amount": `{"Crypto":{"Btc":5e3}}`}), []string{"amount"}, "w1", "4711", "5e3"},
+		"no amount":                   {recordWith(t, map[string]string{"amount": ""}), []string{"amount"}, "w1", "4711", "without an amount"},
+		"the order id is an object":   {recordWith(t, map[string]string{"external_order_id": "{}"}), []string{"external_order_id"}, "w1", "", "external_order_id"},
+		"the number is a text":        {recordWith(t, map[string]string{"external_id": `"x"`}), []string{"external_id"}, "w1", "4711", "external_id"},
+		"no id":                       {recordWith(t, map[string]string{"id": ""}), []string{"id"}, "", "4711", "without an id"},
+		"the id is a number":          {recordWith(t, map[string]string{"id": "7"}), []string{"id"}, "", "4711", "id"},
+		"two":                         {recordWith(t, map[string]string{"id": "7", "address": "[]"}), []string{"address", "id"}, "", "4711", "address"},
+		"a field that nobody needs":   {recordWith(t, map[string]string{"is_testnet": `"no"`}), []string{"is_testnet"}, "w1", "4711", "is_testnet"},
+		"fiat address, crypto amount": {recordWith(t, map[string]string{"address": `{"Fiat":{"currency":"USD","address":"a"}}`}), []string{"address"}, "w1", "4711", "Fiat"},
+		"null":                        {"null", all, "", "", ""},
+		"a number":                    {"7", all, "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				other := recordWith(t, map[string]string{"id": `"w2"`})
+				fmt.Fprintf(w, `{"page_content":[%s, %s ,%s],"page_count":1,"total":3}`, goodRecord, tt.record, other)
+			}))
+			defer service.Close()
+			client := must[*Client](t)(New(service.URL))
+			var pages []WithdrawalPage
+			opts := ListOptions{FirstPage: PageBaseOne, Lenient: true, OnPage: func(p WithdrawalPage) { pages = append(pages, p) }}
+			got, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{}, opts))
+			if err != nil || !slices.Equal(got, []string{"w1", "w2"}) || len(pages) != 1 || len(pages[0].Unreadable) != 1 || pages[0].Number != 1 {
+				t.Fatalf("%v, %v, %+v", got, err, pages)
+			}
+			u := pages[0].Unreadable[0]
+			if !slices.Equal(u.Unread, tt.unread) || u.ID != tt.id || u.ExternalOrderID != tt.orderID || u.Place != 1 || string(u.RawJSON()) != tt.record {
+				t.Errorf("got %+v", u)
+			}
+			if u.Err == nil || !strings.Contains(u.Err.Error(), tt.why) {
+				t.Errorf("it is unreadable because: %v", u.Err)
+			}
+			for _, field := range all {
+				if u.Readable(field) == slices.Contains(tt.unread, field) {
+					t.Errorf("%s is readable: %t", field, u.Readable(field))
+				}
+			}
+			// A reader that has not asked for it gets no part of such a page.
+			opts.Lenient = false
+			if got, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{}, opts)); err == nil || len(got) > 0 {
+				t.Errorf("strictly: %v, %v", got, err)
+			}
+			if _, err := client.Withdrawals.List(context.Background(), WithdrawalFilter{}, 1, 100); err == nil {
+				t.Error("one page is read leniently")
+			}
+		})
+	}
+}
+
+// What is wrong with a page as a whole, or with its JSON, is an error in any case.
+func TestLenientPageIsNoLicence(t *testing.T) {
+	for name, body := range map[string]string{
+		"cut off":         `{"page_content":[` + goodRecord,
+		"no total":        `{"page_content":[],"page_count":1}`,
+		"content":         `{"page_content":{},"page_count":1,"total":0}`,
+		"more after it":   `{"page_content":[],"page_count":1,"total":0} {}`,
+		"a doubled key":   `{"page_content":[{"id":"w1","id":"w2"}],"page_count":1,"total":1}`,
+		"too many":        `{"page_content":[` + strings.Repeat("7,", maxRows) + `7],"page_count":1,"total":1}`,
+		"total is a text": `{"page_content":[],"page_count":1,"total":"0"}`,
+	} {
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, body) }))
+		client := must[*Client](t)(New(service.URL))
+		_, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{}, ListOptions{FirstPage: PageBaseOne, Lenient: true}))
+		if e := failure(t, err); e.Outcome != Failed {
+			t.Errorf("%s: %v", name, err)
+		}
+		service.Close()
+	}
+}
+
+// Records that cannot be read count as rows of their page: a page of nothing else is not the end of the list.
+func TestLenientPagesAreNotEmpty(t *testing.T) {
+	for _, base := range []int{0, 1} {
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			records := map[string]string{"0": `7`, "1": recordWith(t, map[string]string{"id": `"w2"`})}
+			if base == 1 {
+				records = map[string]string{"1": records["0"], "2": records["1"]}
+			}
+			fmt.Fprintf(w, `{"page_content":[%s],"page_count":0,"total":2}`, records[r.URL.Query().Get("page")])
+		}))
+		client := must[*Client](t)(New(service.URL))
+		got, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{}, ListOptions{Lenient: true}))
+		if err != nil || !slices.Equal(got, []string{"w2"}) {
+			t.Errorf("base %d: %v, %v", base, got, err)
+		}
+		service.Close()
+	}
+}
