@@ -117,7 +117,7 @@ func TestAdmit(t *testing.T) {
 				if _, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{}); err == nil {
 					t.Error("it was checked")
 				}
-				if _, _, lists := d.s.counts(); lists != 4 { // of the first look-up, which reads twice and tries two numbers of a page
+				if _, _, lists := d.s.counts(); lists != 4 { // of the first look-up: two scans, each of which tries two numbers of a page
 					t.Errorf("the list was asked %d times", lists)
 				}
 			}

@@ -387,7 +387,7 @@ func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[st
 	case len(unknown) > 0:
 		return b.lookTwice(ctx, unknown, sought, from)
 	case len(sought) > 0:
-		return b.readings(ctx, sought, from, twice)
+		return b.scanTwice(ctx, sought, from)
 	}
 	return nil, nil
 }

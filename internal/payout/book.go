@@ -21,13 +21,14 @@ type Book struct {
 	Key    string // fingerprint of the key that the client uses
 	AnyKey bool   // the account is known by itself, whatever the key is: a sandbox's
 
-	FirstPage    api.PageBase
-	NoLookup     bool      // the service's list is never asked before sending
-	AlwaysLookup bool      // it is asked before every order, also before those that the journal alone could decide about
-	Since        string    // how far back the list is read, as the service wants it written; empty: to the beginning
-	SinceTime    time.Time // the same as a time
-	SettleAfter  time.Duration
-	Now          func() time.Time
+	FirstPage     api.PageBase
+	NoLookup      bool      // the service's list is never asked before sending
+	AlwaysLookup  bool      // it is asked before every order, also before those that the journal alone could decide about
+	Since         string    // how far back the list is read, as the service wants it written; empty: to the beginning
+	SinceTime     time.Time // the same as a time
+	SettleAfter   time.Duration
+	LookupTimeout time.Duration // how long the service's list is read at most; 0: as long as it takes
+	Now           func() time.Time
 	// Format writes an amount for a person; nil is in minor units.
 	Format func(api.Amount) string
 	// Decimals are those of an amount's unit, negative if they are unknown; nil: they are.

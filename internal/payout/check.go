@@ -47,36 +47,42 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 		}
 	}
 	var all []Difference
-	total, seen := int64(-1), int64(0)
-	options := api.ListOptions{FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
-		if total < 0 {
-			total = p.Total
-		}
-	}}
-	listed := map[string]bool{}
-	for w, err := range b.Client.Withdrawals.All(ctx, filter, options) {
-		if err != nil {
-			return nil, err
-		}
-		seen++
-		listed[w.ID] = true
-		if d, found := compare(w, here, byOrder); found {
-			all = append(all, d)
-		}
+	var ids map[string]bool
+	var broken *Error
+	err := b.untilComplete(ctx, func(ctx context.Context) (incomplete string, enough bool, err error) {
+		all, ids = nil, map[string]bool{}
+		incomplete, err = b.scan(ctx, filter, nil, func(w listed) bool {
+			if w.err != nil {
+				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: "ask the service's provider about this record"}
+				return false
+			}
+			if ids[w.ID] { // rows shift while the list is read
+				return true
+			}
+			ids[w.ID] = true
+			if d, found := compare(w.Withdrawal, here, byOrder); found {
+				all = append(all, d)
+			}
+			return true
+		})
+		return incomplete, true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if broken != nil {
+		return nil, broken
 	}
 	for i, d := range all {
-		if own := d.Order; own != nil && own.Withdrawal != d.Record.ID && listed[own.Withdrawal] {
+		if own := d.Order; own != nil && own.Withdrawal != d.Record.ID && ids[own.Withdrawal] {
 			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID, d.Record.ID, own.Withdrawal)
 		}
-	}
-	if seen < total {
-		return nil, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", total, seen), Hint: "run it again when fewer withdrawals are being made"}
 	}
 	for o, err := range b.Ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
-		if _, mine := here[o.Withdrawal]; mine && !listed[o.Withdrawal] {
+		if _, mine := here[o.Withdrawal]; mine && !ids[o.Withdrawal] {
 			all = append(all, Difference{What: OnlyHere, Order: &o, Why: "the service's list does not have withdrawal " + o.Withdrawal})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Live returns the service's own status of the orders that a filter chooses, by the id of their withdrawal, from one complete
-// reading of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
+// scan of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
 // does not count is an *Error.
 func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, error) {
 	sought, from := map[string]bool{}, b.Since
@@ -25,13 +25,13 @@ func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, e
 		return nil, err
 	}
 	var statuses map[string]string
-	err := b.untilWhole(ctx, func() (incomplete string, enough bool, err error) {
+	err := b.untilComplete(ctx, func(ctx context.Context) (incomplete string, enough bool, err error) {
 		newest, err := b.witness(ctx, from, func(journal.Order) bool { return true })
 		if err != nil {
 			return "", false, err
 		}
 		statuses = map[string]string{}
-		incomplete, err = b.scan(ctx, from, newest, func(w api.Withdrawal) bool {
+		incomplete, err = b.scan(ctx, api.WithdrawalFilter{From: from}, newest, func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
@@ -60,7 +60,7 @@ func (b *Book) Glance(ctx context.Context, sought map[string]bool) (map[string]s
 	if len(sought) == 0 {
 		return statuses, nil
 	}
-	_, err := b.scan(ctx, "", nil, func(w api.Withdrawal) bool {
+	err := b.glance(ctx, func(w listed) bool {
 		if sought[w.ID] {
 			statuses[w.ID] = w.Current
 		}

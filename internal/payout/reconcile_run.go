@@ -93,22 +93,3 @@ func (b *Book) seek(ctx context.Context, f journal.Filter) (sought runSought, fr
 	sought.sort()
 	return sought, from, unknown, nil
 }
-
-// readRun reads until two readings that count, one after the other, agree about the orders that are sought.
-func (b *Book) readRun(ctx context.Context, sought runSought, from string) (now *runReading, err error) {
-	seeks := func(orderID string) bool {
-		_, found := sought.place(orderID)
-		return found
-	}
-	err = b.untilWhole(ctx, func() (incomplete string, enough bool, err error) {
-		next := sought.reading()
-		incomplete, err = b.readFor(ctx, seeks, func(orderID string, w record) { sought.keep(next, orderID, w) }, from)
-		if err != nil || incomplete != "" {
-			return incomplete, false, err
-		}
-		enough = now != nil && now.agrees(next)
-		now = next
-		return "", enough, nil
-	})
-	return now, err
-}

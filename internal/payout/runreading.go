@@ -2,11 +2,15 @@ package payout
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
+	"unique"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -22,20 +26,22 @@ type soughtOrder struct {
 	// sent and bare are fingerprints of the record that the order should have once it is accepted: with its memo, and without
 	// one where the service shows none.
 	sent, bare fingerprint
+	unit       unique.Handle[string] // in which it was sent
+	withdrawal uint64                // a hash of its id
 }
 
 type fingerprint [16]byte
 
 // fingerprints are of all that is compared of a record, see differs.
-func fingerprints(withdrawal string, currency api.Currency, amount api.Amount, address, memo string) (sent, bare fingerprint) {
-	text := fmt.Appendf(nil, "%q %q %q %d %q", withdrawal, strings.ToLower(unit(currency.Kind, currency.Code)), strings.ToLower(unit(amount.Kind, amount.Code)), amount.Minor, address)
+func fingerprints(withdrawal string, currency api.Currency, amount api.Amount, to, memo string) (sent, bare fingerprint) {
+	text := fmt.Appendf(nil, "%q %q %q %d %q", withdrawal, strings.ToLower(unit(currency.Kind, currency.Code)), strings.ToLower(unit(amount.Kind, amount.Code)), amount.Minor, address.Canonical(to))
 	without := sha256.Sum256(text)
 	with := sha256.Sum256(fmt.Appendf(text, " %q", memo))
 	return fingerprint(with[:16]), fingerprint(without[:16])
 }
 
 func soughtOf(o journal.Order) soughtOrder {
-	s := soughtOrder{id: parseID(o.OrderID), accepted: o.State == journal.Accepted}
+	s := soughtOrder{id: parseID(o.OrderID), accepted: o.State == journal.Accepted, unit: unique.Make(o.Unit), withdrawal: hashOf(o.Withdrawal)}
 	s.sent, s.bare = fingerprints(o.Withdrawal, Currency(o.Currency), Amount(o.Content), o.Address, o.Memo)
 	return s
 }
@@ -65,7 +71,7 @@ func (s runSought) reading() *runReading {
 
 // keep takes note of a record that bears an order's id.
 func (s runSought) keep(r *runReading, orderID string, w record) {
-	if place, _ := s.place(orderID); s[place].has(w) {
+	if place, found := s.place(orderID); found && s[place].has(w) {
 		r.asSent[place] = true
 		return
 	}
@@ -74,7 +80,7 @@ func (s runSought) keep(r *runReading, orderID string, w record) {
 
 // has reports whether a record is the one that an accepted order should have.
 func (o soughtOrder) has(w record) bool {
-	if !o.accepted || len(w.orderIDs) != 1 {
+	if !o.accepted || len(w.orderIDs) != 1 || len(w.unread) > 0 {
 		return false
 	}
 	if w.memo == nil {
@@ -85,8 +91,74 @@ func (o soughtOrder) has(w record) bool {
 	return sent == o.sent
 }
 
-func (r *runReading) agrees(o *runReading) bool {
-	return slices.Equal(r.asSent, o.asSent) && agree(r.others, o.others)
+func (r *runReading) agrees(o *runReading, unit sentUnit) bool {
+	return slices.Equal(r.asSent, o.asSent) && agree(r.others, o.others, unit)
+}
+
+// union adds what another reading has found. In what can be compared, that is the same in two that agree; an amount that is
+// shown in another unit is kept as often as it has changed.
+func (r *runReading) union(o *runReading) {
+	for place, found := range o.asSent {
+		r.asSent[place] = r.asSent[place] || found
+	}
+	for orderID, records := range o.others {
+		for _, w := range records {
+			r.others.add(orderID, w)
+		}
+	}
+}
+
+// add adds what an earlier scan has shown and no later one has shown again. Of one withdrawal, the newest record counts.
+func (r *runReading) add(orders runSought, earlier *runReading) {
+	for place, was := range earlier.asSent {
+		if was && len(r.others[formatID(orders[place].id)]) == 0 {
+			r.asSent[place] = true
+		}
+	}
+	for orderID, records := range earlier.others {
+		place, found := orders.place(orderID)
+		for _, w := range records {
+			asSent := found && r.asSent[place] && orders[place].withdrawal == hashOf(w.id)
+			if !asSent && !slices.ContainsFunc(r.others[orderID], func(o record) bool { return o.id == w.id }) {
+				r.others.add(orderID, w)
+			}
+		}
+	}
+}
+
+var hashSeed = maphash.MakeSeed()
+
+func hashOf(id string) uint64 { return maphash.String(hashSeed, id) }
+
+// foundAll reports whether a reading has a record of every order.
+func (s runSought) foundAll(r *runReading) bool {
+	for place, o := range s {
+		if !r.asSent[place] && len(r.others[formatID(o.id)]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// readRun reads the list until two complete scans in a row agree about the orders that are sought. See scanTwice for what it
+// returns.
+func (b *Book) readRun(ctx context.Context, sought runSought, from string) (*runReading, error) {
+	seeks := func(orderID string) bool {
+		_, found := sought.place(orderID)
+		return found
+	}
+	unit := func(orderID string) (api.Currency, bool) {
+		place, found := sought.place(orderID)
+		if !found {
+			return api.Currency{}, false
+		}
+		return Currency(sought[place].unit.Value()), true
+	}
+	found, undecided, err := b.scanUntilAgreed(ctx, sought, seeks, unit, from)
+	if err == nil && undecided != "" && !sought.foundAll(found) {
+		err = undecidedBy(undecided)
+	}
+	return found, err
 }
 
 // records are those that bear an order's id, as far as they say something; known reports whether they say something about the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,17 +12,19 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
-// mostReadings is how often the list is read before it is given up, and pauseBetween how long the pause between two is.
+// mostScans is how often the list is read before it is given up, and pauseBetween how long the pause is after a scan that
+// does not count.
 const (
-	mostReadings = 5
+	mostScans    = 5
 	pauseBetween = time.Second
 )
 
-// A reading is what the service's whole list says about the orders that were sought: all records that bear one of their ids.
+// A reading is what the service's list shows of the orders that were sought: by order id, the records that bear it.
 type reading map[string][]record
 
 // A record is what is kept of a withdrawal that the service shows, which is little: a page of the list would otherwise stay
@@ -34,10 +37,11 @@ type record struct {
 	currency api.Currency
 	amount   api.Amount
 	address  string
-	memo     *string // nil: not shown
-	dated    string  // when it got its first status, as the service writes it
-	status   string
-	merchant string
+	memo     *string  // nil: not shown
+	dated    string   // when it got its first status, as the service writes it
+	status   string   // the service's own
+	merchant string   // merchant_id
+	unread   []string // fields that cannot be read, which are empty here
 }
 
 func recordOf(w api.Withdrawal) record {
@@ -51,126 +55,161 @@ func recordOf(w api.Withdrawal) record {
 	return r
 }
 
-// same reports whether two records say the same of a withdrawal. Its status may change at any time.
+// same reports whether two records say the same of a withdrawal, but for its amount, which may float where it is not shown in
+// the unit that it was sent in, and its status, which may change at any time.
 func (r record) same(o record) bool {
-	return r.id == o.id && slices.Equal(r.orderIDs, o.orderIDs) && r.currency == o.currency && r.amount == o.amount && r.address == o.address &&
-		(r.memo == nil) == (o.memo == nil) && (r.memo == nil || *r.memo == *o.memo)
+	return r.id == o.id && slices.Equal(r.orderIDs, o.orderIDs) && sameCurrency(r.currency, o.currency) && address.Canonical(r.address) == address.Canonical(o.address) &&
+		(r.memo == nil) == (o.memo == nil) && (r.memo == nil || *r.memo == *o.memo) && slices.Equal(r.unread, o.unread)
 }
+
+func (r record) identical(o record) bool { return r.same(o) && r.amount == o.amount }
 
 // bearsOnly reports whether a record bears this order id and no other.
 func (r record) bearsOnly(orderID string) bool { return slices.Equal(r.orderIDs, []string{orderID}) }
 
-// A list may grow while it is read, but one that is found to be more than twice as long, and by many pages, has no end.
-const manyPages = 100
-
-// read goes through the whole list once. It keeps only the records that are sought, so a long list takes no more memory than
-// a short one. incomplete says why the reading does not count; empty: it does.
-//
-// A reading counts when it has seen all pages, at least as many withdrawals as the service said there were when it began, and
-// among them the one that was accepted last, unless that is older than the reading goes back. Rows that shift while it reads can
-// make it see fewer. Where that one is there without its order id, no reading says anything, and that is an error.
-func (b *Book) read(ctx context.Context, sought map[string]bool, from string) (found reading, incomplete string, err error) {
-	found = reading{}
-	if incomplete, err = b.readFor(ctx, func(id string) bool { return sought[id] }, found.add, from); err != nil {
-		return nil, "", err
+// add adds a record, which the list may show twice where rows shift.
+func (r reading) add(orderID string, w record) {
+	if !slices.ContainsFunc(r[orderID], w.identical) {
+		r[orderID] = append(r[orderID], w)
 	}
-	return found, incomplete, nil
 }
 
-// readFor is read for whoever keeps the records themselves.
-func (b *Book) readFor(ctx context.Context, sought func(orderID string) bool, keep func(orderID string, w record), from string) (incomplete string, err error) {
+// scanTwice reads the list until two complete scans in a row agree about the orders that are sought, each of which is true in
+// sought. Whatever is done because an order was found, or was not, rests on it. from is how far back the list is read, as the
+// service wants it written; empty: to the beginning.
+//
+// Every record that any of the scans showed counts, even if a later one did not show it again. With an *Error of the kind
+// ReadFailed the reading may still have records: they are there, but the orders without a record are undecided, because
+// others on the list cannot be read. Without records, nothing is known.
+func (b *Book) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
+	unit := func(orderID string) (api.Currency, bool) {
+		o, err := b.Ledger.Order(ctx, orderID)
+		return Currency(o.Unit), err == nil
+	}
+	found, undecided, err := b.scanUntilAgreed(ctx, nil, func(orderID string) bool { return sought[orderID] }, unit, from)
+	if err != nil {
+		return nil, err
+	}
+	if undecided != "" && len(found.others) < len(sought) {
+		return found.others, undecidedBy(undecided)
+	}
+	return found.others, nil
+}
+
+// scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit is the one in which an
+// order was sent, as far as that is known. undecided names a record that may be any order's, since it cannot be read.
+func (b *Book) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runReading, undecided string, err error) {
+	var last *runReading        // the last one that was complete
+	var nameless string         // on it
+	earlier := orders.reading() // what other scans have shown
+	err = b.untilComplete(ctx, func(ctx context.Context) (incomplete string, enough bool, err error) {
+		now := orders.reading()
+		unread, incomplete, err := b.scanFor(ctx, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
+		if err != nil {
+			return "", false, err
+		}
+		if incomplete != "" {
+			earlier.union(now)
+			return incomplete, false, nil
+		}
+		before, namelessBefore := last, nameless
+		last, nameless = now, unread
+		if before == nil {
+			return "", false, nil
+		}
+		if !before.agrees(now, unit) {
+			earlier.union(before)
+			return "", false, nil
+		}
+		now.union(before)
+		found, undecided = now, cmp.Or(namelessBefore, nameless)
+		return "", true, nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	found.add(orders, earlier)
+	return found, undecided, nil
+}
+
+// sentUnit is the unit in which an order was sent.
+type sentUnit func(orderID string) (unit api.Currency, known bool)
+
+// agree reports whether two readings found the same records. Their amounts are compared where they are shown in the unit that
+// was sent.
+func agree(a, b reading, unit sentUnit) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for orderID, records := range a {
+		if !showAll(records, b[orderID], orderID, unit) || !showAll(b[orderID], records, orderID, unit) {
+			return false
+		}
+	}
+	return true
+}
+
+// showAll reports whether each of the records is also among the others.
+func showAll(records, others []record, orderID string, unit sentUnit) bool {
+	for _, r := range records {
+		if slices.ContainsFunc(others, r.identical) {
+			continue
+		}
+		sent, known := unit(orderID)
+		compared := func(a api.Amount) bool { return known && sameUnit(a, api.Amount{Kind: sent.Kind, Code: sent.Code}) }
+		if !slices.ContainsFunc(others, func(o record) bool { return r.same(o) && !compared(r.amount) && !compared(o.amount) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func undecidedBy(record string) *Error {
+	return &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read, and may be the order that was looked for: " + record,
+		Hint: "ask the service's provider about this record"}
+}
+
+// scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
+// order's; empty: there is none.
+func (b *Book) scanFor(ctx context.Context, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
 	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	dropped := false
-	incomplete, err = b.scan(ctx, from, newest, func(w api.Withdrawal) bool {
-		ids := bears(w)
-		for _, id := range ids {
-			if sought(id) {
-				keep(id, recordOf(w))
+	incomplete, err = b.scan(ctx, api.WithdrawalFilter{From: from}, newest, func(w listed) (more bool) {
+		ids := bears(w.Withdrawal)
+		found := slices.ContainsFunc(ids, sought)
+		if w.nameless() || found && !w.readable("id") {
+			undecided = cmp.Or(undecided, w.String())
+			return true
+		}
+		if found {
+			r := recordOf(w.Withdrawal)
+			r.unread = w.unread
+			for _, id := range ids {
+				if sought(id) {
+					keep(id, r)
+				}
 			}
 		}
-		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !slices.ContainsFunc(ids, func(id string) bool { return id == newest.OrderID || sought(id) })
+		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !found && !slices.Contains(ids, newest.OrderID)
 		return !dropped
 	})
 	if err == nil && dropped {
 		err = dropsOrderIDs()
 	}
-	return incomplete, err
+	return undecided, incomplete, err
 }
 
-// witness is the order that a whole reading must have seen: the one that was accepted last, unless that is older than the
-// reading goes back; nil: there is none.
+// witness is the order that a complete scan must have seen: the one that was accepted last, unless that is older than the
+// scan goes back; nil: there is none.
 func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
 	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
 	if err != nil || known == nil || from != "" && !sentAt(*known).After(b.SinceTime) {
 		return nil, err
 	}
 	return known, nil
-}
-
-// scan goes through the list once and shows every withdrawal to see, until that has seen enough. incomplete says why it did
-// not see the whole list, if it wanted it; empty: it did.
-//
-// See read for what it must have seen, and newest is that which was accepted last, where one is named.
-func (b *Book) scan(ctx context.Context, from string, newest *journal.Order, see func(api.Withdrawal) (more bool)) (incomplete string, err error) {
-	var first error
-	for _, size := range pageSizes() {
-		pages, incomplete, err := b.scanBy(ctx, size, from, newest, see)
-		if pages > 0 || !rejects(err) {
-			return incomplete, err
-		}
-		first = cmp.Or(first, err)
-	}
-	return "", first
-}
-
-// pageSizes are how many withdrawals are asked for at a time. Nobody knows how many a service lets be asked for, so where it
-// refuses, it is asked for fewer.
-func pageSizes() []int { return []int{api.DefaultPageSize, 50, 20, 10} }
-
-// scanBy is scan with pages of one size. It returns how many it has seen.
-func (b *Book) scanBy(ctx context.Context, size int, from string, newest *journal.Order, see func(api.Withdrawal) (more bool)) (pages int64, incomplete string, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var first api.WithdrawalPage
-	most, seen, hit := int64(0), int64(0), newest == nil
-	endless := false
-	options := api.ListOptions{PageSize: size, FirstPage: b.FirstPage, OnPage: func(p api.WithdrawalPage) {
-		if pages++; pages == 1 {
-			first = api.WithdrawalPage{PageCount: p.PageCount, Total: p.Total}
-		}
-		most = max(most, p.PageCount)
-		if (pages-manyPages)/2 > first.PageCount {
-			endless = true
-			stop()
-		}
-	}}
-	for w, err := range b.Client.Withdrawals.All(ctx, api.WithdrawalFilter{From: from}, options) {
-		if endless {
-			break
-		}
-		if err != nil {
-			return pages, "", err
-		}
-		seen++
-		hit = hit || w.ID == newest.Withdrawal
-		if !see(w) {
-			return pages, "", nil
-		}
-	}
-	switch {
-	case endless:
-		return pages, fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", first.PageCount, pages), nil
-	case pages < most:
-		return pages, fmt.Sprintf("the service counts %d pages, and its list showed %d", most, pages), nil
-	case seen < first.Total:
-		return pages, fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", first.Total, seen), nil
-	case !hit:
-		return pages, fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", newest.Withdrawal), nil
-	}
-	return pages, "", nil
 }
 
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
@@ -192,13 +231,6 @@ func (b *Book) newest(ctx context.Context, doubted func(journal.Order) bool) (*j
 	return newest, nil
 }
 
-// add adds a record, which the list may show twice where rows shift.
-func (r reading) add(orderID string, w record) {
-	if !slices.ContainsFunc(r[orderID], w.same) {
-		r[orderID] = append(r[orderID], w)
-	}
-}
-
 func sentAt(o journal.Order) time.Time {
 	if o.Sent.IsZero() {
 		return o.Changed
@@ -216,12 +248,8 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// once is content with one reading.
-func once(_, _ reading) bool { return true }
-
-// lookTwice reads until two readings that count, one after the other, agree about the orders that are sought. It goes back to
-// the beginning where one of them is older than Since: a list without it would say nothing about it. Others that are sought
-// as well may be named, with the time from which they want the list.
+// lookTwice is scanTwice for orders, which may be older than Since: then the list is read from its beginning, because one
+// without them would say nothing about them. Others that are sought as well may be named, with how far back they want the list.
 func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)
@@ -229,40 +257,26 @@ func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map
 		sought[o.OrderID] = true
 		from = b.since(from, o)
 	}
-	return b.readings(ctx, sought, from, twice)
+	return b.scanTwice(ctx, sought, from)
 }
 
-// twice wants two readings that agree.
-func twice(before, now reading) bool { return before != nil && agree(before, now) }
-
-func (b *Book) readings(ctx context.Context, sought map[string]bool, from string, enough func(before, now reading) bool) (now reading, err error) {
-	var before reading // the last one that counts
-	err = b.untilWhole(ctx, func() (incomplete string, done bool, err error) {
-		before = now
-		if now, incomplete, err = b.read(ctx, sought, from); err != nil || incomplete != "" {
-			now = before
-			return incomplete, false, err
-		}
-		return "", enough(before, now), nil
-	})
-	if err != nil {
-		return nil, err
+// untilComplete scans again and again, until a scan is complete and enough, or often or long enough to give up.
+func (b *Book) untilComplete(ctx context.Context, scan func(ctx context.Context) (incomplete string, enough bool, err error)) error {
+	if b.LookupTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, b.LookupTimeout, errLookupTimeout)
+		defer cancel()
 	}
-	return now, nil
-}
-
-// untilWhole reads again and again, until a reading counts and is enough, or often enough to give up.
-func (b *Book) untilWhole(ctx context.Context, read func() (incomplete string, enough bool, err error)) error {
 	why := ""
-	for n := range mostReadings {
+	for n := range mostScans {
 		if n > 0 && why != "" {
 			if err := b.pause(ctx); err != nil {
-				return err
+				return b.tooLong(ctx, err, why)
 			}
 		}
-		incomplete, enough, err := read()
+		incomplete, enough, err := scan(ctx)
 		if err != nil {
-			return err
+			return b.tooLong(ctx, err, why)
 		}
 		if why = incomplete; why == "" && enough {
 			return nil
@@ -271,8 +285,35 @@ func (b *Book) untilWhole(ctx context.Context, read func() (incomplete string, e
 	if why == "" {
 		why = "no two of them agreed"
 	}
-	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read as a whole in %d readings: %s", mostReadings, why), Hint: "run it again when fewer withdrawals are being made"}
+	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: "run it again when fewer withdrawals are being made"}
 }
+
+// errLookupTimeout is the cause of a context whose end is the end of LookupTimeout.
+var errLookupTimeout = errors.New("lookup_timeout has passed")
+
+// tooLong is the error of scans that LookupTimeout has ended; any other error is returned as it is. why is what is known of how
+// far they came.
+func (b *Book) tooLong(ctx context.Context, err error, why string) error {
+	if context.Cause(ctx) != errLookupTimeout {
+		return err
+	}
+	if broken := (*brokenOff)(nil); errors.As(err, &broken) {
+		why = broken.reached
+	}
+	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)", b.LookupTimeout)
+	if why != "" {
+		msg += ": " + why
+	}
+	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: "run it again, or give it more time with lookup_timeout in the profile"}
+}
+
+// brokenOff is the error of a scan that has an error, and says how far it had come.
+type brokenOff struct {
+	error
+	reached string
+}
+
+func (e *brokenOff) Unwrap() error { return e.error }
 
 func (b *Book) pause(ctx context.Context) error {
 	if b.Pause != nil {
@@ -286,23 +327,19 @@ func (b *Book) pause(ctx context.Context) error {
 	}
 }
 
-// agree reports whether two readings found the same records, each with the same content.
-func agree(a, b reading) bool {
-	return maps.EqualFunc(a, b, func(a, b []record) bool {
-		return len(a) == len(b) && !slices.ContainsFunc(a, func(r record) bool { return !slices.ContainsFunc(b, r.same) })
-	})
-}
-
 // evidence is what the records that bear an order's id say about it.
 func evidence(orderID string, content journal.Content, records []record) journal.Evidence {
-	f := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content, Differs: differs(content, records[0])}
-	if len(records) > 1 {
-		var ids []string
-		for _, r := range records {
+	f := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
+	var ids []string
+	for _, r := range records {
+		f.Differs = cmp.Or(f.Differs, differs(content, r))
+		if !slices.Contains(ids, r.id) {
 			ids = append(ids, r.id)
 		}
+	}
+	if len(ids) > 1 {
 		slices.Sort(ids)
-		f.Differs = fmt.Sprintf("%d records bear this order id: %s", len(records), strings.Join(ids, ", "))
+		f.Differs = fmt.Sprintf("%d records bear this order id: %s", len(ids), strings.Join(ids, ", "))
 	}
 	return f
 }
@@ -310,14 +347,15 @@ func evidence(orderID string, content journal.Content, records []record) journal
 // differs says in what a record is not what was sent; empty: in nothing that can be compared.
 func differs(c journal.Content, r record) string {
 	currency, sent := Currency(c.Currency), Amount(c)
+	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
 	switch {
 	case len(r.orderIDs) > 1:
 		return fmt.Sprintf("its external_id is %d and its external_order_id %q", r.number, r.text)
-	case r.currency.Kind != currency.Kind || !strings.EqualFold(r.currency.Code, currency.Code):
+	case readable("currency") && !sameCurrency(r.currency, currency):
 		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, currency.Kind, currency.Code)
 	case sameUnit(r.amount, sent) && r.amount.Minor != sent.Minor:
 		return fmt.Sprintf("its amount is %d %s, and not %d (minor units)", r.amount.Minor, r.amount.Code, sent.Minor)
-	case r.address != c.Address:
+	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
 	case r.memo != nil && *r.memo != c.Memo:
 		return fmt.Sprintf("its memo is %q, and not %q", *r.memo, c.Memo)
@@ -325,8 +363,17 @@ func differs(c journal.Content, r record) string {
 	return ""
 }
 
-// uncompared says what of a record could not be held against what was sent; empty: nothing.
+// uncompared says what of a record cannot be compared with what was sent; empty: nothing.
 func uncompared(c journal.Content, r record) string {
+	var unread []string
+	for _, field := range []string{"currency", "amount", "address"} {
+		if slices.Contains(r.unread, field) {
+			unread = append(unread, field)
+		}
+	}
+	if len(unread) > 0 {
+		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order", strings.Join(unread, " and the "), r.id)
+	}
 	if sent := Amount(c); !sameUnit(r.amount, sent) {
 		return fmt.Sprintf("the service shows the amount as %d %s, and the order as %d %s (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)
 	}
@@ -334,6 +381,10 @@ func uncompared(c journal.Content, r record) string {
 }
 
 func sameUnit(a, b api.Amount) bool { return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code) }
+
+func sameCurrency(a, b api.Currency) bool {
+	return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code)
+}
 
 // memoOf returns the memo of a withdrawal, which the interface does not name as one of its fields, where it has one. What is
 // no string is the memo as it is written.

@@ -144,7 +144,7 @@ func (b *Book) lookup(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 	if before.InDoubt() { // what is in doubt is as old as the order
 		from = b.since(from, before)
 	}
-	listed, err := b.readings(ctx, map[string]bool{orderID: true}, from, twice)
+	listed, err := b.scanTwice(ctx, map[string]bool{orderID: true}, from)
 	if err != nil || len(listed[orderID]) == 0 {
 		return Sent{}, false, err
 	}

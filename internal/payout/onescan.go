@@ -1,0 +1,228 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// listed is a record of the list.
+type listed struct {
+	api.Withdrawal
+	unread []string // fields that cannot be read, see api.UnreadableWithdrawal
+	page   int      // as the service counts
+	place  int      // on the page, from 0
+	err    error    // why it cannot be read; nil: it can
+}
+
+func (l listed) readable(field string) bool {
+	return api.UnreadableWithdrawal{Unread: l.unread}.Readable(field)
+}
+
+// nameless reports whether nobody can say whose order a record is: the fields that would say it cannot be read. One that
+// bears no order id is not nameless.
+func (l listed) nameless() bool {
+	return len(bears(l.Withdrawal)) == 0 && !(l.readable("external_order_id") && l.readable("external_id"))
+}
+
+// String names a record that cannot be read, and says why.
+func (l listed) String() string {
+	name := "withdrawal " + l.ID
+	if l.ID == "" {
+		name = fmt.Sprintf("record %d of page %d", l.place+1, l.page)
+	}
+	return fmt.Sprintf("%s: %v", name, l.err)
+}
+
+// A scan is one reading of the whole list, page after page, in constant memory but for 8 bytes for each withdrawal.
+//
+// It is complete when it has seen all pages, as many different withdrawals as the largest total that any page told, and the
+// one that was accepted last, if one is named. Rows that move while it reads can make it miss some, and see others twice,
+// which is why a number of rows proves nothing and a number of ids does: as long as rows only move and are added, so many
+// different ones are all. What has moved to the beginning meanwhile is found there by looking again.
+type scan struct {
+	newest *journal.Order // that must be on the list; nil: none is known
+	see    func(listed) (more bool)
+	stop   func() // ends the pages that come
+
+	// ids are hashes of the ids that were seen. Two ids with one hash would be counted as one, which can only make a complete
+	// scan look incomplete, and the next one has another seed.
+	ids  map[uint64]struct{}
+	seed maphash.Seed
+
+	pages, promised int64 // how many pages came, and the most that one of them spoke of
+	expected        int64 // how many there are by what the first one said
+	empty           int   // how many of the last ones had nothing on them
+	most            int64 // the largest total that a page told
+	first           int   // the number of the first page
+	hit             bool  // newest was seen
+
+	again   int  // how many pages were read again
+	news    bool // the list has something new at its beginning
+	quiet   bool // the page that was read again brings nothing new, which is where the looking again ends
+	endless bool
+	enough  bool // whoever sees the records needs no more of them
+}
+
+// A list may grow while it is read, but one that is found to be more than twice as long, and by many pages, has no end.
+const manyPages = 100
+
+// scan reads the list once, and shows every record to see until that has seen enough. A record may be shown more than once.
+// incomplete says why the scan does not count; empty: it is complete, or see has seen enough.
+func (b *Book) scan(ctx context.Context, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
+	var first error
+	for _, size := range pageSizes() {
+		s := newScan(newest, see)
+		incomplete, err := s.whole(ctx, b, filter, size)
+		if s.pages > 0 || !rejects(err) {
+			return incomplete, err
+		}
+		first = cmp.Or(first, err)
+	}
+	return "", first
+}
+
+// glance reads the list until see has seen enough of it.
+func (b *Book) glance(ctx context.Context, see func(listed) (more bool)) error {
+	var first error
+	for _, size := range pageSizes() {
+		s := newScan(nil, see)
+		err := s.pass(ctx, b, api.WithdrawalFilter{}, size, b.FirstPage, s.page)
+		if s.pages > 0 || !rejects(err) {
+			return err
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
+// pageSizes are how many withdrawals are asked for at a time. Nobody knows how many a service lets be asked for, so where it
+// refuses, it is asked for fewer.
+func pageSizes() []int { return []int{api.DefaultPageSize, 50, 20, 10} }
+
+func newScan(newest *journal.Order, see func(listed) (more bool)) *scan {
+	return &scan{newest: newest, see: see, ids: map[uint64]struct{}{}, seed: maphash.MakeSeed(), hit: newest == nil}
+}
+
+// whole reads the list once, and then its beginning again until that brings nothing new.
+func (s *scan) whole(ctx context.Context, b *Book, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
+	err = s.pass(ctx, b, filter, size, b.FirstPage, s.page)
+	base := b.FirstPage
+	if s.first == 1 {
+		base = api.PageBaseOne
+	}
+	// Nothing can have moved while one page was read.
+	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
+		s.news, s.quiet = false, false
+		err = s.pass(ctx, b, filter, size, base, s.pageAgain)
+	}
+	switch {
+	case s.pages > 0 && rejects(err):
+		return fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v", len(s.ids), s.most, err), nil
+	case err != nil:
+		return "", &brokenOff{err, fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(s.ids), s.most)}
+	case s.enough:
+		return "", nil
+	}
+	return s.lacks(), nil
+}
+
+// lacks says what a scan has not seen; empty: it is complete.
+func (s *scan) lacks() string {
+	switch {
+	case s.endless && s.again > manyPages:
+		return fmt.Sprintf("its list still changed after its beginning was read again %d times", manyPages)
+	case s.endless:
+		return fmt.Sprintf("its list was %d pages long at first, and has not ended after %d", s.expected, s.pages)
+	case s.pages < s.promised && s.empty < 2:
+		return fmt.Sprintf("the service counts %d pages, and its list showed %d", s.promised, s.pages)
+	case int64(len(s.ids)) < s.most:
+		return fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", s.most, len(s.ids))
+	case !s.hit:
+		return fmt.Sprintf("its list did not show withdrawal %s, which it accepted last", s.newest.Withdrawal)
+	}
+	return ""
+}
+
+// over reports whether no more pages are wanted.
+func (s *scan) over() bool { return s.endless || s.enough }
+
+// pass goes through the list from its first page on, until that ends or no more pages are wanted.
+func (s *scan) pass(ctx context.Context, b *Book, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
+	ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
+	options := api.ListOptions{PageSize: size, FirstPage: base, OnPage: page, Lenient: true}
+	for _, err := range b.Client.Withdrawals.All(ctx, filter, options) {
+		if s.over() || s.quiet {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page takes a page of the list.
+func (s *scan) page(p api.WithdrawalPage) {
+	rows := len(p.Items) + len(p.Unreadable)
+	if s.pages++; s.pages == 1 {
+		s.first, s.expected = p.Number, max(p.PageCount, p.Total/int64(max(rows, 1)))
+	}
+	s.promised = max(s.promised, p.PageCount)
+	if s.empty++; rows > 0 {
+		s.empty = 0
+	}
+	s.take(p)
+	if (s.pages-manyPages)/2 > s.expected {
+		s.endless = true
+		s.stop()
+	}
+}
+
+// pageAgain takes a page of the list's beginning, which was read before. Nothing new on it ends the looking, and so does having
+// seen exactly as many as the service counts now: withdrawals may be made as fast as the page can be read.
+func (s *scan) pageAgain(p api.WithdrawalPage) {
+	if fresh := s.take(p); fresh == 0 || int64(len(s.ids)) == p.Total {
+		s.quiet = true
+		s.stop()
+		return
+	}
+	s.news = true
+	if s.again++; s.again > manyPages {
+		s.endless = true
+		s.stop()
+	}
+}
+
+// take shows the records of a page, and returns how many were not seen before.
+func (s *scan) take(p api.WithdrawalPage) (fresh int) {
+	before := len(s.ids)
+	s.most = max(s.most, p.Total)
+	for _, w := range p.Items {
+		s.record(listed{Withdrawal: w})
+	}
+	for _, u := range p.Unreadable {
+		s.record(listed{Withdrawal: u.Withdrawal, unread: u.Unread, page: p.Number, place: u.Place, err: u.Err})
+	}
+	return len(s.ids) - before
+}
+
+func (s *scan) record(w listed) {
+	name := "id " + w.ID
+	if w.ID == "" { // it cannot be read
+		name = fmt.Sprint("order ", bears(w.Withdrawal))
+	}
+	s.ids[maphash.String(s.seed, name)] = struct{}{}
+	if s.newest != nil && w.ID == s.newest.Withdrawal {
+		s.hit = true
+	}
+	if s.enough || !s.see(w) {
+		s.enough = true
+		s.stop()
+	}
+}
