@@ -102,7 +102,7 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	}
 	return &payout.Book{
 		Client: client, Ledger: ledger, Key: payout.Fingerprint(s.key), AnyKey: own,
-		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", AlwaysLookup: s.Lookup == "always", Since: since, SinceTime: sinceTime,
+		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", AlwaysLookup: s.Lookup == "always", Since: since, SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		SettleAfter: s.settleAfter(), Now: time.Now, Format: s.money.Format, Decimals: s.money.DecimalsOf,
 	}, nil
 }

@@ -198,6 +198,7 @@ func profileKeys() [][2]string {
 		{"time_zone", "zone of dates and months, such as Europe/Berlin"},
 		{"lookup", "whether to ask the service before sending: auto, never"},
 		{"lookup_since", "how far back to look then"},
+		{"lookup_timeout", "how long to look at most"},
 		{"settle_after", "how long an unknown payment may still turn up"},
 		{"duplicate_window", "how long the same payment again is held up"},
 		{"max_per_withdrawal", "the most that one withdrawal may be, by currency"},

@@ -29,6 +29,7 @@ profiles:
     journal: postgres://till@db/till
     lookup: never
     lookup_since: 2026-05-01
+    lookup_timeout: 1h
     settle_after: 20m
     duplicate_window: 0s
     max_per_withdrawal: ["0.5 Btc", "1000.00 USD", "1.5 doge"]
@@ -57,7 +58,7 @@ func TestLoad(t *testing.T) {
 				Values: map[string]string{
 					"base_url": "https://pay.example.com/api", "account": "acme", "reseller_auth": "none", "first_page": "0",
 					"time_layout": "2006-01-02T15:04:05", "time_zone": "Europe/Berlin", "journal": "postgres://till@db/till",
-					"lookup": "never", "lookup_since": "2026-05-01", "settle_after": "20m", "duplicate_window": "0s",
+					"lookup": "never", "lookup_since": "2026-05-01", "lookup_timeout": "1h", "settle_after": "20m", "duplicate_window": "0s",
 					"ca_file": "~/ca.pem", "api_key_file": "/run/key",
 				},
 				APIKeyCommand: []string{"/usr/bin/pass", "show", "till/live"},
@@ -138,6 +139,8 @@ func TestLoadRefuses(t *testing.T) {
 		"UTF-16":                   {"\xff\xfec\x00", []string{":1: ", "not UTF-8"}},
 
 		"duration without unit":   {live("settle_after: 900"), []string{":3: ", "without a unit"}},
+		"time-out without unit":   {live("lookup_timeout: 600"), []string{":3: ", "without a unit"}},
+		"no time at all":          {live("lookup_timeout: 0s"), []string{":3: ", "no time at all"}},
 		"duration":                {live("settle_after: soon"), []string{":3: ", `"soon" is not a duration`}},
 		"negative duration":       {live("duplicate_window: -1m"), []string{":3: ", "negative"}},
 		"first page":              {live("first_page: 2"), []string{":3: ", "auto, 0 or 1"}},

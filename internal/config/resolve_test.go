@@ -98,7 +98,7 @@ func TestSettingsOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Profile != "live" || s.Account != "acme" || s.Sandbox || s.SettleAfter != 20*time.Minute || s.DuplicateWindow != 10*time.Minute ||
+	if s.Profile != "live" || s.Account != "acme" || s.Sandbox || s.SettleAfter != 20*time.Minute || s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
 		s.TimeZone.String() != "Europe/Berlin" || s.FirstPage != "auto" || s.ResellerAuth != "bearer" || s.TimeLayout != "2006-01-02T15:04:05" ||
 		s.Registry.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 || s.Retries != 3 || s.Color != "auto" ||
 		s.Journal != filepath.Join(in.Home, "journal.db") || s.ProfileJournal != s.Journal ||

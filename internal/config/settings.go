@@ -42,6 +42,7 @@ type Settings struct {
 	TimeZone        *time.Location `mapstructure:"-"`
 	Lookup          string         `mapstructure:"lookup"`       // auto, never
 	LookupSince     string         `mapstructure:"lookup_since"` // as written; empty: from the beginning
+	LookupTimeout   time.Duration  `mapstructure:"lookup_timeout"`
 	SettleAfter     time.Duration  `mapstructure:"settle_after"`
 	DuplicateWindow time.Duration  `mapstructure:"duplicate_window"`
 

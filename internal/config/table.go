@@ -44,6 +44,7 @@ func table() []setting {
 		{key: "time_zone", def: "UTC", profile: true, check: checkTimeZone},
 		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true, check: oneOf("auto", "always", "never")},
 		{key: "lookup_since", local: "lookup-since", profile: true, check: checkText},
+		{key: "lookup_timeout", def: "10m", profile: true, check: checkPositiveDuration},
 		{key: "settle_after", def: "15m", profile: true, check: checkDuration},
 		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration},
 	}

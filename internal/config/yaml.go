@@ -157,7 +157,7 @@ func text(p pair) (string, error) {
 			return p.value.Value, nil
 		case tag == "!!int" || tag == "!!float":
 			switch p.key {
-			case "settle_after", "duplicate_window":
+			case "lookup_timeout", "settle_after", "duplicate_window":
 				return "", problemf(p.value.Line, "%s: %s is a number without a unit: write a duration such as 15m", p.name, quoted(p.value.Value))
 			}
 		}
