@@ -62,7 +62,9 @@ func (r record) same(o record) bool {
 		(r.memo == nil) == (o.memo == nil) && (r.memo == nil || *r.memo == *o.memo) && slices.Equal(r.unread, o.unread)
 }
 
-func (r record) identical(o record) bool { return r.same(o) && r.amount == o.amount }
+func (r record) identical(o record) bool {
+	return r.same(o) && sameUnit(r.amount, o.amount) && r.amount.Minor == o.amount.Minor
+}
 
 // bearsOnly reports whether a record bears this order id and no other.
 func (r record) bearsOnly(orderID string) bool { return slices.Equal(r.orderIDs, []string{orderID}) }

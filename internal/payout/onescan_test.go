@@ -1,0 +1,430 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// move takes the row at one place of the list to another.
+func (s *service) move(from, to int) {
+	r := s.rows[from]
+	s.rows = slices.Insert(slices.Delete(s.rows, from, from+1), to, r)
+}
+
+// A list that is ordered by last change moves rows while it is read, in either direction, and its total adds up all the same.
+// The row that such a move hides is found, and not paid again.
+func TestRowsMove(t *testing.T) {
+	for name, tt := range map[string]struct {
+		place  int            // of the order among 350 others
+		page   int            // the move comes before this page
+		move   func(*service) // with pages of 100
+		pauses int            // after scans that do not count
+	}{
+		"to the beginning":                            {250, 3, func(s *service) { s.move(250, 0) }, 0},
+		"to the end, which hides the next one":        {200, 3, func(s *service) { s.move(150, 350) }, 1},
+		"to the beginning, after one that is deleted": {250, 3, func(s *service) { s.move(250, 0); s.rows = slices.Delete(s.rows, 50, 51) }, 0},
+		"to the beginning, and one is made, and one deleted": {250, 3, func(s *service) {
+			s.move(250, 0)
+			s.rows = slices.Delete(s.rows, 50, 51)
+			s.fill(1)
+		}, 0},
+		"far from the beginning":                    {250, 3, func(s *service) { s.move(250, 150) }, 1},
+		"behind many that are made":                 {250, 3, func(s *service) { s.move(250, 0); s.fill(150) }, 0},
+		"to the beginning while that is read again": {250, 5, func(s *service) { s.move(250, 0) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.FirstPage = api.PageBaseOne
+			d.s.fill(350 - tt.place)
+			d.s.take(body("4711"))
+			d.s.fill(tt.place)
+			pages := 0
+			d.s.onPage = func() {
+				if pages++; pages == tt.page {
+					tt.move(d.s)
+				}
+			}
+			sent, err := d.send(asked("4711"))
+			if err != nil || !sent.Was {
+				t.Errorf("got %+v, %v", sent, err)
+			}
+			d.s.wantCreates(0)
+			if d.pauses != tt.pauses {
+				t.Errorf("%d scans did not count, want %d", d.pauses, tt.pauses)
+			}
+		})
+	}
+}
+
+// However rows move and are added while the list is read: a scan that counts has seen all that were there throughout.
+func TestScanAtRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 5))
+	d := newDesk(t)
+	complete, moved := 0, 0
+	for n := range 400 {
+		d.s.rows, d.s.base = nil, n%2
+		d.FirstPage = []api.PageBase{api.PageBaseAuto, api.PageBase(d.s.base + 1)}[random.IntN(2)]
+		d.s.fill(1 + random.IntN(14))
+		var there []string
+		for _, r := range d.s.rows {
+			there = append(there, r["id"].(string))
+		}
+		changes := random.IntN(4)
+		d.s.onList = func(page, _ int) ([]row, int, int) {
+			for ; changes > 0 && random.IntN(2) == 0; changes-- {
+				moved++
+				last := len(d.s.rows) - 1
+				switch random.IntN(4) {
+				case 0:
+					d.s.move(random.IntN(last+1), 0)
+				case 1:
+					d.s.move(random.IntN(last+1), last)
+				case 2:
+					d.s.move(random.IntN(last+1), random.IntN(last+1))
+				default:
+					d.s.fill(1)
+				}
+			}
+			return d.s.cut(page, 3)
+		}
+		seen := map[string]bool{}
+		incomplete, err := d.scan(t.Context(), api.WithdrawalFilter{}, nil, func(w listed) bool { seen[w.ID] = true; return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if incomplete != "" {
+			continue
+		}
+		complete++
+		for _, id := range there {
+			if !seen[id] {
+				t.Fatalf("scan %d is complete, and has not seen %s of %v", n, id, there)
+			}
+		}
+	}
+	if complete < 200 || complete == 400 || moved < 200 {
+		t.Errorf("%d scans were complete, and %d rows moved: that shows little", complete, moved)
+	}
+}
+
+// What any scan has shown is there, also if no later one shows it again.
+func TestWhatOneScanShowed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shown []string // in each scan: the ids of withdrawals of the order; "!" is a scan that is not complete
+		state journal.State
+		id    string
+	}{
+		"by the first":                {[]string{"w2", "", ""}, journal.Accepted, "w2"},
+		"by one that is not complete": {[]string{"!w2", "", ""}, journal.Accepted, "w2"},
+		"in between":                  {[]string{"", "w2", "", ""}, journal.Accepted, "w2"},
+		"another one, by the first":   {[]string{"w2", "w3", "w3"}, journal.Conflict, "w3"},
+		"never":                       {[]string{"", ""}, journal.Unknown, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.bring(asked("4711"), outUnknown)
+			d.begins("cafe0001", "4711")
+			d.FirstPage = api.PageBaseOne
+			n, before := 0, 0
+			d.s.onList = func(page, _ int) ([]row, int, int) {
+				again := before > 1
+				if before = page; page > 1 {
+					return nil, 1, 0
+				}
+				if !again {
+					n++
+				}
+				id, incomplete := strings.CutPrefix(tt.shown[min(n, len(tt.shown))-1], "!")
+				rows := slices.Clone(d.s.rows)
+				if id != "" {
+					r := row{"id": id}
+					for k, v := range body("4711") {
+						r[k] = v
+					}
+					r["merchant_id"], r["current"], r["statuses"], r["is_testnet"], r["callback"] = "m1", "New", []any{}, true, ""
+					rows = append(rows, r)
+				}
+				if incomplete {
+					return rows, 1, len(rows) + 1
+				}
+				return rows, 1, len(rows)
+			}
+			results, err := d.Reconcile(t.Context(), "4711")
+			if err != nil || len(results) != 1 || results[0].Listed != (tt.id != "") {
+				t.Fatalf("got %+v, %v", results, err)
+			}
+			if n != len(tt.shown) {
+				t.Errorf("%d scans, want %d", n, len(tt.shown))
+			}
+			if o := d.wantState("4711", tt.state); o.Withdrawal != tt.id && tt.state == journal.Accepted {
+				t.Errorf("got %+v", o)
+			}
+		})
+	}
+}
+
+// An amount that is shown in another unit than it was sent in may be another one at each look. One in the unit that was sent
+// may not.
+func TestAmountsThatFloat(t *testing.T) {
+	for name, tt := range map[string]struct {
+		amount func(scan int) row
+		known  bool // the journal has the order
+		scans  int
+		state  journal.State // empty: the scans never agree
+	}{
+		"another unit":                     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, true, 2, journal.Accepted},
+		"another unit, of a new order":     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, false, 2, journal.Accepted},
+		"the unit that was sent":           {func(n int) row { return row{"Crypto": row{"Btc": 5000 + n}} }, true, 5, ""},
+		"the same in another spelling":     {func(n int) row { return row{"Crypto": row{[]string{"BTC", "btc"}[n%2]: 5000}} }, true, 2, journal.Accepted},
+		"once the unit that was sent":      {func(n int) row { return []row{{"Crypto": row{"Btc": 5000}}, {"Fiat": row{"USD": 7}}}[min(n, 2)-1] }, true, 3, journal.Accepted},
+		"the unit that was sent, of a new": {func(n int) row { return row{"Crypto": row{"Btc": 5000 - n + 1}} }, false, 2, journal.Conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.FirstPage = api.PageBaseOne
+			d.s.take(body("4711"))
+			if tt.known {
+				d.bring(asked("4711"), outNotLeft)
+			}
+			n := 0
+			d.s.onPage = func() {
+				n++
+				d.s.rows[0]["amount"] = tt.amount(n)
+			}
+			_, err := d.send(asked("4711"))
+			if n != tt.scans {
+				t.Errorf("%d scans, want %d", n, tt.scans)
+			}
+			d.s.wantCreates(0)
+			if tt.state == "" {
+				wantKind(t, err, ReadFailed, "")
+				return
+			}
+			d.wantState("4711", tt.state)
+		})
+	}
+}
+
+// A run that is reconciled does not mind either that amounts in another unit float.
+func TestAmountsOfARunThatFloat(t *testing.T) {
+	for name, tt := range map[string]struct {
+		unit string
+		kind string
+		fail bool
+	}{"another unit": {"USD", "Fiat", false}, "the unit that was sent": {"Btc", "Crypto", true}} {
+		d := newDesk(t)
+		d.FirstPage = api.PageBaseOne
+		d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
+		d.begins("cafe0001", "10")
+		n := 0
+		d.s.onPage = func() {
+			n++
+			d.s.rows[0]["amount"] = row{tt.kind: row{tt.unit: 7 + n}}
+		}
+		got, err := d.ReconcileRun(t.Context(), "cafe0001")
+		if tt.fail {
+			wantKind(t, err, ReadFailed, "")
+		} else if err != nil || got.Uncompared != 1 || n != 2 {
+			t.Errorf("%s: %+v, %v, after %d scans", name, got, err, n)
+		}
+	}
+}
+
+// A record that cannot be read is matched by the fields that can. Where it may be the order that is looked for, that stays
+// undecided.
+func TestRecordsThatCannotBeRead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change    func(r row) // of a record of order 4711
+		found     journal.State
+		undecided string // the record that the message names
+	}{
+		"its amount":                 {func(r row) { r["amount"] = 7 }, journal.Accepted, ""},
+		"its amount, at another one": {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, journal.Conflict, ""},
+		"its currency":               {func(r row) { r["currency"] = "Btc" }, journal.Accepted, ""},
+		"one of two order ids":       {func(r row) { r["external_id"] = "x" }, journal.Accepted, ""},
+		"both order ids":             {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 }, "", "withdrawal w2: "},
+		"the only order id":          {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") }, "", "withdrawal w2: "},
+		"its id":                     {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
+		"another's id":               {func(r row) { delete(r, "id"); r["external_id"], r["external_order_id"] = 5, "5" }, journal.Planned, ""},
+		"its id and its order id":    {func(r row) { delete(r, "id"); r["external_order_id"] = 7; delete(r, "external_id") }, "", "record 1 of page 1: "},
+		"no order id at all":         {func(r row) { r["amount"] = 7; delete(r, "external_order_id"); delete(r, "external_id") }, journal.Planned, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prepare := func(out journal.Outcome) *desk {
+				d := newDesk(t)
+				d.FirstPage = api.PageBaseOne
+				d.history()
+				d.bring(asked("4711"), out)
+				d.begins("cafe0001", "4711")
+				d.s.set(func() {
+					d.s.take(body("4711"))
+					tt.change(d.s.rows[0])
+				})
+				return d
+			}
+			d := prepare(outNotLeft)
+			sent, err := d.send(asked("4711"))
+			switch tt.found {
+			case "":
+				if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, tt.undecided) {
+					t.Error(err)
+				}
+			case journal.Accepted:
+				if err != nil || !sent.Was {
+					t.Errorf("got %+v, %v", sent, err)
+				}
+			case journal.Conflict:
+				wantKind(t, err, Conflict, "")
+			case journal.Planned:
+				if err != nil || sent.Was {
+					t.Errorf("got %+v, %v", sent, err)
+				}
+				d.s.wantCreates(2)
+				return
+			}
+			d.s.wantCreates(1)
+
+			// An unknown order stays unknown, by itself and in its run, and is not said to have never been sent.
+			want := tt.found
+			if want == "" {
+				want = journal.Unknown
+			}
+			for what, reconcile := range map[string]func(d *desk) error{
+				"order": func(d *desk) error { _, err := d.Reconcile(t.Context(), "4711"); return err },
+				"run":   func(d *desk) error { _, err := d.ReconcileRun(t.Context(), "cafe0001"); return err },
+			} {
+				d := prepare(outUnknown)
+				err := reconcile(d)
+				if tt.found == "" {
+					if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, tt.undecided) {
+						t.Errorf("%s: %v", what, err)
+					}
+					d.SettleAfter = 0
+					wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"4711"}, Reason: "x"}), ReadFailed, "")
+				} else if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				d.wantState("4711", want)
+			}
+		})
+	}
+}
+
+// A page that is refused after others were shown makes a scan incomplete, and is not the end of the look-up.
+func TestPageIsRefusedInTheMiddle(t *testing.T) {
+	for refusals, sends := range map[int]bool{1: true, 3: true, 4: false} {
+		d := newDesk(t)
+		d.FirstPage = api.PageBaseOne
+		d.s.fill(350)
+		page, refused := 0, 0
+		d.s.onPage = func() { page++ }
+		d.s.listFail = func() (int, string) {
+			if page == 3 {
+				if refused++; refused <= refusals {
+					d.s.rows = d.s.rows[:150]
+					return 404, envelope
+				}
+			}
+			return -1, ""
+		}
+		d.Pause = func(context.Context, time.Duration) error { // before the next scan
+			d.pauses++
+			d.s.set(func() { page, d.s.rows = 0, nil; d.s.fill(350) })
+			return nil
+		}
+		_, err := d.send(asked("4711"))
+		if sends && (err != nil || d.pauses != refusals) {
+			t.Errorf("%d refusals: %v, %d pauses", refusals, err, d.pauses)
+		}
+		if !sends {
+			wantKind(t, err, ReadFailed, "")
+			d.s.wantCreates(0)
+		}
+	}
+}
+
+// A look-up that takes too long is given up, and says how far it came.
+func TestLookupTimeout(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.LookupTimeout = 2 * time.Second
+	d.s.fill(350)
+	release, pages := make(chan struct{}), 0
+	d.s.onPage = func() {
+		if pages++; pages == 3 {
+			<-release
+		}
+	}
+	_, err := d.send(asked("4711"))
+	close(release)
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "within 2s (lookup_timeout): it had shown 200 withdrawals then, of 350 that it counts") {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+	d.wantNothing("4711")
+}
+
+// An order of which several attempts were made may be on the list from the first on.
+func TestSinceTheFirstAttempt(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.s.set(func() { d.s.take(body("10")) })
+	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	d.clock.move(time.Hour)
+	d.Since, d.SinceTime = "since", d.clock.Now()
+	d.clock.move(time.Hour)
+	d.bring(asked("10"), outUnknown)
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		if d.s.from[len(d.s.from)-1] == "since" {
+			return nil, 0, 0
+		}
+		return d.s.cut(page, size)
+	}
+	results, err := d.Reconcile(t.Context(), "10")
+	if err != nil || len(results) != 1 || !results[0].Listed {
+		t.Errorf("got %+v, %v", results, err)
+	}
+	if from := fmt.Sprint(d.s.from[len(d.s.from)-2:]); from != "[ ]" {
+		t.Errorf("the list was read from %s", from)
+	}
+}
+
+// An address that comes back in another case is the same one where case means nothing in it.
+func TestAddressInAnotherCase(t *testing.T) {
+	const bech32 = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
+	for sent, tt := range map[string]struct {
+		shown string
+		state journal.State
+	}{
+		bech32:                               {strings.ToUpper(bech32), journal.Accepted},
+		"0x" + strings.Repeat("aB", 20):      {"0x" + strings.Repeat("ab", 20), journal.Accepted},
+		"1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2": {"1bvbmseystwetqtfn5au4m4gfg7xjanvn2", journal.Conflict},
+	} {
+		d := newDesk(t)
+		d.FirstPage = api.PageBaseOne
+		d.history()
+		w := asked("4711")
+		w.Request.Address = sent
+		d.bring(w, outUnknown)
+		taken := body("4711")
+		taken["address"] = tt.shown
+		d.s.take(taken)
+		if _, err := d.Reconcile(t.Context(), "4711"); err != nil {
+			t.Error(err)
+		}
+		d.wantState("4711", tt.state)
+	}
+}
