@@ -25,8 +25,9 @@ func (a *app) resellerInvoiceList() *cobra.Command {
 		Short: "Show the service's list of a reseller's invoices as it came",
 		Long: `Show the service's list of a reseller's invoices. The interface shows the
 shape neither of the filter nor of the answer: the filter is sent as given, and
-the answer is shown as it came, one page of it. Without --page and --page-size
-neither is sent, and the service's own defaults hold.`,
+the answer is shown as it came, one page of it. Without --page it is the first:
+the number that first_page of the profile says or, under auto, page 0 and, when
+the service refuses that or has no records on it, page 1.`,
 		Example: `  till reseller invoice list "North shop" -o json
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
 		Args:              args("ID"),
@@ -42,11 +43,9 @@ neither is sent, and the service's own defaults hold.`,
 			}
 			switch {
 			case cmd.Flags().Changed("page") && page < 0:
-				return usageError("--page: it cannot be negative", "leave it out for the service's first page")
-			case cmd.Flags().Changed("page-size") && pageSize < 1:
-				return usageError("--page-size: it must be at least 1", "leave it out for the service's own")
-			case !cmd.Flags().Changed("page"):
-				page = -1
+				return usageError("--page: it cannot be negative", "leave it out for the first page")
+			case pageSize < 1:
+				return usageError("--page-size: it must be at least 1", "leave it out for the default")
 			}
 			client, err := s.client()
 			if err != nil {
@@ -56,7 +55,12 @@ neither is sent, and the service's own defaults hold.`,
 			if err != nil {
 				return err
 			}
-			answer, err := client.Resellers.Invoices(s.ctx, id, text, page, pageSize)
+			var answer json.RawMessage
+			if cmd.Flags().Changed("page") {
+				answer, err = client.Resellers.Invoices(s.ctx, id, text, page, pageSize)
+			} else {
+				answer, err = client.Resellers.FirstInvoices(s.ctx, id, text, s.firstPage(), pageSize)
+			}
 			if err != nil {
 				return err
 			}
@@ -65,8 +69,8 @@ neither is sent, and the service's own defaults hold.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&filter, "filter", "", "filter as JSON, or @FILE; sent as given")
-	f.IntVar(&page, "page", 0, "only this page, in the service's own numbering (default: the service's first)")
-	f.IntVar(&pageSize, "page-size", 0, "how many to ask for (default: the service's own)")
+	f.IntVar(&page, "page", 0, "only this page, in the service's own numbering")
+	f.IntVar(&pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	offerFiles(cmd, "filter")
 	return shows(cmd, rawView("answer"))
 }

@@ -803,7 +803,7 @@ func (j *journey) sell(id string, reseller *api.Client) {
 	}
 
 	for _, filter := range []string{`{"currencies":[],"tags":[]}`, "", `{"x":1}`} {
-		list, err := c.Resellers.Invoices(j.ctx, id, json.RawMessage(filter), -1, 3)
+		list, err := c.Resellers.FirstInvoices(j.ctx, id, json.RawMessage(filter), api.PageBaseAuto, 3)
 		if filter == `{"currencies":[],"tags":[]}` && err != nil {
 			j.Fatal(err)
 		}

@@ -1,13 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -256,25 +256,16 @@ func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMa
 		query("id", id, "currency", currency)))
 }
 
-// Invoices returns the service's list of the reseller's invoices. Neither the filter nor the answer has a shape that is
-// shown: the filter is sent as given, {} when it is empty, and the answer is returned as it came. A page below 0 and a
-// pageSize of 0 are left out of the request, so that the service's own defaults hold: since nothing in the answer tells
-// which number its first page has, it cannot be found out.
+// Invoices returns one page of the service's list of the reseller's invoices. Neither the filter nor the answer has a shape
+// that is shown: the filter is sent as given, {} when it is empty, and the answer is returned as it came.
 //
 // POST /api/reseller/invoice/list (section 4.7)
 func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMessage, page, pageSize int) (json.RawMessage, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return nil, err
 	}
-	if pageSize < 0 {
-		return nil, invalid("page_size", "%d is negative", pageSize)
-	}
-	var number, size string
-	if page >= 0 {
-		number = strconv.Itoa(page)
-	}
-	if pageSize > 0 {
-		size = strconv.Itoa(pageSize)
+	if err := checkPage(page, pageSize); err != nil {
+		return nil, err
 	}
 	if len(filter) == 0 {
 		filter = json.RawMessage("{}")
@@ -284,8 +275,50 @@ func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMess
 	}
 	return call[json.RawMessage](ctx, s.client, request{
 		op: "list the invoices of reseller", about: id, method: http.MethodPost, path: "/api/reseller/invoice/list",
-		query: query("id", id, "page", number, "page_size", size), body: filter, reseller: true,
+		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
 	})
+}
+
+// FirstInvoices returns the first page of the list that Invoices returns a page of. With PageBaseAuto it asks for page 0
+// and, when that is refused or has no records, for page 1. A pageSize of 0 is DefaultPageSize.
+func (s *Resellers) FirstInvoices(ctx context.Context, id string, filter json.RawMessage, first PageBase, pageSize int) (json.RawMessage, error) {
+	if pageSize == 0 {
+		pageSize = DefaultPageSize
+	}
+	if first == PageBaseOne {
+		return s.Invoices(ctx, id, filter, 1, pageSize)
+	}
+	zero, err := s.Invoices(ctx, id, filter, 0, pageSize)
+	if first == PageBaseZero || err == nil && hasRecords(zero) || err != nil && !mayMeanNoSuchPage(err) {
+		return zero, err
+	}
+	one, errOne := s.Invoices(ctx, id, filter, 1, pageSize)
+	if errOne == nil || !mayMeanNoSuchPage(errOne) {
+		return one, errOne
+	}
+	return zero, err // there is no page 1: page 0 was the first, or the call itself is wrong
+}
+
+// hasRecords reports whether there are records in an answer of unknown shape: an array with elements or, without any array,
+// an object with keys inside the outer one.
+func hasRecords(answer json.RawMessage) bool {
+	dec := jsontext.NewDecoder(bytes.NewReader(answer))
+	arrays, objects := false, false
+	for {
+		token, err := dec.ReadToken()
+		if err != nil { // the end: the answer is valid
+			return objects && !arrays
+		}
+		switch token.Kind() {
+		case '[':
+			if dec.PeekKind() != ']' {
+				return true
+			}
+			arrays = true
+		case '{':
+			objects = objects || dec.StackDepth() > 1 && dec.PeekKind() != '}'
+		}
+	}
 }
 
 // Invoice returns one of the reseller's invoices.

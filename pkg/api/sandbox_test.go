@@ -359,7 +359,7 @@ func TestEveryOperation(t *testing.T) {
 		if !strings.Contains(string(filtered), invoiceID) || !strings.Contains(string(filtered), `"total":1`) {
 			t.Errorf("the filter did not arrive: %s", filtered)
 		}
-		must[json.RawMessage](t)(c.Resellers.Invoices(ctx, resellerID, nil, -1, 0)) // the service's own page and size
+		must[json.RawMessage](t)(c.Resellers.FirstInvoices(ctx, resellerID, nil, PageBaseAuto, 0))
 		if got := b.sent[len(b.sent)-1]; got != "POST /api/reseller/invoice/list?id="+resellerID {
 			t.Errorf("sent %s", got)
 		}
@@ -502,7 +502,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 		"withdraw": err2(r.Withdrawal(ctx, someID, "")), "invoice": err2(r.Invoice(ctx, someID, "x")), "invoice ": err2(r.InvoiceFinished(ctx, someID, "x")),
 		"currency ": err2(r.BalanceIn(ctx, someID, "", "")), "currency  ": err2(r.RebateIn(ctx, someID, "")),
 		"filter": err2(r.Invoices(ctx, someID, json.RawMessage("[]"), 0, 1)), "filter ": err2(r.Invoices(ctx, someID, json.RawMessage(`{"a":1,"a":2}`), 0, 1)),
-		"page_size  ": err2(r.Invoices(ctx, someID, nil, -1, -1)), "page_size ": err2(r.Withdrawals(ctx, someID, WithdrawalFilter{}, 0, -1)),
+		"page_size  ": err2(r.Invoices(ctx, someID, nil, 0, -1)), "page_size ": err2(r.Withdrawals(ctx, someID, WithdrawalFilter{}, 0, -1)),
 	} {
 		var invalid *InvalidError
 		field, _, _ := strings.Cut(name, " ")
