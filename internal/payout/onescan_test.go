@@ -53,7 +53,7 @@ func TestRowsMove(t *testing.T) {
 				}
 			}
 			sent, err := d.send(asked("4711"))
-			if err != nil || !sent.Was {
+			if err != nil || !sent.Already {
 				t.Errorf("got %+v, %v", sent, err)
 			}
 			d.s.wantCreates(0)
@@ -279,13 +279,13 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 					t.Error(err)
 				}
 			case journal.Accepted:
-				if err != nil || !sent.Was {
+				if err != nil || !sent.Already {
 					t.Errorf("got %+v, %v", sent, err)
 				}
 			case journal.Conflict:
 				wantKind(t, err, Conflict, "")
 			case journal.Planned:
-				if err != nil || sent.Was {
+				if err != nil || sent.Already {
 					t.Errorf("got %+v, %v", sent, err)
 				}
 				d.s.wantCreates(2)
@@ -380,7 +380,7 @@ func TestSinceTheFirstAttempt(t *testing.T) {
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	d.s.set(func() { d.s.take(body("10")) })
-	if _, err := d.Journal.Decide(t.Context(), d.Account, journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
+	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.move(time.Hour)
