@@ -14,6 +14,17 @@ func Canonical(text string) string {
 	return text
 }
 
+// Spellings returns the ways in which an address is usually written that mean the same as this one, itself first.
+func Spellings(text string) []string {
+	switch {
+	case isHex20(text):
+		return []string{text, Canonical(text), checksummed(text)}
+	case isBech32Shape(text):
+		return []string{text, Canonical(text), strings.ToUpper(text)}
+	}
+	return []string{text}
+}
+
 // isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, as an Ethereum address is.
 func isHex20(text string) bool {
 	digits, found := strings.CutPrefix(text, "0x")
@@ -29,14 +40,12 @@ const bech32Charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 // isBech32Shape reports whether a text looks like a bech32 address of a known network, all in one case (BIP 173), whether
 // or not its checksum is right.
 func isBech32Shape(text string) bool {
-	lower := strings.ToLower(text)
-	if text != lower && text != strings.ToUpper(text) {
-		return false
-	}
 	for _, prefix := range []string{"bc1", "tb1", "bcrt1", "ltc1", "tltc1"} {
-		if data, found := strings.CutPrefix(lower, prefix); found && len(data) >= 8 && strings.Trim(data, bech32Charset) == "" {
-			return true
+		if len(text) < len(prefix)+8 || !strings.EqualFold(text[:len(prefix)], prefix) {
+			continue
 		}
+		lower := strings.ToLower(text)
+		return strings.Trim(lower[len(prefix):], bech32Charset) == "" && (text == lower || text == strings.ToUpper(text))
 	}
 	return false
 }

@@ -1,0 +1,90 @@
+package address
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/btcsuite/btcd/btcutil/base58"
+)
+
+// base58Alphabet is the alphabet of Bitcoin, in the order of its digits.
+const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// A chain is how a network that follows Bitcoin writes addresses: in base58 with a version and a checksum of 4 bytes (BIP 13
+// and the pages on Base58Check) and, where it has a prefix, in bech32 (see segwit.go).
+type chain struct {
+	versions    string // the first bytes of what base58 encodes
+	first       string // the characters that base58 makes of these; empty: base58 is not in use
+	least, most int    // characters in base58, one more and one less than there can be
+	prefix      string // the human-readable part in bech32; empty: bech32 is not in use
+}
+
+func bitcoinLike(format, one, all string, c chain) kind {
+	return kind{format, one, all, c.shape, func(text string) error { return c.check(text, one) }}
+}
+
+func (c chain) shape(text string) bool {
+	return c.isBech32(text) && isSegwitShape(text) || c.isBase58Shape(text)
+}
+
+func (c chain) isBase58Shape(text string) bool {
+	return len(text) >= max(c.least, 1) && len(text) <= c.most && strings.IndexByte(c.first, text[0]) >= 0 && strings.Trim(text, base58Alphabet) == ""
+}
+
+// isBech32 reports whether a text begins as this network's bech32 addresses do.
+func (c chain) isBech32(text string) bool {
+	n := len(c.prefix)
+	return n > 0 && len(text) > n && text[n] == '1' && strings.EqualFold(text[:n], c.prefix)
+}
+
+func (c chain) check(text, one string) error {
+	if c.isBech32(text) {
+		return checkSegwit(text)
+	}
+	if c.first == "" || text == "" || strings.IndexByte(c.first, text[0]) < 0 {
+		begin := strings.Split(c.first, "")
+		if c.prefix != "" {
+			begin = append(begin, c.prefix+"1")
+		}
+		return fmt.Errorf("it begins otherwise than %s, which begins with %s", one, orList(begin))
+	}
+	bytes, err := decodeBase58(text, 25)
+	if err != nil {
+		return err
+	}
+	if strings.IndexByte(c.versions, bytes[0]) < 0 {
+		return fmt.Errorf("it belongs to another network than %s", one)
+	}
+	return nil
+}
+
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// decodeBase58 decodes base58 with a checksum: the last four bytes are the first of the double SHA-256 of the others.
+func decodeBase58(text string, size int) ([]byte, error) {
+	if err := misplaced(text, base58Alphabet, "no digit 0, and no letters O, I and l"); err != nil {
+		return nil, err
+	}
+	if len(text) > 2*size { // far more than the bytes need; decoding takes the square of it
+		return nil, errLong
+	}
+	bytes := base58.Decode(text)
+	switch {
+	case len(bytes) < size:
+		return nil, errShort
+	case len(bytes) > size:
+		return nil, errLong
+	}
+	first := sha256.Sum256(bytes[:size-4])
+	sum := sha256.Sum256(first[:])
+	if string(sum[:4]) != string(bytes[size-4:]) {
+		return nil, errChecksum
+	}
+	return bytes, nil
+}

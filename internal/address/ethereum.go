@@ -1,0 +1,61 @@
+package address
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/sha3"
+)
+
+const hexDigits = "0123456789abcdefABCDEF"
+
+// isEthereumShape takes a digit too few or too many, because other networks write 0x and far more digits.
+func isEthereumShape(text string) bool {
+	return len(text) >= 41 && len(text) <= 43 && (text[:2] == "0x" || text[:2] == "0X") && strings.Trim(text[2:], hexDigits) == ""
+}
+
+// checkEthereum wants 20 bytes in hexadecimal digits. Where these are in both cases, they have the checksum of EIP-55.
+func checkEthereum(text string) error {
+	digits, found := strings.CutPrefix(text, "0x")
+	if !found {
+		return reason("it does not begin with 0x, as an Ethereum address does")
+	}
+	if strings.Trim(digits, hexDigits) != "" {
+		return misplaced("00"+digits, hexDigits, "only the digits 0 to 9 and the letters a to f after 0x")
+	}
+	if len(digits) != 40 {
+		return fmt.Errorf("it has %d digits after 0x, and an Ethereum address has 40: copy it again from where it came from", len(digits))
+	}
+	if !OneCase(text) && text != checksummed(text) {
+		return reason("its capital and small letters do not match (the checksum of EIP-55): a character is mistyped, so copy it again from where it came from")
+	}
+	return nil
+}
+
+// OneCase reports whether a text is an Ethereum address without a checksum: its letters are all small or all capital.
+func OneCase(text string) bool {
+	if !isHex20(text) {
+		return false
+	}
+	digits := text[2:]
+	return digits == strings.ToLower(digits) || digits == strings.ToUpper(digits)
+}
+
+// checksummed writes 0x and 40 hexadecimal digits with the checksum of EIP-55: a letter is a capital where the same digit of
+// the hash of the small ones is 8 or more. The hash is Keccak-256 as it was before it became SHA-3.
+func checksummed(text string) string {
+	digits := []byte(strings.ToLower(text[2:]))
+	hash := sha3.NewLegacyKeccak256()
+	hash.Write(digits)
+	sum := hash.Sum(make([]byte, 0, 32))
+	for i, c := range digits {
+		nibble := sum[i/2] >> 4
+		if i%2 == 1 {
+			nibble = sum[i/2] & 0xf
+		}
+		if c >= 'a' && nibble >= 8 {
+			digits[i] = c - 'a' + 'A'
+		}
+	}
+	return "0x" + string(digits)
+}

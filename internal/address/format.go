@@ -1,0 +1,187 @@
+package address
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// None is the format of a currency whose addresses may be anything.
+const None = "none"
+
+// A kind is a sort of address that can be told from others.
+type kind struct {
+	format string // its name in a configuration; empty: it is known only to be named in messages
+	one    string // "a Bitcoin address"
+	all    string // "Bitcoin addresses"
+	shape  func(text string) bool
+	check  func(text string) error // why a text is not one; nil: it is
+}
+
+// kinds lists every kind. Where a text could be several, the first counts.
+var kinds = []kind{
+	bitcoinLike("bitcoin", "a Bitcoin address", "Bitcoin addresses", chain{versions: "\x00\x05", first: "13", least: 25, most: 36, prefix: "bc"}),
+	bitcoinLike("bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network", chain{versions: "\x6f\xc4", first: "mn2", least: 25, most: 36, prefix: "tb"}),
+	bitcoinLike("litecoin", "a Litecoin address", "Litecoin addresses", chain{versions: "\x30\x32", first: "LM", least: 33, most: 35, prefix: "ltc"}),
+	bitcoinLike("dogecoin", "a Dogecoin address", "Dogecoin addresses", chain{versions: "\x1e\x16", first: "DA9", least: 33, most: 35}),
+	{"ethereum", "an Ethereum address", "Ethereum addresses", isEthereumShape, checkEthereum},
+	bitcoinLike("tron", "a TRON address", "TRON addresses", chain{versions: "\x41", first: "T", least: 33, most: 35}),
+	{"stellar", "a Stellar address", "Stellar addresses", isStellarShape, checkStellar},
+	{"ripple", "a Ripple address", "Ripple addresses", isRippleShape, checkRipple},
+	{"solana", "a Solana address", "Solana addresses", func(text string) bool { return checkSolana(text) == nil }, checkSolana},
+	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN},
+
+	bitcoinLike("", "an address of a private Bitcoin network (regtest)", "", chain{prefix: "bcrt"}),
+	bitcoinLike("", "an address of the Litecoin test network", "", chain{versions: "\x3a", first: "Q", least: 33, most: 35, prefix: "tltc"}),
+	bitcoinLike("", "an address of the Dogecoin test network", "", chain{versions: "\x71", first: "n", least: 33, most: 35}),
+	{"", "an address of the Ripple test network", "", isRippleTestShape, checkRippleTest},
+}
+
+// Formats returns the names of the formats that a currency can have.
+func Formats() []string {
+	var names []string
+	for _, k := range kinds {
+		if k.format != "" {
+			names = append(names, k.format)
+		}
+	}
+	return append(names, None)
+}
+
+// An Error says why an address is not valid in a format. It does not show the address, which may be a secret that was pasted
+// by mistake.
+type Error struct {
+	Why   string // what is wrong; empty: it is something else
+	Is    string // what it is instead, such as "a TRON address"
+	Takes string // what it should be, such as "Ethereum addresses"
+}
+
+// Error returns a sentence that names no currency.
+func (e *Error) Error() string { return e.For("the currency") }
+
+// For returns the sentence for the addresses of a currency.
+func (e *Error) For(currency string) string {
+	if e.Why != "" {
+		return e.Why
+	}
+	return fmt.Sprintf("this is %s, and %s takes %s", e.Is, currency, e.Takes)
+}
+
+// Check refuses an address that is not valid in a format, which is one of Formats, or empty for none. The error is an *Error.
+func Check(format, text string) error {
+	if format == "" || format == None {
+		return nil
+	}
+	k, known := find(format)
+	if !known {
+		return &Error{Why: fmt.Sprintf("%q is not a format of addresses: write %s", format, strings.Join(Formats(), ", "))}
+	}
+	if why := notAlphanumeric(text); why != "" {
+		return &Error{Why: why}
+	}
+	err := k.check(text)
+	if err == nil {
+		return nil
+	}
+	for _, other := range kinds {
+		if other.shape(text) && other.check(text) == nil {
+			return &Error{Is: other.one, Takes: k.all}
+		}
+	}
+	if !k.shape(text) {
+		for _, other := range kinds {
+			if other.shape(text) {
+				return &Error{Is: other.one + " with a mistake in it", Takes: k.all}
+			}
+		}
+	}
+	return &Error{Why: err.Error()}
+}
+
+func find(format string) (kind, bool) {
+	for _, k := range kinds {
+		if k.format == format {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// Detect finds the kind of address of which a text has the shape, such as "a Bitcoin address". It is empty where there is
+// none; the error says why the text has only the shape.
+func Detect(text string) (what string, err error) {
+	for _, k := range kinds {
+		if !k.shape(text) {
+			continue
+		}
+		why := k.check(text)
+		if why == nil {
+			return k.one, nil
+		}
+		if what == "" {
+			what, err = k.one, why
+		}
+	}
+	return what, err
+}
+
+// Warning says what is doubtful about an address, where no format is set that would tell; empty: nothing.
+func Warning(text string) string {
+	for i, r := range []rune(text) {
+		if r > unicode.MaxASCII {
+			return foreign(r, i+1)
+		}
+	}
+	if what, err := Detect(text); err != nil {
+		return fmt.Sprintf("it has the shape of %s, but %v", what, err)
+	}
+	return ""
+}
+
+// notAlphanumeric names the first character that is no ASCII letter or digit.
+func notAlphanumeric(text string) string {
+	if text == "" {
+		return "it is empty"
+	}
+	if strings.Trim(text, alphanumeric) == "" { // nearly always
+		return ""
+	}
+	for i, r := range []rune(text) {
+		if !strings.ContainsRune(alphanumeric, r) {
+			return foreign(r, i+1)
+		}
+	}
+	return ""
+}
+
+const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// foreign says that a character is in no address. One that looks like an ASCII letter can be told only by its number.
+func foreign(r rune, position int) string {
+	name := fmt.Sprintf("%U", r)
+	if r > ' ' && unicode.IsPrint(r) && !unicode.IsMark(r) {
+		name = fmt.Sprintf("%q (%U)", string(r), r)
+	}
+	return fmt.Sprintf("character %d is %s, and an address has ASCII letters and digits only: copy it again from where it came from", position, name)
+}
+
+// misplaced names the first character that is not in the alphabet of a notation.
+func misplaced(text, alphabet, without string) error {
+	for i, r := range []rune(text) {
+		if !strings.ContainsRune(alphabet, r) {
+			return fmt.Errorf("character %d is %q, which is mistyped: such an address has %s", i+1, string(r), without)
+		}
+	}
+	return nil
+}
+
+// A reason says why a text is not an address.
+type reason string
+
+func (r reason) Error() string { return string(r) }
+
+const (
+	errChecksum = reason("its checksum is wrong: a character is mistyped or missing, so copy it again from where it came from")
+	errShort    = reason("it is too short: characters are missing, so copy it again from where it came from")
+	errLong     = reason("it is too long: there are characters too many, so copy it again from where it came from")
+)

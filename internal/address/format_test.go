@@ -1,0 +1,422 @@
+package address
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// valid are addresses of each format: from the standards themselves, of well-known accounts, and made in this test.
+var valid = map[string][]string{
+	"bitcoin": {
+		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",                                         // the first block
+		"1111111111111111111114oLvT2",                                                // twenty zeros
+		"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4",                                 // BIP 173
+		"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", // BIP 350, as are those below
+		"BC1SW50QGDZ25J", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs",
+		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+		encode58Check(bitcoinDigits, versioned(0)), encode58Check(bitcoinDigits, versioned(5)),
+		encodeSegwit("bc", 0, repeated(32), bech32Constant),
+	},
+	"bitcoin-testnet": {
+		"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", // BIP 173
+		"tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy",
+		"tb1pqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesf3hn0c", // BIP 350
+		encode58Check(bitcoinDigits, versioned(0x6f)), encode58Check(bitcoinDigits, versioned(0xc4)),
+	},
+	"litecoin": {
+		encode58Check(bitcoinDigits, versioned(0x30)), encode58Check(bitcoinDigits, versioned(0x32)),
+		encodeSegwit("ltc", 0, repeated(20), bech32Constant), strings.ToUpper(encodeSegwit("ltc", 1, repeated(32), bech32mConstant)),
+	},
+	"dogecoin": {encode58Check(bitcoinDigits, versioned(0x1e)), encode58Check(bitcoinDigits, versioned(0x16))},
+	"ethereum": { // all of EIP-55
+		"0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+		"0xde709f2102306220921060314715629080e2fb77", "0x27b1fdb04752bbc536007a920d24acb045561c26",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+		"0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+	},
+	"tron": {
+		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", // the contract of USDT
+		encode58Check(bitcoinDigits, versioned(0x41)),
+	},
+	"stellar": { // SEP-23
+		"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ",
+		"MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ",
+		"MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK",
+		encodeStrkey(append([]byte{6 << 3}, repeated(32)...)), encodeStrkey(append([]byte{12 << 3}, repeated(40)...)),
+	},
+	"ripple": {
+		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi", // the same with a tag, from XLS-5d's codec
+		"rrrrrrrrrrrrrrrrrrrrrhoLvTp", // the account of zeros
+		"r3SVzk8ApofDJuVBPKdmbbLjWGCCXpBQ2g",
+		encode58Check(rippleDigits, versioned(0)), xAddress("0544", 0, 0), xAddress("0544", 1, 12345),
+	},
+	"solana": {
+		"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", // the program of tokens
+		"11111111111111111111111111111111",            // the system program: 32 zeros
+		encode58(bitcoinDigits, repeated(32)), encode58(bitcoinDigits, bytes.Repeat([]byte{255}, 32)),
+	},
+	"iban": {
+		"GB29NWBK60161331926819", "DE89370400440532013000", "FR1420041010050500013M02606", "NO9386011117947", "MT84MALT011000012345MTLCAST001S", // the registry's own examples
+		encodeIBAN("CH", "00762011623852957"), encodeIBAN("ZZ", "0123456789"), // a country that is not in the registry
+	},
+}
+
+const rippleDigits = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
+
+// xAddress writes one as XLS-5d has it.
+func xAddress(network string, flag byte, tag uint64) string {
+	payload := append(bytesOf(network), versioned(0)[1:]...)
+	payload = append(payload, flag)
+	for range 8 {
+		payload = append(payload, byte(tag))
+		tag >>= 8
+	}
+	return encode58Check(rippleDigits, payload)
+}
+
+func TestValidAddresses(t *testing.T) {
+	if got := append(slices.Collect(mapKeys(valid)), None); len(got) != len(Formats()) {
+		t.Errorf("the formats are %v, and there are addresses of %v", Formats(), got)
+	}
+	for format, texts := range valid {
+		for _, text := range texts {
+			if err := Check(format, text); err != nil {
+				t.Errorf("Check(%s, %s): %v", format, text, err)
+			}
+			if what, err := Detect(text); format != "bitcoin" && format != "iban" && (what == "" || err != nil) {
+				t.Errorf("Detect(%s) = %q, %v", text, what, err)
+			}
+			if why := Warning(text); why != "" {
+				t.Errorf("Warning(%s) = %q", text, why)
+			}
+		}
+	}
+}
+
+func mapKeys(m map[string][]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// An address of one format is none of another, and the message says what it is.
+func TestAddressesOfOtherFormats(t *testing.T) {
+	for format, texts := range valid {
+		k, _ := find(format)
+		for other := range valid {
+			if other == format {
+				continue
+			}
+			for _, text := range texts {
+				err := Check(other, text)
+				if err == nil {
+					t.Errorf("%s takes %s, which is %s", other, text, k.one)
+				} else if e := err.(*Error); e.Is != "" && e.Is != k.one {
+					t.Errorf("%s says of %s that it is %s", other, text, e.Is)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ format, text, says string }{
+		{"ethereum", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "this is a TRON address, and UsdtErc20 takes Ethereum addresses"},
+		{"tron", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
+		{"tron", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0", "this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
+		{"bitcoin", "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", "this is an address of a Bitcoin test network, and UsdtErc20 takes Bitcoin addresses"},
+		{"bitcoin", encode58Check(bitcoinDigits, versioned(0x6f)), "this is an address of a Bitcoin test network, and"},
+		{"bitcoin", encodeSegwit("bcrt", 0, repeated(20), bech32Constant), "this is an address of a private Bitcoin network (regtest), and"},
+		{"litecoin", encodeSegwit("tltc", 0, repeated(20), bech32Constant), "this is an address of the Litecoin test network, and"},
+		{"litecoin", encode58Check(bitcoinDigits, versioned(0x3a)), "this is an address of the Litecoin test network, and"},
+		{"litecoin", encode58Check(bitcoinDigits, versioned(5)), "this is a Bitcoin address, and"},
+		{"dogecoin", encode58Check(bitcoinDigits, versioned(0x71)), "this is an address of the Dogecoin test network, and"},
+		{"ripple", "T7oKJ3q7s94kDH6tpkBowhetT1JKfcfdSCmAXbS75iATyLD", "this is an address of the Ripple test network, and"},
+		{"ripple", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", "this is a Stellar address, and"},
+		{"bitcoin", "DE89370400440532013000", "this is an IBAN, and UsdtErc20 takes Bitcoin addresses"},
+		{"iban", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "this is an Ethereum address, and UsdtErc20 takes IBANs"},
+		{"ethereum", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u", "this is a TRON address with a mistake in it, and UsdtErc20 takes Ethereum addresses"},
+	} {
+		err, ok := Check(c.format, c.text).(*Error)
+		if !ok || !strings.HasPrefix(err.For("UsdtErc20"), c.says) {
+			t.Errorf("Check(%s, %s): %v; want %q", c.format, c.text, err, c.says)
+		}
+	}
+}
+
+func TestInvalidAddresses(t *testing.T) {
+	for _, c := range []struct{ format, text, says string }{
+		// BIP 350.
+		{"bitcoin", "tc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq5zuyut", "begins with 1, 3 or bc1"},
+		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd", "wrong kind"},
+		{"bitcoin-testnet", "tb1z0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqglt7rf", "wrong kind"},
+		{"bitcoin", "BC1S0XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ54WELL", "wrong kind"},
+		{"bitcoin", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kemeawh", "wrong kind"},
+		{"bitcoin-testnet", "tb1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47", "wrong kind"},
+		{"bitcoin", "bc1p38j9r5y49hruaue7wxjce0updqjuyyx0kh56v8s25huc6995vvpql3jow4", `character 60 is "o"`},
+		{"bitcoin", "BC130XLXVLHEMJA6C4DQV22UAPCTQUPFHLXM9H8Z3K2E72Q4K9HCZ7VQ7ZWS8R", "witness version is above 16"},
+		{"bitcoin", "bc1pw5dgrnzv", "too short"},
+		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav253zgeav", "too long"},
+		{"bitcoin", "BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P", "neither of the two lengths"},
+		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq47Zagq", "mixes capital and small letters"},
+		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v07qwwzcrf", "whole bytes"},
+		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vpggkg4j", "whole bytes"},
+		{"bitcoin", "bc1gmk9yu", "too short"},
+		{"bitcoin", "bc1", "too short"},
+		{"bitcoin", "bc1q" + strings.Repeat("q", 90), "too long"},
+		{"bitcoin", "bc1qw508d6qejxtdg4y5r31arvary0c5xw7kv8f3t4", `character 23 is "1"`},
+		{"bitcoin", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5", "checksum is wrong"},
+		{"litecoin", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "checksum is wrong"},
+
+		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb", "checksum is wrong"},
+		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7Div", "too short"},
+		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNaa", "too long"},
+		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7Div0Na", `character 32 is "0"`},
+		{"bitcoin", "1" + strings.Repeat("z", 10_000), "too long"},
+		{"bitcoin", "11111", "too short"},
+		{"bitcoin", encode58Check(bitcoinDigits, append([]byte{0}, repeated(19)...)), "too short"},
+		{"bitcoin", encode58Check(bitcoinDigits, append([]byte{0}, repeated(21)...)), "too long"},
+		{"dogecoin", encode58Check(bitcoinDigits, versioned(0x1f)), "another network"},
+		{"tron", encode58Check(bitcoinDigits, versioned(0x42)), "another network"},
+		{"tron", "", "it is empty"},
+		{"dogecoin", "0", "begins with D, A or 9"},
+
+		{"ethereum", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "EIP-55"},
+		{"ethereum", "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAEd", "EIP-55"},
+		{"ethereum", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae", "it has 39 digits after 0x"},
+		{"ethereum", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaedd", "it has 41 digits after 0x"},
+		{"ethereum", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg", `character 42 is "g"`},
+		{"ethereum", "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "does not begin with 0x"},
+		{"ethereum", "0X5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "does not begin with 0x"},
+
+		// SEP-23. Kinds that cannot be paid are valid strkeys, but no addresses.
+		{"stellar", "GAAAAAAAACGC6", "it has 13 characters"},
+		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUR", "checksum is wrong"},
+		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZA", "it has 57 characters"},
+		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUACUSI", "it has 58 characters"},
+		{"stellar", "G47QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVP2I", "not the address of a Stellar account"},
+		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLKA", "it has 70 characters"},
+		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAAV75I", "it has 71 characters"},
+		{"stellar", "M47QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ", "checksum is wrong"},
+		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUK===", `character 70 is "="`},
+		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUO", "checksum is wrong"},
+		{"stellar", "CA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUWDA", "begins with G or M"},
+		{"stellar", "ga7qynf7sowq3glr2bgmzehxavirza4kvwltjjfc7mgxua74p7ujvsgz", "begins with G or M"},
+		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSG1", `character 56 is "1"`},
+
+		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpg", "checksum is wrong"},
+		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QY", "too short"},
+		{"ripple", "rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k40Ypf", `character 31 is "0"`},
+		{"ripple", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHj", "checksum is wrong"},
+		{"ripple", xAddress("0545", 0, 0), "another network"},
+		{"ripple", xAddress("0544", 2, 1), "flag 2"},
+		{"ripple", xAddress("0544", 0, 1), "contradicts itself"},
+		{"ripple", xAddress("0544", 1, 1<<32), "contradicts itself"},
+		{"ripple", "x", "begins with r or X"},
+
+		{"solana", encode58(bitcoinDigits, repeated(31)), "too short"},
+		{"solana", "1" + encode58(bitcoinDigits, repeated(32)), "too long"},
+		{"solana", "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5D0", `character 43 is "0"`},
+		{"solana", "short", "it has 5 characters"},
+
+		{"iban", "GB29NWBK60161331926818", "checksum is wrong"},
+		{"iban", "GB92NWBK60161331926819", "checksum is wrong"},
+		{"iban", "DE8937040044053201300", "it has 21 characters, and an IBAN of DE has 22"},
+		{"iban", "DE89 3704 0044 0532 0130 00", "character 5 is U+0020"},
+		{"iban", "de89370400440532013000", `character 1 is "d"`},
+		{"iban", "1234", "two letters and two digits"},
+		{"iban", encodeIBAN("ZZ", strings.Repeat("7", 31)), "too long"},
+		{"iban", "ZZ" + "99" + strings.TrimPrefix(encodeIBAN("ZZ", accountWith(2)), "ZZ02"), "checksum is wrong"}, // 02 and 99 leave the same remainder
+
+		{"nonsense", "x", "is not a format of addresses: write bitcoin, "},
+	} {
+		err := Check(c.format, c.text)
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("Check(%s, %s): %v; want %q", c.format, c.text, err, c.says)
+		}
+	}
+}
+
+// accountWith is an account number in ZZ whose check digits are these.
+func accountWith(check int) string {
+	for i := 0; ; i++ {
+		account := "00000000" + string([]byte{byte('0' + i/10%10), byte('0' + i%10)})
+		iban := encodeIBAN("ZZ", account)
+		if int(iban[2]-'0')*10+int(iban[3]-'0') == check {
+			return account
+		}
+	}
+}
+
+// Every other character in every place of a valid address is found: by the alphabet, the length or the checksum.
+func TestMistypedCharacters(t *testing.T) {
+	for format, texts := range valid {
+		alphabet := alphanumeric
+		switch format {
+		case "solana": // it has no checksum
+			continue
+		case "iban": // digits for digits: a letter counts as two, and may leave the same remainder
+			alphabet = "0123456789"
+		}
+		for _, text := range texts {
+			if OneCase(text) {
+				continue
+			}
+			for i := range len(text) {
+				if strings.IndexByte(alphabet, text[i]) < 0 {
+					continue
+				}
+				for _, c := range []byte(alphabet) {
+					other := text[:i] + string(c) + text[i+1:]
+					if c != text[i] && Check(format, other) == nil && Canonical(other) != Canonical(text) {
+						t.Errorf("%s takes %s for %s", format, other, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestLookAlikes(t *testing.T) {
+	for _, c := range []struct{ format, text, says string }{
+		{"bitcoin", "1\u0410" + "1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", `character 2 is "` + "\u0410" + `" (U+0410), and an address has ASCII letters and digits only`},
+		{"ethereum", "0x5\u0430Aeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "character 4 is \"\u0430\" (U+0430)"},
+		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfN\uff41", "character 34 is \"\uff41\" (U+FF41)"},
+		{"bitcoin", "1A1zP1\u200bP5QGefi2DMPTfTL5SLmv7DivfNa", "character 7 is U+200B"},
+		{"bitcoin", "1A1zP1e\u0301", "character 8 is U+0301"},
+		{"bitcoin", "1A1zP1eP5Q-Gefi", `character 11 is "-" (U+002D)`},
+		{"solana", "\u0422okenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "character 1 is \"\u0422\" (U+0422)"},
+	} {
+		if err := Check(c.format, c.text); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("Check(%s, %q): %v; want %q", c.format, c.text, err, c.says)
+		}
+		if err := Check(None, c.text); err != nil {
+			t.Errorf("Check(none, %q): %v", c.text, err)
+		}
+		if got := Warning(c.text); strings.Contains(c.says, "U+002D") != (got == "") || got != "" && !strings.Contains(got, c.says) {
+			t.Errorf("Warning(%q) = %q; want %q", c.text, got, c.says)
+		}
+	}
+}
+
+func TestWarning(t *testing.T) {
+	for text, says := range map[string]string{
+		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5":                            "it has the shape of a Bitcoin address, but its checksum is wrong",
+		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb":                                    "Bitcoin address, but its checksum",
+		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u":                                    "TRON address, but its checksum",
+		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6":                                     "TRON address, but its checksum",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD":                            "Ethereum address, but its capital and small letters",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe":                             "Ethereum address, but it has 39 digits",
+		"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGA":              "Stellar address, but its checksum",
+		"MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUO": "Stellar address, but its checksum",
+		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpg":                                    "Ripple address, but its checksum",
+		"XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHj":                       "Ripple address, but its checksum",
+		"DE89370400440532013001":                                                "IBAN, but its checksum",
+		"GB29NWBK6016133192681":                                                 "IBAN, but it has 21 characters",
+		"D" + encode58Check(bitcoinDigits, versioned(0x1e))[1:33] + "z":         "Dogecoin address, but its checksum",
+		"L" + encode58Check(bitcoinDigits, versioned(0x30))[1:33] + "z":         "Litecoin address, but its checksum",
+
+		// Valid without a checksum, or of a shape that no format has.
+		"0xde709f2102306220921060314715629080e2fb77":  "",
+		"0xDE709F2102306220921060314715629080E2FB77":  "",
+		"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DB": "",
+		"bc1qexample": "", "alice": "", "": "", "demo-address-1": "", "account 7": "",
+		"0x1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809": "", // 32 bytes
+		"addr1vpu5vlrf4xkxv2qpwngf6cjhtw542ayty80v8dyr49rf5eg0yu80w":         "", // Cardano's
+		"DE89-3704": "", "12345678901234567890123456789012": "",
+	} {
+		if got := Warning(text); (got == "") != (says == "") || !strings.Contains(got, says) {
+			t.Errorf("Warning(%s) = %q, want %q", text, got, says)
+		}
+	}
+}
+
+func TestOneCase(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0xde709f2102306220921060314715629080e2fb77": true, "0x8617E340B3D01FA5F11F306F4090FD50E238070D": true,
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed": false, "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae": false,
+		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": false, "": false,
+	} {
+		if got := OneCase(text); got != want {
+			t.Errorf("OneCase(%s) = %v", text, got)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for _, same := range [][2]string{
+		{"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},
+		{"0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},
+		{"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
+	} {
+		if Canonical(same[0]) != same[1] || Canonical(same[1]) != same[1] {
+			t.Errorf("%s and %s are %s and %s", same[0], same[1], Canonical(same[0]), Canonical(same[1]))
+		}
+	}
+	for _, text := range []string{
+		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "GB29NWBK60161331926819", "Alice", "bc1qW508D6", "",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe", "bc1qW508D6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ",
+	} {
+		if got := Canonical(text); got != text {
+			t.Errorf("Canonical(%s) = %s", text, got)
+		}
+	}
+}
+
+// Whatever spelling of an address was written, the others find it.
+func TestSpellings(t *testing.T) {
+	for _, all := range [][]string{
+		{"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},
+		{"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
+		{"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"},
+	} {
+		for _, from := range all {
+			got := Spellings(from)
+			if got[0] != from {
+				t.Errorf("Spellings(%s) begins with %s", from, got[0])
+			}
+			for _, to := range all {
+				if !slices.Contains(got, to) {
+					t.Errorf("Spellings(%s) = %v lacks %s", from, got, to)
+				}
+			}
+		}
+	}
+}
+
+// FuzzCheck wants an answer for any text, and that what is valid stays so in its canonical form.
+func FuzzCheck(f *testing.F) {
+	for _, texts := range valid {
+		for _, text := range texts {
+			f.Add(text)
+		}
+	}
+	f.Add("1\u0410")
+	f.Add("\xff\xfe")
+	f.Add(strings.Repeat("z", 300))
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, format := range Formats() {
+			err := Check(format, text)
+			if err != nil && err.Error() == "" {
+				t.Errorf("Check(%s, %q) says nothing", format, text)
+			}
+			if err == nil && Check(format, Canonical(text)) != nil && !(format == "solana" && isBech32Shape(text)) { // base58 all in capitals: nobody has one
+				t.Errorf("%s takes %q, and not its canonical form", format, text)
+			}
+			if err == nil && format != None && Warning(text) != "" {
+				t.Errorf("%s takes %q, and it is warned about: %s", format, text, Warning(text))
+			}
+		}
+		if canonical := Canonical(text); Canonical(canonical) != canonical {
+			t.Errorf("%q has no stable canonical form", text)
+		}
+		for _, spelling := range Spellings(text) {
+			if Canonical(spelling) != Canonical(text) {
+				t.Errorf("%q is no spelling of %q", spelling, text)
+			}
+		}
+	})
+}

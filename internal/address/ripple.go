@@ -1,0 +1,69 @@
+package address
+
+import (
+	"fmt"
+	"strings"
+)
+
+// rippleAlphabet is base58 with the digits in another order (xrpl.org, "base58 Encodings").
+const rippleAlphabet = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
+
+// rippleToBitcoin rewrites the digits, so that one decoder reads both.
+var rippleToBitcoin = func() *strings.Replacer {
+	var pairs []string
+	for i := range len(rippleAlphabet) {
+		pairs = append(pairs, rippleAlphabet[i:i+1], base58Alphabet[i:i+1])
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// isRippleShape looks for a classic address and, as XLS-5d names it, an X-address, which holds a destination tag as well.
+func isRippleShape(text string) bool {
+	return strings.HasPrefix(text, "r") && len(text) >= 25 && len(text) <= 36 && strings.Trim(text, rippleAlphabet) == "" || isXAddressShape(text, "X")
+}
+
+func isXAddressShape(text, first string) bool {
+	return strings.HasPrefix(text, first) && len(text) >= 46 && len(text) <= 48 && strings.Trim(text, rippleAlphabet) == ""
+}
+
+func isRippleTestShape(text string) bool { return isXAddressShape(text, "T") }
+
+func checkRipple(text string) error {
+	switch {
+	case strings.HasPrefix(text, "X"):
+		return checkXAddress(text, "\x05\x44")
+	case !strings.HasPrefix(text, "r"):
+		return reason("it begins otherwise than a Ripple address, which begins with r or X")
+	}
+	bytes, err := decodeRipple(text, 25)
+	if err == nil && bytes[0] != 0 {
+		err = reason("it is not the address of a Ripple account: ask the receiver for another")
+	}
+	return err
+}
+
+func checkRippleTest(text string) error { return checkXAddress(text, "\x04\x93") }
+
+// checkXAddress wants, after two bytes for the network, 20 of the account, a flag that says whether there is a tag, and 8 bytes
+// for the tag, of which the last four are not in use yet (XLS-5d).
+func checkXAddress(text, network string) error {
+	bytes, err := decodeRipple(text, 35)
+	if err != nil {
+		return err
+	}
+	flag, tag := bytes[22], bytes[23:31]
+	zero := func(part []byte) bool { return strings.Trim(string(part), "\x00") == "" }
+	switch {
+	case string(bytes[:2]) != network:
+		return reason("it belongs to another network than a Ripple address")
+	case flag > 1:
+		return fmt.Errorf("it holds a tag in a way that is not in use (flag %d): ask the receiver for another address", flag)
+	case flag == 0 && !zero(tag), !zero(tag[4:]):
+		return reason("it holds a tag that contradicts itself: ask the receiver for another address")
+	}
+	return nil
+}
+
+func decodeRipple(text string, size int) ([]byte, error) {
+	return decodeBase58(rippleToBitcoin.Replace(text), size)
+}

@@ -1,0 +1,68 @@
+package address
+
+import (
+	"encoding/base32"
+	"fmt"
+	"strings"
+)
+
+const base32Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+
+// The two kinds of strkey that can be paid (SEP-23): an account, and an account with a number that tells its owner who is
+// meant. The first byte is the version, the last two are the checksum.
+const (
+	stellarAccount, accountLength = 6 << 3, 56  // G, 35 bytes
+	stellarMuxed, muxedLength     = 12 << 3, 69 // M, 43 bytes
+)
+
+func isStellarShape(text string) bool {
+	n := len(text)
+	return (strings.HasPrefix(text, "G") && n >= accountLength-1 && n <= accountLength+1 || strings.HasPrefix(text, "M") && n >= muxedLength-1 && n <= muxedLength+1) &&
+		strings.Trim(text, base32Alphabet) == ""
+}
+
+func checkStellar(text string) error {
+	version, length := byte(stellarAccount), accountLength
+	switch {
+	case strings.HasPrefix(text, "G"):
+	case strings.HasPrefix(text, "M"):
+		version, length = stellarMuxed, muxedLength
+	default:
+		return reason("it begins otherwise than a Stellar address, which begins with G or M")
+	}
+	if err := misplaced(text, base32Alphabet, "capital letters and the digits 2 to 7 only"); err != nil {
+		return err
+	}
+	if len(text) != length {
+		return fmt.Errorf("it has %d characters, and a Stellar address that begins with %c has %d: copy it again from where it came from", len(text), text[0], length)
+	}
+	encoding := base32.StdEncoding.WithPadding(base32.NoPadding)
+	bytes, err := encoding.DecodeString(text)
+	if err != nil || encoding.EncodeToString(bytes) != text { // the bits that are left over must be 0, and the decoder does not look
+		return errChecksum
+	}
+	n := len(bytes) - 2
+	if crc16(bytes[:n]) != uint16(bytes[n])|uint16(bytes[n+1])<<8 {
+		return errChecksum
+	}
+	if bytes[0] != version {
+		return reason("it is not the address of a Stellar account: ask the receiver for another")
+	}
+	return nil
+}
+
+// crc16 is CRC-16/XMODEM: the polynomial 0x1021, beginning with 0.
+func crc16(bytes []byte) uint16 {
+	var sum uint16
+	for _, b := range bytes {
+		sum ^= uint16(b) << 8
+		for range 8 {
+			if sum&0x8000 != 0 {
+				sum = sum<<1 ^ 0x1021
+			} else {
+				sum <<= 1
+			}
+		}
+	}
+	return sum
+}
