@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -65,7 +66,7 @@ func hasCurrency(entries []money.Entry, code string) bool {
 }
 
 func (a *app) currencySet() *cobra.Command {
-	var kind, memo string
+	var kind, memo, format string
 	var decimals int
 	cmd := &cobra.Command{
 		Use:   "set CODE --kind crypto|fiat --decimals N",
@@ -75,10 +76,18 @@ show how many decimals the service counts with a crypto currency, so that till
 cannot know it: take the number from the service, since a wrong one moves the
 decimal point of every amount.
 
+With --address-format, an address that is not valid in the format is refused
+before anything is sent: a mistyped character, another network, a letter of
+another script. The formats are bitcoin, bitcoin-testnet, litecoin, dogecoin,
+ethereum, tron, stellar, ripple, solana, iban, and none, which takes anything
+and warns of nothing. Without a format, till payout plan and till withdraw
+create warn of addresses that look mistyped.
+
 It is written to the profile in use, or without one to the list that all
 profiles share.`,
 		Example: `  till currency set Btc --decimals 8
-  till currency set Doge --kind crypto --decimals 8
+  till currency set UsdtErc20 --decimals 6 --address-format ethereum
+  till currency set Doge --kind crypto --decimals 8 --address-format dogecoin
   till currency set Xrp --kind crypto --decimals 6 --memo required`,
 		Args: args("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -92,7 +101,7 @@ profiles share.`,
 			if err != nil {
 				return err
 			}
-			e, err := currencyEntry(args[0], kind, memo)
+			e, err := currencyEntry(args[0], kind, memo, format)
 			if err != nil {
 				return err
 			}
@@ -113,15 +122,17 @@ profiles share.`,
 	f.StringVar(&kind, "kind", "", "crypto or fiat; may be left out where the code is known")
 	f.IntVar(&decimals, "decimals", 0, "how many decimals the service counts")
 	f.StringVar(&memo, "memo", "", "required, where a withdrawal needs a memo")
-	cmd.MarkFlagsOneRequired("kind", "decimals", "memo")
+	f.StringVar(&format, "address-format", "", "how its addresses look, such as bitcoin")
+	cmd.MarkFlagsOneRequired("kind", "decimals", "memo", "address-format")
 	offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
 	offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
+	offer(cmd, "address-format", cobra.FixedCompletions(address.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // currencyEntry is what the flags say, with decimals that they do not. A code that is built in keeps its spelling, which is
 // the one that the service knows.
-func currencyEntry(code, kind, memo string) (money.Entry, error) {
+func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 	e := money.Entry{Code: code, Decimals: money.Unknown}
 	if known, ok := money.NewRegistry().Lookup(code); ok {
 		e.Code = known.Code
@@ -141,6 +152,9 @@ func currencyEntry(code, kind, memo string) (money.Entry, error) {
 		e.MemoRequired = true
 	default:
 		return money.Entry{}, usageError(fmt.Sprintf("--memo: %q is not one of its values", memo), "write required, or leave it out")
+	}
+	if e.AddressFormat = format; format != "" && !slices.Contains(address.Formats(), format) {
+		return money.Entry{}, usageError(fmt.Sprintf("--address-format: there is no format %q", format), "write one of "+strings.Join(address.Formats(), ", "))
 	}
 	return e, nil
 }
@@ -215,15 +229,16 @@ func (a *app) ownCurrencies(cmd *cobra.Command, given []string, typed string) []
 
 // currencyRow is a currency as it is printed.
 type currencyRow struct {
-	Code     string `json:"code"`
-	Kind     string `json:"kind"`
-	Decimals *int   `json:"decimals"` // null: unknown
-	Memo     string `json:"memo,omitempty"`
-	From     string `json:"from,omitempty"`
+	Code          string `json:"code"`
+	Kind          string `json:"kind"`
+	Decimals      *int   `json:"decimals"` // null: unknown
+	Memo          string `json:"memo,omitempty"`
+	AddressFormat string `json:"address_format,omitempty"`
+	From          string `json:"from,omitempty"`
 }
 
 func newCurrencyRow(e money.Entry, from string) currencyRow {
-	row := currencyRow{Code: e.Code, Kind: strings.ToLower(string(e.Kind)), From: from}
+	row := currencyRow{Code: e.Code, Kind: strings.ToLower(string(e.Kind)), AddressFormat: e.AddressFormat, From: from}
 	if e.Decimals != money.Unknown {
 		row.Decimals = &e.Decimals
 	}
@@ -248,6 +263,7 @@ func currencyView(money.Registry) render.View[currencyRow] {
 				return render.Int(int64(*r.Decimals))
 			}},
 			{Name: "memo", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
+			{Name: "address_format", Cell: func(r row) render.Cell { return render.Own(r.AddressFormat) }},
 			{Name: "from", Cell: func(r row) render.Cell { return render.Own(r.From) }},
 		},
 	}

@@ -10,18 +10,20 @@ import (
 
 func TestCurrencyEntry(t *testing.T) {
 	for _, test := range []struct {
-		code, kind, memo string
-		want             money.Entry
-		wrong            bool
+		code, kind, memo, format string
+		want                     money.Entry
+		wrong                    bool
 	}{
 		{code: "btc", want: money.Entry{Code: "Btc", Decimals: money.Unknown}}, // as the service spells it
 		{code: "usd", kind: "fiat", want: money.Entry{Code: "USD", Kind: api.Fiat, Decimals: money.Unknown}},
 		{code: "doge", kind: "crypto", memo: "required", want: money.Entry{Code: "doge", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
+		{code: "btc", format: "bitcoin", want: money.Entry{Code: "Btc", Decimals: money.Unknown, AddressFormat: "bitcoin"}},
+		{code: "btc", format: "Bitcoin", wrong: true},
 		{code: "Doge", kind: "Crypto", wrong: true},
 		{code: "Doge", kind: "token", wrong: true},
 		{code: "Doge", memo: "optional", wrong: true},
 	} {
-		got, err := currencyEntry(test.code, test.kind, test.memo)
+		got, err := currencyEntry(test.code, test.kind, test.memo, test.format)
 		if test.wrong {
 			if r := explain(err); err == nil || r.code != exitUsage || r.hint == "" {
 				t.Errorf("%+v: %v", test, err)

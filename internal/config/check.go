@@ -19,9 +19,12 @@ func oneOf(values ...string) check {
 		if slices.Contains(values, text) {
 			return nil
 		}
-		return fmt.Errorf("%q is not one of its values: write %s or %s", text,
-			strings.Join(values[:len(values)-1], ", "), values[len(values)-1])
+		return fmt.Errorf("%q is not one of its values: write %s", text, oneOfThem(values))
 	}
+}
+
+func oneOfThem(values []string) string {
+	return strings.Join(values[:len(values)-1], ", ") + " or " + values[len(values)-1]
 }
 
 func checkText(text string) error {

@@ -159,6 +159,9 @@ func TestEditRefuses(t *testing.T) {
 		"currency code":    {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "a b"}) }, "usage", []string{"not a code"}},
 		"currency kind":    {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Doge", Decimals: -1}) }, "usage", []string{"--kind crypto"}},
 		"currency number":  {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 19}) }, "usage", []string{"0 to 18"}},
+		"currency format": {func(d *Document) error {
+			return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 8, AddressFormat: "btc"})
+		}, "usage", []string{"not a format"}},
 		"currency sandbox": {func(d *Document) error { return d.SetCurrency("sandbox", money.Entry{Code: "Btc"}) }, "usage", []string{"of its own"}},
 		"currency profile": {func(d *Document) error { return d.SetCurrency("prod", money.Entry{Code: "Btc"}) }, "config", []string{"does not exist"}},
 	} {

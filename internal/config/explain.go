@@ -49,6 +49,9 @@ func (s Settings) Explain(keys Keys) []Row {
 	}
 	own(keyMax, most)
 	own(keyMaxRun, run)
+	if without := s.Limits.Without(s.Registry); len(without) > 0 {
+		rows = append(rows, Row{"without_limit", strings.Join(without, "; "), "profile " + s.Profile})
+	}
 	own(keyAllow, s.Limits.AllowAddresses)
 	own(keyCurrency, currencyTexts(s.profile.Currencies))
 	if len(s.common) > 0 && !s.Sandbox {
@@ -90,6 +93,9 @@ func currencyTexts(entries []money.Entry) []string {
 		}
 		if e.MemoRequired {
 			text += " memo"
+		}
+		if e.AddressFormat != "" {
+			text += " " + e.AddressFormat
 		}
 		texts = append(texts, text)
 	}

@@ -38,7 +38,7 @@ profiles:
     ca_file: ~/ca.pem
     api_key_file: /run/key
     currencies:
-      - {code: Btc, kind: crypto, decimals: 8}
+      - {code: Btc, kind: crypto, decimals: 8, address_format: bitcoin}
       - {code: Xlr, decimals: 7, memo: required}
   empty:
   other: {first_page: auto}
@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 					AllowAddresses: []string{"one", "two"},
 				},
 				Currencies: []money.Entry{
-					{Code: "Btc", Kind: api.Crypto, Decimals: 8}, {Code: "Xlr", Kind: api.Crypto, Decimals: 7, MemoRequired: true},
+					{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}, {Code: "Xlr", Kind: api.Crypto, Decimals: 7, MemoRequired: true},
 				},
 			},
 			"empty": {Values: map[string]string{}},
@@ -192,8 +192,13 @@ func TestLoadRefuses(t *testing.T) {
 		"currency: octal":         {"currencies:\n- {code: Btc, decimals: 08}\n", []string{":2: ", "0 to 18"}},
 		"currency: quoted":        {"currencies:\n- {code: Btc, decimals: \"8\"}\n", []string{":2: ", "0 to 18"}},
 		"currency: memo":          {"currencies:\n- {code: Btc, memo: none}\n", []string{":2: ", "write required"}},
-		"currency: key":           {"currencies:\n- {code: Btc, decimal: 8}\n", []string{":2: ", "code, kind, decimals, memo"}},
-		"currency: a text":        {"currencies: [Btc]\n", []string{":1: ", "a text"}},
+		"currency: key":           {"currencies:\n- {code: Btc, decimal: 8}\n", []string{":2: ", "code, kind, decimals, memo, address_format"}},
+		"currency: format":        {"currencies:\n- {code: Btc, address_format: btc}\n", []string{":2: ", `"btc" is not a format: write bitcoin, bitcoin-testnet, `, "iban or none"}},
+		"currency: no format":     {"currencies:\n- {code: Btc, address_format: }\n", []string{":2: ", "address_format: it has no value"}},
+		"addresses: mistyped": {live("currencies: [{code: Btc, address_format: bitcoin}]\n    allow_addresses:\n    - bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4\n    - bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"),
+			[]string{":6: ", "its checksum is wrong"}},
+		"addresses: another network": {"currencies: [{code: Btc, address_format: bitcoin}]\n" + live("allow_addresses: [TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t]"), []string{":4: ", "is a TRON address"}},
+		"currency: a text":           {"currencies: [Btc]\n", []string{":1: ", "a text"}},
 	} {
 		f, err := Load(write(t, c.text))
 		fails(t, name, err, "config", c.parts...)

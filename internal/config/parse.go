@@ -81,7 +81,7 @@ func profile(p pair, f File) (Profile, error) {
 		case keyCommand:
 			out.APIKeyCommand, err = command(p)
 		case keyAllow:
-			out.Limits.AllowAddresses, err = texts(p)
+			out.Limits.AllowAddresses, err = addresses(p, registry)
 		case keyMax:
 			out.Limits.MaxPerWithdrawal, err = limits(p, registry)
 		case keyMaxRun:
@@ -135,6 +135,20 @@ func command(p pair) ([]string, error) {
 		return nil, problemf(p.value.Line, "%s: %v", p.name, e)
 	}
 	return words, nil
+}
+
+// addresses reads a list of addresses, each of which some currency of the registry has to take.
+func addresses(p pair, registry money.Registry) ([]string, error) {
+	all, err := texts(p)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range all {
+		if err := registry.CheckAllowed(text); err != nil {
+			return nil, problemf(p.value.Content[i].Line, "%s: %v", p.name, err)
+		}
+	}
+	return all, nil
 }
 
 func limits(p pair, registry money.Registry) ([]api.Amount, error) {

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	yaml "go.yaml.in/yaml/v3"
@@ -70,8 +72,12 @@ func currency(item pair, known money.Registry) (money.Entry, error) {
 				err = problemf(p.line, "%s: %s is not one of its values: write required, or take it away", p.name, quoted(memo))
 			}
 			e.MemoRequired = memo == "required"
+		case keyFormat:
+			if e.AddressFormat, err = text(p); err == nil && !slices.Contains(address.Formats(), e.AddressFormat) {
+				err = problemf(p.line, "%s: %s is not a format: write %s", p.name, quoted(e.AddressFormat), oneOfThem(address.Formats()))
+			}
 		default:
-			err = unknownKey(p, "a currency", []string{"code", "kind", "decimals", "memo"})
+			err = unknownKey(p, "a currency", []string{"code", "kind", "decimals", "memo", keyFormat})
 		}
 		if err != nil {
 			return money.Entry{}, err

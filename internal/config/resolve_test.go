@@ -323,6 +323,19 @@ func TestRequireBaseURL(t *testing.T) {
 	}
 }
 
+// Where nothing is limited, no row says that nothing is.
+func TestExplainWithoutLimits(t *testing.T) {
+	s := resolve(t, write(t, "profiles:\n  live: {currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]}\n"), nil, "--profile", "live")
+	for _, row := range s.Explain(Keys{}) {
+		if row.Name == "without_limit" {
+			t.Errorf("%+v", row)
+		}
+		if row.Name == "currencies" && row.Value != "Btc crypto 8 bitcoin" {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	s := resolve(t, write(t, two), env("TILL_OUTPUT", "json", "TILL_API_KEY", "s3cret"), "--timeout", "5s")
 	got := map[string]Row{}
@@ -342,6 +355,7 @@ func TestExplain(t *testing.T) {
 		{"time_zone", "Europe/Berlin", "profile live"},
 		{"first_page", "auto", "default"},
 		{"max_per_run", "0.50000000 Btc", "profile live"},
+		{"without_limit", strings.Join(s.Limits.Without(s.Registry), "; "), "profile live"},
 		{"yes", "false", "default"},
 		{"currencies", "Btc crypto 8", "configuration currencies"},
 		{"api_key", "not shown", "environment TILL_API_KEY"},

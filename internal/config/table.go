@@ -82,6 +82,7 @@ const (
 	keyMaxRun   = "max_per_run"
 	keyAllow    = "allow_addresses"
 	keyCurrency = "currencies"
+	keyFormat   = "address_format" // of a currency
 )
 
 // ProfileKeys returns the keys that a profile may have in the file, for help and completion.

@@ -3,7 +3,9 @@ package money
 import (
 	"fmt"
 	"math"
+	"strings"
 
+	"example.com/till/internal/address"
 	"example.com/till/pkg/api"
 )
 
@@ -62,7 +64,7 @@ func (l Limits) Check(r Registry, payments ...Payment) error {
 // A Tally holds the payments of a run against the limits one after the other, in memory that does not grow with them.
 type Tally struct {
 	limits   Limits
-	allowed  map[string]bool // nil: any
+	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
 	count    int
 	sums     []int64 // of MaxPerRun; -1: it does not fit into 64 bits
@@ -73,8 +75,8 @@ func (l Limits) Tally(r Registry) *Tally {
 	t := &Tally{limits: l, registry: r, sums: make([]int64, len(l.MaxPerRun))}
 	if len(l.AllowAddresses) > 0 {
 		t.allowed = make(map[string]bool, len(l.AllowAddresses))
-		for _, address := range l.AllowAddresses {
-			t.allowed[address] = true
+		for _, text := range l.AllowAddresses {
+			t.allowed[address.Canonical(text)] = true
 		}
 	}
 	return t
@@ -95,7 +97,7 @@ func (t *Tally) Add(p Payment) error {
 		}
 		t.sums[n] += p.Amount.Minor
 	}
-	if t.allowed != nil && !t.allowed[p.Address] {
+	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
 		return &LimitError{RuleAllowList, i, fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
 			"if it should be paid, add it to allow_addresses of the profile"}
 	}
@@ -138,6 +140,44 @@ func checkUnit(limits []api.Amount, name string, p Payment, index int) error {
 	return &LimitError{RuleLimit, index,
 		fmt.Sprintf("the amount is in %s, for which %s of the profile has no limit, and for %s, which is withdrawn, it has one", p.Amount.Code, name, p.Currency.Code),
 		fmt.Sprintf("give the amount in %s, or add a limit in %s to %s of the profile", amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code, name)}
+}
+
+// Without says which currencies of a registry have no limit, a sentence for each of the two lists that is not empty:
+// where a list is, it is plain that it limits nothing.
+func (l Limits) Without(r Registry) (all []string) {
+	for _, limits := range []struct {
+		name string
+		on   []api.Amount
+	}{{"max_per_withdrawal", l.MaxPerWithdrawal}, {"max_per_run", l.MaxPerRun}} {
+		if len(limits.on) == 0 {
+			continue
+		}
+		var named []string
+		more := 0
+		for _, e := range r.Entries() {
+			if _, ok := limitOn(limits.on, e.Kind, e.Code); ok {
+				continue
+			}
+			if _, own := search(r.own, e.Code); e.Kind == fiat && !own { // there are some 160 of them
+				more++
+				continue
+			}
+			named = append(named, e.Code)
+		}
+		switch {
+		case more == 1:
+			named = append(named, "1 fiat currency")
+		case more > 1:
+			named = append(named, fmt.Sprintf("%d fiat currencies", more))
+		}
+		if n := len(named); n > 1 {
+			named = []string{strings.Join(named[:n-1], ", ") + " and " + named[n-1]}
+		}
+		if len(named) > 0 {
+			all = append(all, fmt.Sprintf("%s sets no limit on %s", limits.name, named[0]))
+		}
+	}
+	return all
 }
 
 // limitOn finds the limit on a unit; where there are several, the lowest.

@@ -42,6 +42,8 @@ func TestLimits(t *testing.T) {
 		"a negative makes no room":     {l, []Payment{{btc, fia("USD", 900), "a"}, {btc, fia("USD", -900), "a"}, {btc, fia("USD", 900), "a"}}, RuleLimit, -1, "18.00 USD"},
 		"an allowed address":           {allow, []Payment{{btc, crypt("Btc", 1), "b"}}, "", 0, ""},
 		"another address":              {allow, []Payment{{btc, crypt("Btc", 1), "a"}, {btc, crypt("Btc", 1), "B"}}, RuleAllowList, 1, `the address "B" is not`},
+		"allowed in another case":      {Limits{AllowAddresses: []string{segwit, ethereum}}, []Payment{{btc, crypt("Btc", 1), strings.ToUpper(segwit)}, {btc, crypt("Btc", 1), strings.ToLower(ethereum)}}, "", 0, ""},
+		"allowed in capitals":          {Limits{AllowAddresses: []string{strings.ToUpper(segwit)}}, []Payment{{btc, crypt("Btc", 1), segwit}}, "", 0, ""},
 		"no payment":                   {allow, nil, "", 0, ""},
 	} {
 		err := c.l.Check(known(), c.payments...)

@@ -1,6 +1,7 @@
 package money
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,10 +19,11 @@ const Unknown = -1
 
 // Entry is what is known of one currency.
 type Entry struct {
-	Code         string   // as the service writes it in an amount: Btc, USD
-	Kind         api.Kind // api.Crypto or api.Fiat
-	Decimals     int      // 0 to api.MaxDecimals, or Unknown
-	MemoRequired bool     // whether a withdrawal needs a memo
+	Code          string   // as the service writes it in an amount: Btc, USD
+	Kind          api.Kind // api.Crypto or api.Fiat
+	Decimals      int      // 0 to api.MaxDecimals, or Unknown
+	MemoRequired  bool     // whether a withdrawal needs a memo
+	AddressFormat string   // how its addresses look, one of address.Formats; empty: not said
 }
 
 // Currency returns the entry as the service writes it in a currency: Btc, Usd.
@@ -62,9 +64,9 @@ func builtin(code string) (Entry, bool) {
 }
 
 // With returns the registry with the entries added. A later entry takes the place of an earlier one with the same code
-// in any case, and its spelling wins. Two things are kept from an earlier one of the same kind: its decimals where the
-// later entry does not know them, and a memo that the built-in registry requires, because the service demands it
-// whatever is configured here.
+// in any case, and its spelling wins. Three things are kept from an earlier one of the same kind: its decimals and its address
+// format where the later entry does not know them, and a memo that the built-in registry requires, because the service
+// demands it whatever is configured here.
 func (r Registry) With(entries ...Entry) Registry {
 	own := slices.Clone(r.own)
 	for _, e := range entries {
@@ -73,8 +75,11 @@ func (r Registry) With(entries ...Entry) Registry {
 			e.MemoRequired = e.MemoRequired || b.MemoRequired
 		}
 		e.MemoRequired = e.MemoRequired || isXLR(e.Kind, e.Code)
-		if old, ok := (Registry{own}).Lookup(e.Code); ok && old.Kind == e.Kind && e.Decimals == Unknown {
-			e.Decimals = old.Decimals
+		if old, ok := (Registry{own}).Lookup(e.Code); ok && old.Kind == e.Kind {
+			if e.Decimals == Unknown {
+				e.Decimals = old.Decimals
+			}
+			e.AddressFormat = cmp.Or(e.AddressFormat, old.AddressFormat)
 		}
 		i, found := search(own, e.Code)
 		if found {

@@ -10,10 +10,10 @@ import (
 
 func TestLookup(t *testing.T) {
 	for code, want := range map[string]Entry{
-		"usd": {"USD", api.Fiat, 2, false}, "USD": {"USD", api.Fiat, 2, false}, "aed": {"AED", api.Fiat, 2, false},
-		"Zwg": {"ZWG", api.Fiat, 2, false}, "jpy": {"JPY", api.Fiat, 0, false}, "KWD": {"KWD", api.Fiat, 3, false},
-		"clf": {"CLF", api.Fiat, 4, false}, "ISK": {"ISK", api.Fiat, 0, false}, "TND": {"TND", api.Fiat, 3, false},
-		"btc": {"Btc", api.Crypto, -1, false}, "USDTERC20": {"UsdtErc20", api.Crypto, -1, false}, "XLR": {"Xlr", api.Crypto, -1, true},
+		"usd": {"USD", api.Fiat, 2, false, ""}, "USD": {"USD", api.Fiat, 2, false, ""}, "aed": {"AED", api.Fiat, 2, false, ""},
+		"Zwg": {"ZWG", api.Fiat, 2, false, ""}, "jpy": {"JPY", api.Fiat, 0, false, ""}, "KWD": {"KWD", api.Fiat, 3, false, ""},
+		"clf": {"CLF", api.Fiat, 4, false, ""}, "ISK": {"ISK", api.Fiat, 0, false, ""}, "TND": {"TND", api.Fiat, 3, false, ""},
+		"btc": {"Btc", api.Crypto, -1, false, ""}, "USDTERC20": {"UsdtErc20", api.Crypto, -1, false, ""}, "XLR": {"Xlr", api.Crypto, -1, true, ""},
 	} {
 		if got, ok := NewRegistry().Lookup(code); !ok || got != want {
 			t.Errorf("Lookup(%q) = %v, %v; want %v", code, got, ok, want)
@@ -82,8 +82,8 @@ func TestWith(t *testing.T) {
 		Entry{Code: "usd", Kind: api.Fiat, Decimals: Unknown}, // unknown here is no reason to forget
 	)
 	for code, want := range map[string]Entry{
-		"btc": {"BTC", api.Crypto, 8, false}, "doge": {"DOGE", api.Crypto, 6, true}, "xlr": {"XLR", api.Crypto, 7, true},
-		"MNT": {"mnt", api.Crypto, 18, false}, "ZZZ": {"ZZZ", api.Fiat, 1, false}, "USD": {"USD", api.Fiat, 2, false},
+		"btc": {"BTC", api.Crypto, 8, false, ""}, "doge": {"DOGE", api.Crypto, 6, true, ""}, "xlr": {"XLR", api.Crypto, 7, true, ""},
+		"MNT": {"mnt", api.Crypto, 18, false, ""}, "ZZZ": {"ZZZ", api.Fiat, 1, false, ""}, "USD": {"USD", api.Fiat, 2, false, ""},
 	} {
 		if got, _ := r.Lookup(code); got != want {
 			t.Errorf("Lookup(%q) = %v, want %v", code, got, want)
@@ -91,6 +91,14 @@ func TestWith(t *testing.T) {
 	}
 	if e, _ := base.Lookup("btc"); e.Decimals != Unknown {
 		t.Errorf("With changed the registry it was called on: %v", e)
+	}
+	formats := base.With(Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}, Entry{Code: "Ltc", Kind: api.Crypto, AddressFormat: "litecoin"}).
+		With(Entry{Code: "BTC", Kind: api.Crypto, Decimals: Unknown}, Entry{Code: "Ltc", Kind: api.Crypto, AddressFormat: "none"})
+	if btc, _ := formats.Lookup("btc"); btc.AddressFormat != "bitcoin" || btc.Decimals != 8 {
+		t.Errorf("an entry that does not say the format has made %v of the one before it", btc)
+	}
+	if ltc, _ := formats.Lookup("ltc"); ltc.AddressFormat != "none" {
+		t.Errorf("an entry that says another format has left %v", ltc)
 	}
 	two := r.With(Entry{Code: "Btc", Kind: api.Crypto, Decimals: 2})
 	if r.Decimals("btc") != 8 || two.Decimals("btc") != 2 {

@@ -1,0 +1,83 @@
+package money
+
+import (
+	"errors"
+	"strings"
+
+	"example.com/till/internal/address"
+	"example.com/till/pkg/api"
+)
+
+// AddressFormat returns the format of the addresses of a currency, one of address.Formats, or empty where none is set.
+func (r Registry) AddressFormat(c api.Currency) string {
+	if e, ok := r.lookup(c.Kind, c.Code); ok {
+		return e.AddressFormat
+	}
+	return ""
+}
+
+// CheckAddress refuses an address that is not valid in the format of the currency, if one is set. The error is an *Error.
+func (r Registry) CheckAddress(c api.Currency, text string) error {
+	var e *address.Error
+	if errors.As(address.Check(r.AddressFormat(c), text), &e) {
+		return wrong("%s", e.For(c.Code))
+	}
+	return nil
+}
+
+// AddressWarning says what is doubtful about an address of a currency that has no format; empty: nothing.
+func (r Registry) AddressWarning(c api.Currency, text string) string {
+	if r.AddressFormat(c) != "" {
+		return ""
+	}
+	return address.Warning(text)
+}
+
+// WithoutChecksum reports whether an address of a currency is an Ethereum address in one case, in which no mistyped character
+// can be found.
+func (r Registry) WithoutChecksum(c api.Currency, text string) bool {
+	return r.AddressFormat(c) != address.None && address.OneCase(text)
+}
+
+// CheckAllowed refuses an address that is valid in no format of the registry. It takes anything unless each of the currencies
+// that With has put there has a format.
+func (r Registry) CheckAllowed(text string) error {
+	var formats []string
+	for _, e := range r.own {
+		switch e.AddressFormat {
+		case "", address.None:
+			return nil
+		}
+		formats = append(formats, e.AddressFormat)
+	}
+	var last error
+	for _, format := range formats {
+		if last = address.Check(format, text); last == nil {
+			return nil
+		}
+	}
+	if len(formats) == 0 {
+		return nil
+	}
+	if why := address.Warning(text); why != "" {
+		return wrong("%s is valid in no format of the profile's currencies: %s", quote(text), why)
+	}
+	if what, _ := address.Detect(text); what != "" {
+		return wrong("%s is %s, and no currency of the profile has such addresses: take it away, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
+	}
+	if len(formats) == 1 {
+		return wrong("%s is not valid in the format %s: %v", quote(text), formats[0], last)
+	}
+	return wrong("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from", quote(text), strings.Join(unique(formats), ", "))
+}
+
+func unique(texts []string) (out []string) {
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if !seen[text] {
+			out = append(out, text)
+		}
+		seen[text] = true
+	}
+	return out
+}

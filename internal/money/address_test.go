@@ -1,0 +1,122 @@
+package money
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api"
+)
+
+const (
+	ethereum = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" // EIP-55
+	segwit   = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" // BIP 173
+	tron     = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+)
+
+func withFormats() Registry {
+	return NewRegistry().With(
+		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"},
+		Entry{Code: "UsdtErc20", Kind: api.Crypto, Decimals: 6, AddressFormat: "ethereum"},
+	)
+}
+
+func TestCheckAddress(t *testing.T) {
+	anything := withFormats().With(Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "none"})
+	for _, c := range []struct {
+		r          Registry
+		currency   api.Currency
+		text       string
+		says, warn string
+	}{
+		{withFormats(), btc, segwit, "", ""},
+		{withFormats(), btc, segwit[:41] + "5", "its checksum is wrong", ""},
+		{withFormats(), usdt, tron, "this is a TRON address, and UsdtErc20 takes Ethereum addresses", ""},
+		{withFormats(), api.Currency{Kind: api.Crypto, Code: "BTC"}, tron, "and BTC takes Bitcoin addresses", ""},
+		{withFormats(), api.Currency{Kind: api.Fiat, Code: "Btc"}, tron, "", ""}, // another currency of that name
+		{anything, btc, "\u0410" + tron, "", ""},
+		{NewRegistry(), btc, tron, "", ""},
+		{NewRegistry(), btc, tron[:33] + "u", "", "shape of a TRON address"},
+		{NewRegistry(), btc, "\u0410" + tron, "", "character 1 is"},
+	} {
+		err := c.r.CheckAddress(c.currency, c.text)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("CheckAddress(%v, %s): %v; want %q", c.currency, c.text, err, c.says)
+		}
+		if got := c.r.AddressWarning(c.currency, c.text); (got == "") != (c.warn == "") || !strings.Contains(got, c.warn) {
+			t.Errorf("AddressWarning(%v, %s) = %q; want %q", c.currency, c.text, got, c.warn)
+		}
+	}
+}
+
+func TestWithoutChecksum(t *testing.T) {
+	none := withFormats().With(Entry{Code: "UsdtErc20", Kind: api.Crypto, AddressFormat: "none"})
+	lower := strings.ToLower(ethereum)
+	for _, c := range []struct {
+		r    Registry
+		text string
+		want bool
+	}{{withFormats(), lower, true}, {NewRegistry(), lower, true}, {none, lower, false}, {withFormats(), ethereum, false}} {
+		if got := c.r.WithoutChecksum(usdt, c.text); got != c.want {
+			t.Errorf("WithoutChecksum(%s) = %v", c.text, got)
+		}
+	}
+}
+
+// An entry of allow_addresses is held to the formats only where every currency of the configuration has one.
+func TestCheckAllowed(t *testing.T) {
+	partly := withFormats().With(Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8})
+	anything := withFormats().With(Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8, AddressFormat: "none"})
+	only := NewRegistry().With(Entry{Code: "Btc", Kind: api.Crypto, AddressFormat: "bitcoin"})
+	for name, c := range map[string]struct {
+		r    Registry
+		text string
+		says string
+	}{
+		"of one of the formats":  {withFormats(), segwit, ""},
+		"of the other":           {withFormats(), ethereum, ""},
+		"mistyped":               {withFormats(), segwit[:41] + "5", "shape of a Bitcoin address, but its checksum is wrong"},
+		"of another network":     {withFormats(), tron, "is a TRON address, and no currency of the profile has such addresses"},
+		"a look-alike":           {withFormats(), "bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "U+0430"},
+		"of no shape":            {withFormats(), "alice", "is valid in no format of the profile's currencies (bitcoin, ethereum)"},
+		"of no shape of one":     {only, "alice", "is not valid in the format bitcoin: it begins"},
+		"a currency without one": {partly, "alice", ""},
+		"a currency with none":   {anything, "alice", ""},
+		"no currency":            {NewRegistry(), "alice", ""},
+	} {
+		err := c.r.CheckAllowed(c.text)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v; want %q", name, err, c.says)
+		}
+	}
+}
+
+func TestWithoutLimit(t *testing.T) {
+	r := NewRegistry().With(
+		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8}, Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8}, Entry{Code: "Eur", Kind: api.Fiat, Decimals: 2},
+	)
+	but := func(n int) string { return fmt.Sprintf("%d fiat currencies", isoCount-n) }
+	for name, c := range map[string]struct {
+		l    Limits
+		want []string
+	}{
+		"no limit":   {Limits{}, nil},
+		"one":        {Limits{MaxPerWithdrawal: []api.Amount{crypt("BTC", 5)}}, []string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1)}},
+		"both lists": {Limits{MaxPerWithdrawal: []api.Amount{crypt("Btc", 5)}, MaxPerRun: []api.Amount{fia("Usd", 5), fia("EUR", 5)}}, []string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1), "max_per_run sets no limit on Btc, Doge, UsdtErc20, Xlr and " + but(2)}},
+	} {
+		got := c.l.Without(r)
+		if strings.Join(got, "|") != strings.Join(c.want, "|") {
+			t.Errorf("%s: %q; want %q", name, got, c.want)
+		}
+	}
+	var every []api.Amount
+	for _, e := range r.Entries() {
+		every = append(every, e.Amount(1))
+	}
+	if got := (Limits{MaxPerRun: every}).Without(r); got != nil {
+		t.Errorf("every currency has a limit, and %q", got)
+	}
+	if got := (Limits{MaxPerRun: every[:len(every)-1]}).Without(r); len(got) != 1 || !strings.HasSuffix(got[0], "no limit on 1 fiat currency") {
+		t.Errorf("all but one have a limit, and %q", got)
+	}
+}
