@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"example.com/till/pkg/api"
 )
@@ -74,7 +73,7 @@ func (r Registry) With(entries ...Entry) Registry {
 		if b, ok := builtin(e.Code); ok && b.Kind == e.Kind {
 			e.MemoRequired = e.MemoRequired || b.MemoRequired
 		}
-		e.MemoRequired = e.MemoRequired || isXLR(e.Kind, e.Code)
+		e.MemoRequired = e.MemoRequired || e.Currency().MemoRequired()
 		if old, ok := (Registry{own}).Lookup(e.Code); ok && old.Kind == e.Kind {
 			if e.Decimals == Unknown {
 				e.Decimals = old.Decimals
@@ -153,20 +152,13 @@ func (r Registry) Decimals(code string) int {
 // MemoRequired reports whether a withdrawal of the currency needs a memo.
 func (r Registry) MemoRequired(c api.Currency) bool {
 	e, ok := r.lookup(c.Kind, c.Code)
-	return ok && e.MemoRequired || isXLR(c.Kind, c.Code)
+	return ok && e.MemoRequired || c.MemoRequired()
 }
 
 // LacksMemo reports whether a withdrawal of the currency needs a memo and this is none: one in which nothing can be read
 // reaches nobody.
 func (r Registry) LacksMemo(c api.Currency, memo string) bool {
-	readable := func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
-	return r.MemoRequired(c) && !strings.ContainsFunc(memo, readable)
-}
-
-// isXLR reports whether a currency is XLR or based on it, which the interface's rule about memos is for. It does not say how
-// the codes of such currencies are made, so that any with XLR in it counts.
-func isXLR(kind api.Kind, code string) bool {
-	return kind == crypto && strings.Contains(fold(code), "xlr")
+	return r.MemoRequired(c) && api.BlankMemo(memo)
 }
 
 // amountSpelling and currencySpelling are the service's two spellings of a fiat code. Its crypto codes have one.

@@ -547,7 +547,6 @@ func (j *journey) refusals() {
 	j.refused("no such invite", second(j.client.Invites.Get(j.ctx, none)), false)
 	j.refused("no such reseller", second(j.client.Resellers.Stats(j.ctx, none)), false)
 	j.refused("no funds", second(w.Create(j.ctx, api.CreateWithdrawal{Currency: usd, Amount: usdAmount(1 << 62), Address: "a"})), true)
-	j.refused("no memo", second(w.Create(j.ctx, api.CreateWithdrawal{Currency: xlr, Amount: usdAmount(5), Address: "a"})), true)
 	j.refused("no such currency", second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "Doge"}, Items: goods})), true)
 	stranger := j.as(api.SandboxKeyPrefix + "wrong")
 	j.refused("a wrong key", second(v.Get(j.ctx, none)), false)

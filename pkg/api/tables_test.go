@@ -234,6 +234,10 @@ func field(t *testing.T, what string, err error, want string) {
 	}
 }
 
+func xlrWithMemo(memo string) CreateWithdrawal {
+	return CreateWithdrawal{Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Crypto, "Xlr", 5}, Address: "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", Memo: memo}
+}
+
 func TestCreateWithdrawalValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -272,6 +276,42 @@ func TestCreateWithdrawalValidate(t *testing.T) {
 		{"order id in words", func(r *CreateWithdrawal) { r.ExternalOrderID = "A-1" }, "external_order_id"},
 		{"order id below", func(r *CreateWithdrawal) { r.ExternalOrderID = "-1" }, "external_order_id"},
 		{"memo with a bell", func(r *CreateWithdrawal) { r.Memo = "\a" }, "memo"},
+		{"memo with a space inside", func(r *CreateWithdrawal) { r.Memo = "Order 17" }, ""},
+		{"memo with a hard space inside", func(r *CreateWithdrawal) { r.Memo = "Order\u00a017" }, ""},
+		{"memo in another script", func(r *CreateWithdrawal) { r.Memo = "\u6771\u4eac \u2615" }, ""},
+		{"memo with an accent of its own", func(r *CreateWithdrawal) { r.Memo = "Jose\u0301" }, ""},
+		{"memo with a blank at its start", func(r *CreateWithdrawal) { r.Memo = " 17" }, "memo"},
+		{"memo with a blank at its end", func(r *CreateWithdrawal) { r.Memo = "17 " }, "memo"},
+		{"memo with a hard space at its end", func(r *CreateWithdrawal) { r.Memo = "17\u00a0" }, "memo"},
+		{"memo with an ideographic space at its start", func(r *CreateWithdrawal) { r.Memo = "\u300017" }, "memo"},
+		{"memo with a narrow space at its end", func(r *CreateWithdrawal) { r.Memo = "17\u202f" }, "memo"},
+		{"memo with an Ogham space at its end", func(r *CreateWithdrawal) { r.Memo = "17\u1680" }, "memo"},
+		{"memo with an empty cell of braille at its end", func(r *CreateWithdrawal) { r.Memo = "17\u2800" }, "memo"},
+		{"memo with a tab at its end", func(r *CreateWithdrawal) { r.Memo = "17\t" }, "memo"},
+		{"memo with a line break at its end", func(r *CreateWithdrawal) { r.Memo = "17\n" }, "memo"},
+		{"memo with a line separator", func(r *CreateWithdrawal) { r.Memo = "1\u20287" }, "memo"},
+		{"memo with a byte order mark", func(r *CreateWithdrawal) { r.Memo = "\ufeff17" }, "memo"},
+		{"memo with a joiner", func(r *CreateWithdrawal) { r.Memo = "1\u200d7" }, "memo"},
+		{"memo with a word joiner", func(r *CreateWithdrawal) { r.Memo = "1\u20607" }, "memo"},
+		{"memo with a grapheme joiner", func(r *CreateWithdrawal) { r.Memo = "1\u034f7" }, "memo"},
+		{"memo with a Hangul filler", func(r *CreateWithdrawal) { r.Memo = "17\u3164" }, "memo"},
+		{"memo with a variation selector", func(r *CreateWithdrawal) { r.Memo = "17\ufe0f" }, "memo"},
+		{"memo with a direction mark", func(r *CreateWithdrawal) { r.Memo = "17\u202e" }, "memo"},
+		{"memo with a soft hyphen", func(r *CreateWithdrawal) { r.Memo = "1\u00ad7" }, "memo"},
+		{"memo of broken UTF-8", func(r *CreateWithdrawal) { r.Memo = "17\xff" }, "memo"},
+		{"blank memo", func(r *CreateWithdrawal) { r.Memo = " " }, "memo"},
+		{"a filler in the address", func(r *CreateWithdrawal) { r.Address = "a\u3164" }, "address"},
+		{"an empty cell of braille in the address", func(r *CreateWithdrawal) { r.Address = "a\u2800b" }, "address"},
+		{"XLR with a memo", func(r *CreateWithdrawal) { *r = xlrWithMemo("7") }, ""},
+		{"XLR without a memo", func(r *CreateWithdrawal) { *r = xlrWithMemo("") }, "memo"},
+		{"XLR with a blank memo", func(r *CreateWithdrawal) { *r = xlrWithMemo("\u00a0\u2003") }, "memo"},
+		{"XLR with a memo that cannot be seen", func(r *CreateWithdrawal) { *r = xlrWithMemo("\u200b") }, "memo"},
+		{"XLR with a memo of braille without dots", func(r *CreateWithdrawal) { *r = xlrWithMemo("\u2800") }, "memo"},
+		{"based on XLR", func(r *CreateWithdrawal) {
+			*r = xlrWithMemo("")
+			r.Currency.Code, r.Amount.Code = "UsdcXLR", "UsdcXLR"
+		}, "memo"},
+		{"XLR in dollars", func(r *CreateWithdrawal) { *r = xlrWithMemo(""); r.Amount = Amount{Fiat, "USD", 1} }, "memo"},
 	} {
 		r := sampleCreate()
 		tt.change(&r)

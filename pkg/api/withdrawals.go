@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/http"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -143,7 +142,8 @@ type CreateWithdrawal struct {
 	// ExternalOrderID is the merchant's own number for the withdrawal, see CheckOrderID; may be empty. The service
 	// does not promise to refuse a number that it has seen before.
 	ExternalOrderID string `json:"external_order_id,omitzero"`
-	// Memo of the transfer, required for XLR and currencies based on it.
+	// Memo of the transfer, required for XLR and currencies based on it, see Currency.MemoRequired. White space at its ends
+	// and characters that cannot be seen are refused.
 	Memo string `json:"memo,omitzero"`
 }
 
@@ -165,8 +165,11 @@ func (r CreateWithdrawal) Validate() error {
 		if err := checkText("address", r.Address); err != nil {
 			return err
 		}
-		if strings.ContainsFunc(r.Address, unicode.IsSpace) {
+		if strings.ContainsFunc(r.Address, isBlank) {
 			return invalid("address", "%q has a space in it: write the address without", r.Address)
+		}
+		if i := strings.IndexFunc(r.Address, isUnseen); i >= 0 { // a person compares it, letter by letter
+			return invalid("address", "%q has a character at byte %d that cannot be seen: type it anew", r.Address, i)
 		}
 	}
 	if err := checkCallback("callback", r.Callback); err != nil {
@@ -177,19 +180,7 @@ func (r CreateWithdrawal) Validate() error {
 			return invalid("external_order_id", "%v", err)
 		}
 	}
-	if err := checkPlain("memo", r.Memo); err != nil {
-		return err
-	}
-	// A person compares these two, letter by letter, with what was asked for.
-	for _, field := range [...]struct{ name, text string }{{"address", r.Address}, {"memo", r.Memo}} {
-		if visibleASCII(field.text) {
-			continue
-		}
-		if i := strings.IndexFunc(field.text, func(c rune) bool { return !unicode.IsGraphic(c) }); i >= 0 {
-			return invalid(field.name, "%q has a character at byte %d that cannot be seen: type it anew", field.text, i)
-		}
-	}
-	return nil
+	return checkMemo(r.Currency, r.Memo)
 }
 
 // Create asks for a withdrawal and returns its id. It is sent at most once, by every layer of this package: after an
