@@ -62,8 +62,9 @@ func (s *session) factsOf(p *payout.Plan) planFacts {
 		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, t := range p.Totals {
-		f.Totals = append(f.Totals, planTotalLine{t.Amount, p.Pays(t.Amount), t.Rows})
-		f.totals = append(f.totals, render.Step{Status: p.Pays(t.Amount), At: countOf(t.Rows, "row")})
+		pays := s.money.Format(t.Amount)
+		f.Totals = append(f.Totals, planTotalLine{t.Amount, pays, t.Rows})
+		f.totals = append(f.totals, render.Step{Status: pays, At: countOf(t.Rows, "row")})
 	}
 	for _, text := range p.Warnings {
 		f.warned = append(f.warned, render.Step{Status: text})
@@ -75,7 +76,7 @@ func (s *session) factsOf(p *payout.Plan) planFacts {
 func (s *session) byUnit(p *payout.Plan, f planFacts) []planFacts {
 	var units []planFacts
 	for _, t := range p.Totals {
-		sum := sumCell(s.money, t.Amount, p.Decimals(t.Amount))
+		sum := sumCell(s.money, t.Amount, s.money.DecimalsOf(t.Amount))
 		f.Rows, f.total = t.Rows, &sum
 		units = append(units, f)
 	}

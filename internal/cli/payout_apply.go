@@ -134,6 +134,9 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if flags.digest != "" && flags.digest != plan.Digest {
 		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved: till payout show "+plan.Path)
 	}
+	if err := plan.CheckDecimals(s.money); err != nil {
+		return err
+	}
 	if err := s.withinLimits(plan); err != nil {
 		return err
 	}
@@ -287,7 +290,7 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 		fmt.Sprintf("rows      %d of %d are to be sent", t.LeftRows(), plan.Rows),
 	}
 	for _, total := range t.Left {
-		facts = append(facts, fmt.Sprintf("total     %s%s in %s", plan.Pays(total.Amount), s.minorUnits(total.Amount), countOf(total.Rows, "row")))
+		facts = append(facts, fmt.Sprintf("total     %s%s in %s", s.money.Format(total.Amount), s.minorUnits(total.Amount), countOf(total.Rows, "row")))
 	}
 	if n := t.States[journal.Unknown]; n > 0 {
 		facts = append(facts, fmt.Sprintf("unknown   %s, looked for on the service's list first", countOf(n, "row")))
@@ -297,7 +300,7 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 	}
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
-		if err := s.typed(question, "the total", plan.Pays(total.Amount)); err != nil {
+		if err := s.typed(question, "the total", s.money.Format(total.Amount)); err != nil {
 			return err
 		}
 	}
@@ -337,6 +340,9 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 		}
 		if s.money.LacksMemo(row.Currency, row.Memo) {
 			return usageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make the plan anew")
+		}
+		if err := s.money.CheckAddress(row.Currency, row.Address); err != nil {
+			return usageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err), "put it right in the file, and make the plan anew")
 		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
 			return err

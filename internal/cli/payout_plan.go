@@ -57,9 +57,14 @@ that vanished or are new since are told and refused; with --batch-changed they
 are taken for meant, and it is warned about a run that is being applied just
 then. The next month needs another name.
 
+An address that is not valid in the format of its currency is refused, see till
+currency set. An order id, address or memo that a spreadsheet has damaged, such
+as 1.23457E+12 or #N/A, is refused too: format the column as text.
+
 What is unusual is warned about: rows that are the same, rows that are the same
-as an order of which nobody knows the outcome, amounts ten times as large or as
-small as usual in the file, addresses that the journal has never paid. And it
+as an order whose outcome is unknown, amounts ten times as large or as small as
+usual in the file, addresses that the journal has never paid and, where their
+currency has no format, addresses that look mistyped. And it
 is said how many of the order ids were accepted before: they are either the
 rest of a run or last month's numbers, and till payout apply asks which.
 
@@ -181,6 +186,10 @@ func (s *session) tellStanding(made payout.Made) {
 	for _, text := range made.Warnings {
 		s.note("warning: %s", text)
 	}
+	s.tellOneCase(made.Plan)
+	for _, text := range s.Limits.Without(s.money) {
+		s.note("%s", text)
+	}
 	if made.Accepted > 0 {
 		when := "on " + made.First.UTC().Format(time.DateOnly)
 		if last := made.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
@@ -200,6 +209,13 @@ func (s *session) tellStanding(made payout.Made) {
 	}
 	if made.Conflict > 0 {
 		s.note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, countOf(made.Rows, "order id"))
+	}
+}
+
+// tellOneCase says how many addresses of a plan are not protected by a checksum.
+func (s *session) tellOneCase(p *payout.Plan) {
+	if p.OneCase > 0 {
+		s.note("without a checksum: the Ethereum addresses of %s, because their letters are all small or all capital. A mistyped character in them cannot be found", countOf(p.OneCase, "row"))
 	}
 }
 

@@ -18,8 +18,9 @@ func (a *app) payoutShow() *cobra.Command {
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
 		Long: `Show a plan to the person who approves it: what it is for, its totals and
-warnings, whether it has expired, and every row with its decimal amount. The
-digest is checked, so that a plan with a changed byte is refused.
+warnings, whether it has expired, and every row with its amount, in decimals
+where the profile in use knows them. The digest is checked, so that a plan with
+a changed byte is refused.
 
 That is no protection against somebody who edits the plan, and makes the digest
 anew. Against that helps only a digest that reached you on another way than the
@@ -56,7 +57,7 @@ the rows; the CSV can be planned again. -q prints the order ids.`,
 	}, plannedView)
 }
 
-// planned is a row of a plan, with the decimals that the plan has.
+// planned is a row of a plan, with the decimals of the profile in use.
 type planned struct {
 	payout.PlanRow
 	decimals int
@@ -109,17 +110,15 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 	if p.Expired(s.io.Now()) {
 		s.note("the plan has expired: a run of it can no longer begin, only go on")
 	}
-	for _, t := range p.Totals {
-		now, known := s.money.Lookup(t.Amount.Code)
-		if then := p.Decimals(t.Amount); known && now.Kind == t.Amount.Kind && now.Decimals != money.Unknown && now.Decimals != then {
-			s.note("warning: the plan was made with %s of %s, and the profile in use has %s", decimalsText(then), t.Amount.Code, decimalsText(now.Decimals))
-		}
+	if err := p.CheckDecimals(s.money); err != nil {
+		s.note("warning: %v; till payout apply refuses it", err)
 	}
+	s.tellOneCase(p)
 	o := s.out
 	whole := o.Filter != nil || o.Template != ""
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
-		return out.list(plannedRows(p))
+		return out.list(plannedRows(p, s.money))
 	case whole || o.Format == render.YAML:
 		var text bytes.Buffer
 		if _, err := p.WriteTo(&text); err != nil {
@@ -138,20 +137,14 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 	if err := s.write("\n"); err != nil {
 		return err
 	}
-	return out.list(plannedRows(p))
+	return out.list(plannedRows(p, s.money))
 }
 
-func decimalsText(n int) string {
-	if n == money.Unknown {
-		return "no decimals known"
-	}
-	return countOf(n, "decimal")
-}
-
-func plannedRows(p *payout.Plan) iter.Seq2[planned, error] {
+// plannedRows shows amounts in the units of the profile in use, whatever those of the plan are.
+func plannedRows(p *payout.Plan, m money.Registry) iter.Seq2[planned, error] {
 	return func(yield func(planned, error) bool) {
 		for r, err := range p.All() {
-			if !yield(planned{r, p.Decimals(r.Amount), p.Pays(r.Amount)}, err) {
+			if !yield(planned{r, m.DecimalsOf(r.Amount), m.Format(r.Amount)}, err) {
 				return
 			}
 		}

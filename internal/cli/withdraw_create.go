@@ -97,6 +97,9 @@ func (s *session) withdrawalFrom(req *api.CreateWithdrawal, currency, amount, mi
 	if s.money.LacksMemo(req.Currency, req.Memo) {
 		return usageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive", "ask the receiver for it and add --memo MEMO")
 	}
+	if err := s.money.CheckAddress(req.Currency, req.Address); err != nil {
+		return fmt.Errorf("--address: %w", err)
+	}
 	return req.Validate()
 }
 
@@ -108,6 +111,9 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 	client, err := s.client()
 	if err != nil {
 		return err
+	}
+	if why := s.money.AddressWarning(req.Currency, req.Address); why != "" {
+		s.note("warning: the address %s: %s", req.Address, why)
 	}
 	w := payout.Withdrawal{Request: req, Made: req.ExternalOrderID == "", AllowDuplicate: duplicate, Window: s.DuplicateWindow}
 	if w.Made {
@@ -189,6 +195,9 @@ func (s *session) describe(req api.CreateWithdrawal) []string {
 	}
 	if req.Memo != "" {
 		lines = append(lines, "memo      "+req.Memo)
+	}
+	for _, text := range s.Limits.Without(s.money) {
+		lines = append(lines, "limits    "+text)
 	}
 	return append(lines, "order id  "+req.ExternalOrderID)
 }

@@ -33,12 +33,6 @@ func (r Registry) AddressWarning(c api.Currency, text string) string {
 	return address.Warning(text)
 }
 
-// WithoutChecksum reports whether an address of a currency is an Ethereum address in one case, in which no mistyped character
-// can be found.
-func (r Registry) WithoutChecksum(c api.Currency, text string) bool {
-	return r.AddressFormat(c) != address.None && address.OneCase(text)
-}
-
 // CheckAllowed refuses an address that is valid in no format of the registry. It takes anything unless each of the currencies
 // that With has put there has a format.
 func (r Registry) CheckAllowed(text string) error {

@@ -49,20 +49,6 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-func TestWithoutChecksum(t *testing.T) {
-	none := withFormats().With(Entry{Code: "UsdtErc20", Kind: api.Crypto, AddressFormat: "none"})
-	lower := strings.ToLower(ethereum)
-	for _, c := range []struct {
-		r    Registry
-		text string
-		want bool
-	}{{withFormats(), lower, true}, {NewRegistry(), lower, true}, {none, lower, false}, {withFormats(), ethereum, false}} {
-		if got := c.r.WithoutChecksum(usdt, c.text); got != c.want {
-			t.Errorf("WithoutChecksum(%s) = %v", c.text, got)
-		}
-	}
-}
-
 // An entry of allow_addresses is held to the formats only where every currency of the configuration has one.
 func TestCheckAllowed(t *testing.T) {
 	partly := withFormats().With(Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8})

@@ -149,6 +149,14 @@ func (r Registry) Decimals(code string) int {
 	return Unknown
 }
 
+// DecimalsOf returns the number of decimals of an amount's unit, or Unknown.
+func (r Registry) DecimalsOf(a api.Amount) int {
+	if e, ok := r.lookup(a.Kind, a.Code); ok {
+		return e.Decimals
+	}
+	return Unknown
+}
+
 // MemoRequired reports whether a withdrawal of the currency needs a memo.
 func (r Registry) MemoRequired(c api.Currency) bool {
 	e, ok := r.lookup(c.Kind, c.Code)

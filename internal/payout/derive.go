@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -17,7 +18,7 @@ import (
 // has the same order id on every machine, in whatever place it stands and whatever stands around it.
 //
 // It is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency and the amount's unit as
-// kind:code in lower case, the minor units, the address, the memo and the count. The first eight bytes of it are a number, the
+// kind:code in lower case, the minor units, the address in the form of address.Canonical, the memo and the count. The first eight bytes of it are a number, the
 // first byte the highest; its remainder by 2^53-1, plus 1, is the order id.
 func DeriveOrderID(batch string, c journal.Content, count int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s%d\n", batch, contentText(c), count))
@@ -26,8 +27,11 @@ func DeriveOrderID(batch string, c journal.Content, count int) string {
 
 // contentText is the lines of a content. None of its texts can have a line feed in it.
 func contentText(c journal.Content) string {
-	return strings.ToLower(c.Currency) + "\n" + strings.ToLower(c.Unit) + "\n" + strconv.FormatInt(c.Minor, 10) + "\n" + c.Address + "\n" + c.Memo + "\n"
+	return strings.ToLower(c.Currency) + "\n" + strings.ToLower(c.Unit) + "\n" + strconv.FormatInt(c.Minor, 10) + "\n" + address.Canonical(c.Address) + "\n" + c.Memo + "\n"
 }
+
+// sameContent reports whether two contents are the same payment, in whatever spelling their addresses are.
+func sameContent(a, b journal.Content) bool { return contentText(a) == contentText(b) }
 
 // contentHash tells contents apart.
 func contentHash(c journal.Content) [16]byte {

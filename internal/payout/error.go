@@ -28,6 +28,7 @@ const (
 	RulePlanExpired  = "plan_expired"
 	RuleBatchChanged = "batch_changed"
 	RuleWarning      = "warning"
+	RuleDecimals     = "decimals"
 )
 
 // An Error is why something was not done, or not known to be done.

@@ -110,6 +110,7 @@ func newSource(in io.Reader, format string, derives bool) source {
 type parser struct {
 	money   money.Registry
 	derives bool // the order ids are derived, and must not be given
+	csv     bool // the rows may come from a spreadsheet
 }
 
 // parse reports everything that is wrong with a row.
@@ -122,6 +123,12 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 	for col, text := range c {
 		if i := strings.IndexFunc(text, unreadable); i >= 0 {
 			no(column(col), "%s has a control character or a line break at byte %d", shorten(text), i)
+			c[col] = ""
+		}
+	}
+	for _, col := range []column{colOrderID, colAddress, colMemo} {
+		if p.csv && isSpoiled(c[col]) {
+			no(col, "%s is not what was typed, but what a spreadsheet made of it: format the column as text there, and enter it again", shorten(c[col]))
 			c[col] = ""
 		}
 	}
@@ -154,13 +161,39 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 			no(col, "%s", advised(err))
 		}
 	}
-	if c[colAddress] == "" && !told[colAddress] {
+	switch {
+	case told[colAddress]:
+	case c[colAddress] == "":
 		no(colAddress, "it is missing")
+	case known:
+		if err := p.money.CheckAddress(row.Currency, row.Address); err != nil {
+			no(colAddress, "%s", shortened(err))
+		}
 	}
 	if known && !told[colMemo] && p.money.LacksMemo(row.Currency, row.Memo) {
 		no(colMemo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
 	}
 	return row, append(wrong, p.validate(row.CreateWithdrawal, line, wrong)...)
+}
+
+// spreadsheetErrors are what a spreadsheet shows in the place of a value.
+var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA"}
+
+// isSpoiled reports whether a text is what a spreadsheet makes of a long number, 1.23457E+12 or ####, or of a formula that it
+// cannot work out.
+func isSpoiled(text string) bool {
+	switch {
+	case text == "":
+		return false
+	case text[0] == '#':
+		return strings.Trim(text, "#") == "" && len(text) > 1 || slices.ContainsFunc(spreadsheetErrors, func(e string) bool { return strings.EqualFold(e, text) })
+	}
+	number, exponent, found := strings.Cut(strings.ToUpper(text), "E")
+	if !found || len(exponent) < 3 || exponent[0] != '+' && exponent[0] != '-' {
+		return false
+	}
+	whole, fraction, _ := strings.Cut(strings.Replace(strings.TrimPrefix(number, "-"), ",", ".", 1), ".")
+	return len(whole) >= 1 && len(whole) <= 3 && strings.Trim(whole+fraction+exponent[1:], "0123456789") == ""
 }
 
 // amount reads the amount, which may be there twice if it is the same.

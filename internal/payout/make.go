@@ -88,6 +88,9 @@ type maker struct {
 	order []uint32 // places of marks, sorted for one question after the other
 	made  Made
 	warn  warnings
+
+	doubts     []doubt
+	moreDoubts int
 }
 
 // Make reads an input, checks every row of it, and writes a plan. What is wrong with the input is an *Error that is Invalid
@@ -133,7 +136,7 @@ func (s stopped) Read(p []byte) (int, error) {
 // read reads the input to its end.
 func (m *maker) read() error {
 	rows := newSource(m.Input, m.Format, m.Batch != "")
-	p := parser{m.Money, m.Batch != ""}
+	p := parser{m.Money, m.Batch != "", m.Format == CSV}
 	tally := m.Limits.Tally(m.Money)
 	var wrong, over details
 	var sums totals
@@ -224,6 +227,7 @@ func (m *maker) keep(row PlanRow, line int, all bool) error {
 	if err := m.spool.add(row, mk); err != nil {
 		return noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
+	m.doubtAddress(row)
 	return nil
 }
 

@@ -25,6 +25,7 @@ type Plan struct {
 	Since         string          // the batch's newest run that the rows were held against; empty: none had begun
 	Rows          int
 	Totals        []Total      // by unit, in the order of first appearance
+	OneCase       int          // how many rows pay to an Ethereum address without a checksum, see address.OneCase
 	Limits        money.Limits // the profile's when it was made
 	Warnings      []string
 
@@ -62,6 +63,32 @@ func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 
 // Decimals are those with which the plan shows amounts of a unit, or money.Unknown.
 func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
+
+// CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today: whoever approved it has read
+// other amounts than these are now. It takes a plan that shows minor units, which are what is sent, when the decimals have become
+// known since.
+func (p *Plan) CheckDecimals(m money.Registry) error {
+	for _, t := range p.Totals {
+		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount)
+		if then != now && then != money.Unknown {
+			return refused(RuleDecimals, fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
+				p.Path, DecimalsText(then), t.Amount.Code, DecimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
+				"find out how many decimals the service counts, set them with till currency set, and make the plan anew")
+		}
+	}
+	return nil
+}
+
+// DecimalsText is a number of decimals in words.
+func DecimalsText(n int) string {
+	switch n {
+	case money.Unknown:
+		return "no decimals known"
+	case 1:
+		return "1 decimal"
+	}
+	return fmt.Sprintf("%d decimals", n)
+}
 
 // WriteTo writes the whole text of the plan, hashing it once more: see All.
 func (p *Plan) WriteTo(w io.Writer) (int64, error) {
@@ -143,14 +170,6 @@ func (d decimals) format(a api.Amount) string {
 		return fmt.Sprintf("%d minor %s", a.Minor, a.Code)
 	}
 	return api.FormatDecimal(a.Minor, n) + " " + a.Code
-}
-
-// decimalsIn are those that a registry knows of a unit.
-func decimalsIn(m money.Registry, a api.Amount) int {
-	if e, ok := m.Lookup(a.Code); ok && e.Kind == a.Kind {
-		return e.Decimals
-	}
-	return money.Unknown
 }
 
 // learn takes the decimals from an amount as it is written for the reader of a plan, and reports whether that is the amount,

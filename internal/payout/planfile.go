@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
@@ -272,6 +273,9 @@ func (p *Plan) check() error {
 			return p.changed("line %d: it has no order id", r.line)
 		}
 		ids = append(ids, id)
+		if address.OneCase(row.Address) {
+			p.OneCase++
+		}
 		if !p.decimals.learn(row.Amount, pays) {
 			return p.changed("line %d: it says that it pays %q, and that is not the amount", r.line, pays)
 		}

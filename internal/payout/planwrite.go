@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"github.com/go-json-experiment/json"
@@ -75,7 +76,7 @@ func (p *Plan) writeTo(f *os.File, rows iter.Seq2[PlanRow, error]) error {
 
 // count fills in what follows from the rows.
 func (p *Plan) count(m money.Registry, rows iter.Seq2[PlanRow, error]) error {
-	p.Rows, p.Totals, p.decimals = 0, nil, decimals{}
+	p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{}
 	var sums totals
 	for row, err := range rows {
 		if err != nil {
@@ -84,8 +85,11 @@ func (p *Plan) count(m money.Registry, rows iter.Seq2[PlanRow, error]) error {
 		if !sums.add(row.Amount) {
 			return tooMuch(row.Amount.Code)
 		}
-		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = decimalsIn(m, row.Amount)
+		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = m.DecimalsOf(row.Amount)
 		p.Rows++
+		if address.OneCase(row.Address) {
+			p.OneCase++
+		}
 	}
 	p.Totals = sums
 	return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 )
 
@@ -53,9 +54,11 @@ func (m *maker) journal() error {
 
 // askAbout asks the journal about some rows, the marks of which these are.
 func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *details) error {
-	ids, to := make([]string, len(rows)), make([]string, len(rows))
+	ids := make([]string, len(rows))
+	var to []string
 	for i, r := range rows {
-		ids[i], to[i] = r.ExternalOrderID, r.Address
+		ids[i] = r.ExternalOrderID
+		to = append(to, address.Spellings(r.Address)...)
 	}
 	held, err := m.Ledger.Held(m.ctx, ids)
 	if err != nil {
@@ -66,7 +69,7 @@ func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *de
 		if !found {
 			continue
 		}
-		if o.Content != ContentOf(r.CreateWithdrawal) {
+		if !sameContent(o.Content, ContentOf(r.CreateWithdrawal)) {
 			other.add(wrongf(int(marks[i].line), "order_id", "%s is %s in the journal, and is %s", o.OrderID, m.describe(o.Content), o.State)...)
 			continue
 		}
@@ -79,9 +82,9 @@ func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *de
 	if err != nil {
 		return err
 	}
-	for i, address := range to {
-		if !paid[address] {
-			m.warn.about(newAddress, &marks[i], "pays to %s, to which nothing was paid before", shortenText(address))
+	for i, r := range rows {
+		if !slices.ContainsFunc(address.Spellings(r.Address), func(spelling string) bool { return paid[spelling] }) {
+			m.warn.about(newAddress, &marks[i], "pays to %s, to which nothing was paid before", shortenText(r.Address))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 // The kinds of warning, in the order in which they are told.
 const (
 	underWay = iota
+	doubtful
 	identical
 	likeUnknown
 	outlier
@@ -39,7 +40,7 @@ func (w *warnings) about(kind int, m *mark, format string, args ...any) {
 
 // told is all of them.
 func (w *warnings) told() (all []Detail) {
-	for kind, what := range [kinds]string{"about a run that is being applied", "identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
+	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped", "identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Detail{Message: "one more row is " + what})
@@ -52,6 +53,10 @@ func (w *warnings) told() (all []Detail) {
 
 // warnings looks for what is allowed, and rarely meant.
 func (m *maker) warnings() error {
+	for _, d := range m.doubts {
+		m.warn.about(doubtful, &m.spool.marks[d.place], "pays to %s: %s", d.address, d.why)
+	}
+	m.warn[doubtful].more += m.moreDoubts
 	m.warnIdentical()
 	if err := m.warnLikeUnknown(); err != nil {
 		return err
@@ -65,6 +70,25 @@ func (m *maker) warnings() error {
 		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: "leave --fail-on-warning out if all of it is meant", Details: m.made.Details}
 	}
 	return nil
+}
+
+// A doubt is about the address of a row, which may not have its order id yet.
+type doubt struct {
+	place        int // of its mark
+	address, why string
+}
+
+// doubtAddress looks at the address of the row that was kept last.
+func (m *maker) doubtAddress(row PlanRow) {
+	why := m.Money.AddressWarning(row.Currency, row.Address)
+	if why == "" {
+		return
+	}
+	if len(m.doubts) == maxWarnings {
+		m.moreDoubts++
+		return
+	}
+	m.doubts = append(m.doubts, doubt{len(m.spool.marks) - 1, shortenText(row.Address), why})
 }
 
 func (m *maker) warnIdentical() {
