@@ -1,0 +1,197 @@
+package payout
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+)
+
+// Addresses of the standards: BIP 173, EIP-55 and a well-known contract.
+const (
+	segwit   = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+	mistyped = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"
+	checked  = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+	oneCase  = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+	tron     = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+)
+
+func withFormat(format string) money.Registry {
+	return testMoney.With(money.Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: format})
+}
+
+func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
+	p := newPlanner(t)
+	p.Money = withFormat("bitcoin")
+	got := p.refused(fmt.Sprint("kind ", Invalid), header, "1,Btc,0.5,"+segwit, "2,btc,0.5,"+mistyped, "3,crypto:BTC,0.5,"+tron, "4,Btc,0.5,bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "5,Btc,0.5,a b", "6,crypto:Doge,0.5,anything")
+	want := []string{
+		"line 3: address: its checksum is wrong", "line 4: address: this is a TRON address, and Btc takes Bitcoin addresses", "line 5: address: character 24 is \"\u0430\" (U+0430)",
+		"line 6: address: character 2 is U+0020", "line 7: amount: ",
+	}
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		t.Errorf("%q", got)
+	}
+	p.Money = withFormat("none")
+	if _, rows := p.must(header, "1,Btc,0.5,"+mistyped, "2,Btc,0.5,\u0410"); len(rows) != 2 {
+		t.Errorf("%v", rows)
+	}
+}
+
+// A cell that a spreadsheet has damaged is no memo, address or order id. In another notation it may be what was meant.
+func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
+	p := newPlanner(t)
+	for _, text := range []string{"1.23457E+12", "1,23457E+12", "1E+05", "-2.5E-07", "1.23457e+12", "123.4E+09", "#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#ref!", "########"} {
+		got := p.refused(fmt.Sprint("kind ", Invalid), header+",memo,note", `"`+text+`",Btc,0.5,a,m,`, `2,Btc,0.5,"`+text+`",m,`, `3,Btc,0.5,a,"`+text+`",`, `4,Btc,0.5,a,m,"`+text+`"`)
+		ok := len(got) == 3
+		for i, field := range []string{"order_id", "address", "memo"} {
+			ok = ok && strings.HasPrefix(got[i], fmt.Sprintf("line %d: %s: %q is not what was typed", i+2, field, text)) && strings.Contains(got[i], "format the column as text")
+		}
+		if !ok {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	for _, memo := range []string{"1234567890123", "E+12", "1E12", "1.2E+1", "#", "#17", "A1E+12", "12345.0E+12E", "Tour#N/A", "1234.5E+12", "+1E+12"} {
+		if _, rows := p.must(header+",memo", `1,Btc,0.5,a,"`+memo+`"`); rows[0].Memo != memo {
+			t.Errorf("%s: %v", memo, rows)
+		}
+	}
+	p.Format = JSONL
+	if _, rows := p.must(`{"order_id":"1","currency":"Btc","amount":"0.5","address":"a","memo":"1.23457E+12"}`); rows[0].Memo != "1.23457E+12" {
+		t.Errorf("%v", rows)
+	}
+}
+
+func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
+	p := newPlanner(t)
+	p.bring(under("100", segwit), outAccepted("w1"))
+	doubts := func(made Made) (texts []string) {
+		for _, text := range made.Warnings {
+			if !strings.Contains(text, "nothing was paid before") && !strings.HasSuffix(text, "to addresses that are new") {
+				texts = append(texts, text)
+			}
+		}
+		return texts
+	}
+	rows := []string{"1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped, "3,Btc,0.7,bc1qexample", "4,Btc,0.8,1\u0410bc", "5,Btc,0.8," + oneCase}
+	made, _ := p.must(append([]string{header}, rows...)...)
+	want := []string{
+		"line 3: order 2 pays to " + mistyped + ": it has the shape of a Bitcoin address, but its checksum is wrong",
+		"line 5: order 4 pays to 1\u0410bc: character 2 is \"\u0410\" (U+0410), and an address has ASCII letters and digits only",
+	}
+	if !slices.EqualFunc(doubts(made), want, strings.HasPrefix) {
+		t.Errorf("%q", made.Warnings)
+	}
+	if made.OneCase != 1 || open(t, p.Path).OneCase != 1 {
+		t.Errorf("%d and %d addresses in one case", made.OneCase, open(t, p.Path).OneCase)
+	}
+
+	// A row without an order id is named by the one that it gets.
+	p.Batch = "may"
+	made, derived := p.must("currency,amount,address", "Btc,0.6,"+mistyped)
+	if got := doubts(made); len(got) != 1 || !strings.HasPrefix(got[0], "line 2: order "+derived[0].ExternalOrderID+" pays to "+mistyped) {
+		t.Errorf("%q", got)
+	}
+	p.Batch = ""
+
+	lines := []string{header}
+	for i := range 12 {
+		lines = append(lines, fmt.Sprintf("%d,Btc,0.%d,%s", i+1, 50+i, mistyped))
+	}
+	made, _ = p.must(lines...)
+	if got := doubts(made); len(got) != maxWarnings+1 || got[maxWarnings] != "2 more rows are to addresses that look mistyped" {
+		t.Errorf("%q", got)
+	}
+
+	p.FailOnWarning = true
+	os.Remove(p.Path)
+	if got := p.refused(RuleWarning, header, "1,Btc,0.5,"+segwit, "2,Btc,0.6,"+strings.ToUpper(mistyped)); !slices.ContainsFunc(got, func(text string) bool { return strings.Contains(text, "shape of a Bitcoin address") }) {
+		t.Errorf("%q", got)
+	}
+	for _, format := range []string{"none", "bitcoin"} {
+		p.Money = withFormat(format)
+		if made, err := p.make(header, "1,Btc,0.5,"+segwit); err != nil || len(made.Warnings) > 0 {
+			t.Errorf("%s: %v, %q", format, err, made.Warnings)
+		}
+	}
+	p.Money = withFormat("none")
+	if got := doubts(second(p.make(header, "1,Btc,0.5,"+mistyped, "2,Btc,0.6,\u0410"))); len(got) > 0 {
+		t.Errorf("with the format none: %q", got)
+	}
+	p.FailOnWarning, p.Money = false, withFormat("ethereum")
+	if made, _ = p.must(header, "1,Btc,0.5,"+oneCase, "2,Btc,0.6,"+checked, "3,Btc,0.7,0x"+strings.ToUpper(oneCase[2:])); made.OneCase != 2 || len(doubts(made)) > 0 {
+		t.Errorf("%d addresses in one case, %q", made.OneCase, made.Warnings)
+	}
+}
+
+func second(made Made, _ error) Made { return made }
+
+// Two spellings of one address are the same address, wherever a row is compared.
+func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
+	for _, same := range [][2]string{{checked, oneCase}, {oneCase, checked}, {segwit, strings.ToUpper(segwit)}, {strings.ToUpper(segwit), segwit}} {
+		p := newPlanner(t)
+		p.bring(under("100", same[0]), outAccepted("w1"))
+		p.bring(under("101", same[0]), outUnknown)
+		made, rows := p.must(header, "100,Btc,0.5,"+same[1], "101,Btc,0.5,"+same[1])
+		if made.Accepted != 1 || made.Unknown != 1 || rows[0].Address != same[1] {
+			t.Errorf("%s: %+v, %v", same[1], made, rows)
+		}
+		made, _ = p.must(header, "1,Btc,0.5,"+same[1], "2,Btc,0.5,"+same[0], "3,Btc,0.6,"+same[1])
+		said := strings.Join(made.Warnings, "\n")
+		if len(made.Warnings) != 3 || !strings.Contains(said, "line 3: order 2 pays the same amount to the same address as order 1") ||
+			strings.Count(said, "pays the same as order 101") != 2 || strings.Contains(said, "nothing was paid before") {
+			t.Errorf("%s: %q", same[1], made.Warnings)
+		}
+		p.Limits = money.Limits{AllowAddresses: []string{same[0]}}
+		p.must(header, "1,Btc,0.5,"+same[1])
+		p.Limits = money.Limits{}
+
+		// The same payroll, exported in another spelling, has the same order ids.
+		p.Batch = "may"
+		_, one := p.must("currency,amount,address", "Btc,0.5,"+same[0], "Btc,0.5,"+same[1])
+		_, other := p.must("currency,amount,address", "Btc,0.5,"+same[1], "Btc,0.5,"+same[1])
+		for i := range one {
+			if one[i].ExternalOrderID != other[i].ExternalOrderID {
+				t.Errorf("%s: %s and %s", same[0], one[i].ExternalOrderID, other[i].ExternalOrderID)
+			}
+		}
+	}
+	other := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1, Address: "Alice"}
+	if lower := other; !sameContent(lower, other) {
+		t.Error("a content is not the same as itself")
+	} else if lower.Address = "alice"; sameContent(lower, other) {
+		t.Error("an address of no known shape is compared without regard to case")
+	}
+}
+
+func TestCheckDecimals(t *testing.T) {
+	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 1_000_000}, Address: "a", ExternalOrderID: "1"}}
+	with := func(decimals int) money.Registry {
+		return money.NewRegistry().With(money.Entry{Code: "DOGE", Kind: api.Crypto, Decimals: decimals})
+	}
+	for name, c := range map[string]struct {
+		then, now money.Registry
+		says      string // empty: it is taken
+	}{
+		"the same":          {with(8), with(8), ""},
+		"others":            {with(10), with(8), "was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},
+		"no longer known":   {with(8), money.NewRegistry(), "was made with 8 decimals of Doge, and the profile has no decimals known now"},
+		"none, and now one": {with(0), with(1), "was made with 0 decimals of Doge, and the profile has 1 decimal now"},
+		"known since":       {money.NewRegistry(), with(8), ""},
+		"never known":       {money.NewRegistry(), money.NewRegistry(), ""},
+		"another of a name": {with(8), money.NewRegistry().With(money.Entry{Code: "Doge", Kind: api.Fiat, Decimals: 8}), "no decimals known now"},
+	} {
+		p := testPlan(t)
+		if err := WritePlan(p, c.then, seq([]PlanRow{row})); err != nil {
+			t.Fatal(err)
+		}
+		err := open(t, p.Path).CheckDecimals(c.now)
+		if c.says == "" && err != nil || c.says != "" && (ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
