@@ -244,13 +244,22 @@ Currencies
   A code that is not known at all goes as crypto:CODE or fiat:CODE, with
   amounts in minor units. till currency list shows what is known.
 
+Addresses
+  till refuses an address that is not valid in the format of its currency. No
+  format is assumed, so say how the addresses of a currency look:
+    till currency set Btc --address-format bitcoin
+  It is sent as you wrote it. It is compared without regard to case where case
+  means nothing: in bech32, and in 0x and 40 digits.
+
 Memos
   Some transfers are lost without a memo. A withdrawal in Xlr or a currency
   based on it, or in one set with --memo required, is refused without --memo.
+  A memo has no white space at its ends, and nothing in it that cannot be seen.
 
 Limits
   max_per_withdrawal, max_per_run and allow_addresses of a profile stop what
-  you did not mean: till profile set --help
+  you did not mean: till profile set --help. As soon as one currency has a
+  limit, till config show says which have none.
 `
 }
 
@@ -323,12 +332,12 @@ Try it on a sandbox
     till sandbox fault add --do drop-before --times 1 \
       --on "POST /api/merchant_withdrawal/create"
     till withdraw create --currency Btc --amount-minor 5 \
-      --address bc1qexample --order-id 1 --yes
+      --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 1 --yes
     till withdraw reconcile 1
     sleep 1
     till withdraw resolve 1 --not-sent --reason "I saw it get lost"
     till withdraw create --currency Btc --amount-minor 5 \
-      --address bc1qexample --order-id 1 --yes
+      --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 1 --yes
   The first create and the reconciliation end with 20, the rest with 0.
 
 What till cannot promise

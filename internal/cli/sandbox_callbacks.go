@@ -177,7 +177,8 @@ pending: that one goes first. The ids are those of till sandbox callbacks.
 
 ` + whichSandbox,
 		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.015 --yes \
-    --address bc1qexample --callback http://127.0.0.1:8787 -q) &&
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq \
+    --callback http://127.0.0.1:8787 -q) &&
     till sandbox advance "$id" Processing -q &&
     till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
 		Args: args("DELIVERY"),

@@ -238,7 +238,8 @@ for this command only. See till sandbox callbacks.
 
 ` + whichSandbox,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
-    --currency Btc --amount 0.015 --address bc1qexample)" Processing`,
+    --currency Btc --amount 0.015 \
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
 		Args: args("WITHDRAWAL", "STATUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := control(a, cmd, view)

@@ -65,7 +65,9 @@ all that can be made up or follows from the rest is left out:
     - {account: Harbour Books, title: Order 1001, total: 25.00 Usd}
     - {account: Harbour Books, total: 9.90 Eur, status: Paid}
   withdrawals:
-    - {amount: 0.015 Btc, address: bc1qexample, status: Processing}
+    - amount: 0.015 Btc
+      address: bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
+      status: Processing
 
 The documentation of the Go package pkg/api/sandbox describes every field.
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
-
 	"time"
 	"unicode/utf8"
 
+	"example.com/till/internal/address"
 	"github.com/spf13/cobra"
 )
 
@@ -88,6 +89,37 @@ func TestHelpWidth(t *testing.T) {
 	walk(tree(t))
 	if pages < 50 {
 		t.Fatalf("only %d pages: the walk is wrong", pages)
+	}
+}
+
+// TestShownAddresses wants every address that a person may copy to be valid, so that nobody learns what a wrong one looks like.
+func TestShownAddresses(t *testing.T) {
+	pages := map[string]string{}
+	for name, text := range topicTexts() {
+		pages["till help "+name] = text
+	}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		pages[cmd.CommandPath()] = cmd.Long + cmd.Example
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	walk(tree(t))
+	shown, found := regexp.MustCompile(`(?:--address |address: |"address":")([0-9A-Za-z]{4,})`), 0
+	for page, text := range pages {
+		for _, match := range shown.FindAllStringSubmatch(text, -1) {
+			found++
+			if match[1] == "ADDR" {
+				continue
+			}
+			if what, err := address.Detect(match[1]); what == "" || err != nil {
+				t.Errorf("%s shows the address %s, which is not valid: %v", page, match[1], err)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d addresses are shown: the search is wrong", found)
 	}
 }
 
