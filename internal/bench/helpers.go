@@ -23,6 +23,7 @@ var helpers = map[string]func(args []string) error{
 		}
 		return serveFixed(total)
 	},
+	"-read-csv":    readCSV,
 	"-bare":        serveBare,
 	"-bare-file":   serveBareFile,
 	"-serve-stats": serveStats,
