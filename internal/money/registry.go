@@ -133,14 +133,6 @@ func (r Registry) Entries() []Entry {
 	return all
 }
 
-// DecimalsOf returns the decimals with which an amount is shown, or Unknown.
-func (r Registry) DecimalsOf(a api.Amount) int {
-	if e, ok := r.lookup(a.Kind, a.Code); ok {
-		return e.Decimals
-	}
-	return Unknown
-}
-
 // Decimals returns the number of decimals of a code, or Unknown.
 func (r Registry) Decimals(code string) int {
 	if e, ok := r.Lookup(code); ok {
