@@ -6,10 +6,9 @@
 package chromium
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -17,26 +16,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
 )
 
-// Needed is a variable with which a test that finds no browser fails. Without
-// it, such a test is skipped: not everybody who changes a page has one.
+// Needed is an environment variable. If it is set, a test that finds no browser
+// fails; otherwise the test is skipped.
 const Needed = "TILL_NEEDS_BROWSER"
 
 // A Browser is a headless Chromium with one tab. It is spoken to in the protocol of
 // its developer tools, over a pair of pipes: JSON with a zero byte after each value.
 type Browser struct {
-	t       *testing.T
-	ctx     context.Context
-	to      *os.File
-	from    <-chan message
-	session string
-	last    int
-	seen    []message // events that nobody has waited for yet
-	grumble []string  // what the browser had to say against a page, such as a breach of its policy
+	t          *testing.T
+	process    *process
+	session    string
+	last       int
+	seen       []message // events that nobody has waited for yet
+	complaints []string  // what the browser reported about a page, such as a breach of its policy
 }
 
 // A message is an answer to a command, or an event.
@@ -50,7 +45,7 @@ type message struct {
 	} `json:"error"`
 }
 
-// Start starts one, which ends with the test and leaves nothing behind.
+// Start starts a browser, which ends with the test and leaves nothing behind.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path, err := findBrowser()
@@ -60,45 +55,40 @@ func Start(t *testing.T) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	t.Cleanup(cancel)
-	home := t.TempDir()
-	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--no-proxy-server", "--hide-scrollbars", "--user-data-dir="+home, "--remote-debugging-pipe", "about:blank")
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home)
-	var log bytes.Buffer
-	cmd.Stderr = &log // all of its processes hold it, so Wait waits for all of them
-	cmd.WaitDelay = 20 * time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its many processes end together
-	theirIn, to, err := os.Pipe()
+	b, err := start(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	theirIn.Close()
-	theirOut.Close()
-	messages := make(chan message)
-	go readMessages(t.Context(), from, messages)
-	t.Cleanup(func() {
-		to.Close()
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-		from.Close()
-		if t.Failed() {
-			t.Logf("what the browser said:\n%s", log.Bytes())
-		}
-	})
-	b := &Browser{t: t, ctx: ctx, to: to, from: messages}
-	b.openTab()
 	return b
+}
+
+// starts is how often a browser is started until one works. No test is about the
+// start of a browser, and what a test looks at is never done twice.
+const starts = 3
+
+func start(t *testing.T, path string) (*Browser, error) {
+	t.Helper()
+	var failed []error
+	for range starts {
+		p, err := launch(path)
+		if err != nil {
+			return nil, err
+		}
+		b := &Browser{t: t, process: p}
+		if err = b.openTab(); err == nil {
+			t.Cleanup(func() {
+				if err := p.end(); err != nil {
+					t.Error(err)
+				}
+				if t.Failed() {
+					t.Log(p)
+				}
+			})
+			return b, nil
+		}
+		failed = append(failed, errors.Join(err, p.end(), errors.New(p.String())))
+	}
+	return nil, fmt.Errorf("no browser started in %d attempts: %w", starts, errors.Join(failed...))
 }
 
 func findBrowser() (string, error) {
@@ -111,56 +101,40 @@ func findBrowser() (string, error) {
 	return "", fmt.Errorf("there is no browser on this machine: none of %q is in the PATH", names)
 }
 
-func readMessages(ctx context.Context, from *os.File, to chan<- message) {
-	defer close(to)
-	for r := bufio.NewReader(from); ; {
-		text, err := r.ReadBytes(0)
-		if err != nil {
-			return
-		}
-		var m message
-		if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
-			return
-		}
-		select {
-		case to <- m:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// next is the next message, whatever it is about. Events are kept.
-func (b *Browser) next(wanted string) (m message) {
-	b.t.Helper()
-	open := false
-	select {
-	case m, open = <-b.from:
-	case <-b.ctx.Done():
-		b.t.Fatalf("the browser took too long: no %s", wanted)
-	}
-	if !open {
-		b.t.Fatalf("the browser ended: no %s", wanted)
+// next returns the next message of any kind. It keeps events.
+func (b *Browser) next() (message, error) {
+	m, err := b.process.receive()
+	if err != nil {
+		return message{}, err
 	}
 	switch m.Method {
 	case "":
-		return m
+		return m, nil
+	case "Inspector.targetCrashed":
+		return message{}, errors.New("the tab crashed")
 	case "Log.entryAdded":
-		if !bytes.Contains(m.Params, []byte(`"source":"network"`)) { // such as an answer of 404, which may be what is wanted
-			b.grumble = append(b.grumble, string(m.Params))
+		if !bytes.Contains(m.Params, []byte(`"source":"network"`)) { // a test may want an answer of 404
+			b.complaints = append(b.complaints, string(m.Params))
 		}
 	case "Audits.issueAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown":
-		b.grumble = append(b.grumble, string(m.Params))
+		b.complaints = append(b.complaints, string(m.Params))
 	}
 	b.seen = append(b.seen, m)
-	return m
+	return m, nil
 }
 
 type params map[string]any
 
-// call sends a command and returns its result.
+// call sends a command and stores its result. It ends the test if the command fails.
 func (b *Browser) call(method string, p params, result any) {
 	b.t.Helper()
+	if err := b.try(method, p, result); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// try sends a command and stores its result.
+func (b *Browser) try(method string, p params, result any) error {
 	b.last++
 	command := map[string]any{"id": b.last, "method": method, "params": p}
 	if p == nil {
@@ -171,24 +145,27 @@ func (b *Browser) call(method string, p params, result any) {
 	}
 	text, err := json.Marshal(command)
 	if err != nil {
-		b.t.Fatal(err)
+		return fmt.Errorf("%s: %w", method, err)
 	}
-	if _, err := b.to.Write(append(text, 0)); err != nil {
-		b.t.Fatal(err)
+	if err := b.process.send(text); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
 	}
-	m := b.next("answer to " + method)
+	var m message
 	for m.ID != b.last {
-		m = b.next("answer to " + method)
+		if m, err = b.next(); err != nil {
+			return fmt.Errorf("%s: no answer: %w", method, err)
+		}
 	}
 	if m.Error != nil {
-		b.t.Fatalf("%s: %s", method, m.Error.Message)
+		return fmt.Errorf("%s: %s", method, m.Error.Message)
 	}
 	if result == nil {
-		return
+		return nil
 	}
 	if err := json.Unmarshal(m.Result, result); err != nil {
-		b.t.Fatalf("%s: %v", method, err)
+		return fmt.Errorf("%s: %w", method, err)
 	}
+	return nil
 }
 
 // await returns the first event of its kind that has not been taken yet, and takes
@@ -197,7 +174,9 @@ func (b *Browser) await(method string, event any) {
 	b.t.Helper()
 	is := func(m message) bool { return m.Method == method }
 	for !slices.ContainsFunc(b.seen, is) {
-		b.next("event " + method)
+		if _, err := b.next(); err != nil {
+			b.t.Fatalf("no event %s: %v", method, err)
+		}
 		if b.Quiet(); b.t.Failed() {
 			b.t.FailNow()
 		}
@@ -212,24 +191,29 @@ func (b *Browser) await(method string, event any) {
 // Quiet fails when the browser has complained, and forgets the complaints.
 func (b *Browser) Quiet() {
 	b.t.Helper()
-	for _, complaint := range b.grumble {
+	for _, complaint := range b.complaints {
 		b.t.Errorf("the browser complains: %s", complaint)
 	}
-	b.grumble = nil
+	b.complaints = nil
 }
 
 // openTab opens the tab, in which no script runs.
-func (b *Browser) openTab() {
-	b.t.Helper()
+func (b *Browser) openTab() error {
 	var target struct{ TargetID string }
-	b.call("Target.createTarget", params{"url": "about:blank"}, &target)
-	var attached struct{ SessionID string }
-	b.call("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
-	for _, domain := range []string{"Page", "Log", "Runtime", "Audits", "DOM"} {
-		b.call(domain+".enable", nil, nil)
+	if err := b.try("Target.createTarget", params{"url": "about:blank"}, &target); err != nil {
+		return err
 	}
-	b.call("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
+	var attached struct{ SessionID string }
+	if err := b.try("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
+		return err
+	}
+	b.session = attached.SessionID
+	for _, domain := range []string{"Inspector", "Page", "Log", "Runtime", "Audits", "DOM"} {
+		if err := b.try(domain+".enable", nil, nil); err != nil {
+			return err
+		}
+	}
+	return b.try("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
 }
 
 // A Look is the sort of screen that a page is seen on.
