@@ -61,6 +61,9 @@ func wrongf(line int, field, format string, args ...any) []Detail {
 // errInput says that an input cannot be read on: its details have been told.
 var errInput = errors.New("the input cannot be read on")
 
+// errEncoding says that an input is not UTF-8: its details say where that begins.
+var errEncoding = errors.New("the input is not UTF-8")
+
 // textLines are the lines of an input that have something on them, without their ends.
 type textLines struct {
 	in   *lines
@@ -76,13 +79,16 @@ func (t *textLines) next() (text []byte, wrong []Detail, err error) {
 		}
 		t.line++
 		if t.line == 1 && (bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff})) {
-			return nil, wrongf(1, "", "the file is UTF-16: save it as UTF-8"), errInput
+			return nil, wrongf(1, "", "the file is UTF-16: save it as UTF-8"), errEncoding
 		}
 		if err == errLong {
 			return nil, wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
 		}
 		if err != nil {
 			return nil, nil, err
+		}
+		if i := notUTF8(text); i >= 0 {
+			return nil, wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: save the file as UTF-8", i+1, text[i]), errEncoding
 		}
 		if t.line == 1 {
 			text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -91,19 +97,30 @@ func (t *textLines) next() (text []byte, wrong []Detail, err error) {
 		if len(text) == 0 {
 			continue
 		}
-		if !utf8.Valid(text) {
-			return nil, wrongf(t.line, "", "it is not valid UTF-8: save the file as UTF-8"), nil
-		}
 		return text, nil, nil
 	}
 }
 
-func newSource(in io.Reader, format string, derives bool) source {
+// notUTF8 is the place of the first byte that is not UTF-8, or -1.
+func notUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; ; {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size < 2 {
+			return i
+		}
+		i += size
+	}
+}
+
+func newSource(in io.Reader, format, delimiter string, derives bool) source {
 	text := textLines{in: readLines(in, maxRecord)}
 	if format == JSONL {
 		return &jsonRows{text: text}
 	}
-	return &csvRows{text: text, derives: derives}
+	return &csvRows{text: text, delimiter: delimiter, derives: derives}
 }
 
 // parser turns cells into withdrawals.

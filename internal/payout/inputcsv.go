@@ -5,15 +5,17 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // csvRows is a CSV file. Its records are lines, because no field may hold a line break: so that a quote too many spoils its
 // own line, and not the rest of the file.
 type csvRows struct {
-	text    textLines
-	derives bool // order ids are, so that the column may be missing
-	header  []column
-	fields  []string
+	text      textLines
+	delimiter string // between fields; empty until it is known
+	derives   bool   // order ids are, so that the column may be missing
+	header    []column
+	fields    []string
 }
 
 func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
@@ -23,21 +25,24 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 			return row, r.text.line, wrong, err
 		}
 	}
-	text, wrong, err := r.text.next()
-	if wrong != nil || err != nil {
-		return row, r.text.line, wrong, err
+	for blank := true; blank; blank = r.blank() {
+		text, wrong, err := r.text.next()
+		if wrong != nil || err != nil {
+			return row, r.text.line, wrong, err
+		}
+		if wrong := r.split(string(text)); wrong != nil {
+			return row, r.text.line, wrong, nil
+		}
 	}
 	line = r.text.line
-	if wrong := r.split(string(text)); wrong != nil {
-		return row, line, wrong, nil
-	}
+	between := delimiterNames[r.delimiter]
 	switch got, want := len(r.fields), len(r.header); {
 	case got > want:
-		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: a text with a comma in it belongs between double quotes", got, want), nil
+		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: a text with a %s in it belongs between double quotes", got, want, between), nil
 	case got == 1:
-		return row, line, wrongf(line, "", "it has one field, and the header has %d: what is empty has its comma too", want), nil
+		return row, line, wrongf(line, "", "it has one field, and the header has %d: what is empty has its %s too", want, between), nil
 	case got < want:
-		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its comma too", got, want), nil
+		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its %s too", got, want, between), nil
 	}
 	for i, col := range r.header {
 		if col != noColumn {
@@ -50,28 +55,89 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 // noColumn is one of a header that means nothing, or was there before.
 const noColumn column = -1
 
+// delimiterNames are the characters that may separate fields.
+var delimiterNames = map[string]string{",": "comma", ";": "semicolon", "\t": "tab"}
+
+// blank reports whether a row has nothing in it, such as those that a spreadsheet adds below the last one.
+func (r *csvRows) blank() bool {
+	return !slices.ContainsFunc(r.fields, func(field string) bool { return strings.TrimSpace(field) != "" })
+}
+
+// firstText is the first line with anything on it but delimiters.
+func (r *csvRows) firstText() (text string, wrong []Detail, err error) {
+	empty := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`",;`, r) }
+	for strings.TrimFunc(text, empty) == "" && wrong == nil && err == nil {
+		var line []byte
+		line, wrong, err = r.text.next()
+		text = string(line)
+	}
+	return text, wrong, err
+}
+
+// takeDelimiter takes it from a line sep=; as Excel reads one.
+func (r *csvRows) takeDelimiter(char string) []Detail {
+	switch name := delimiterNames[char]; {
+	case name == "":
+		return wrongf(r.text.line, "", "fields cannot be separated by %s: save the file with commas, semicolons or tabs between them", shorten(char))
+	case r.delimiter != "" && r.delimiter != char:
+		return wrongf(r.text.line, "", "it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", name, delimiterNames[r.delimiter])
+	}
+	r.delimiter = char
+	return nil
+}
+
+// guessDelimiter finds the delimiter with which a header has most columns that are known, or else most columns.
+func (r *csvRows) guessDelimiter(header string) {
+	best, most := ",", -1
+	for _, char := range []string{",", ";", "\t"} {
+		r.delimiter = char
+		if r.split(header) != nil {
+			continue
+		}
+		points := len(r.fields)
+		for _, name := range r.fields {
+			if _, known := columnNamed(plainName(name)); known {
+				points += 1000
+			}
+		}
+		if points > most {
+			best, most = char, points
+		}
+	}
+	r.delimiter = best
+}
+
 // readHeader reads the first line. Where a column is missing, nothing can be said about the rows; the fields of one that is too
 // much are passed over.
 func (r *csvRows) readHeader() (wrong []Detail, err error) {
-	text, wrong, err := r.text.next()
+	text, wrong, err := r.firstText()
+	if first, char, _ := strings.Cut(text, "="); err == nil && wrong == nil && strings.EqualFold(first, "sep") {
+		if wrong := r.takeDelimiter(char); wrong != nil {
+			return wrong, errInput
+		}
+		text, wrong, err = r.firstText()
+	}
 	switch {
 	case err == io.EOF:
 		return wrongf(1, "", "the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"), errInput
+	case err != nil:
+		return wrong, err
 	case wrong != nil:
 		return wrong, errInput
-	case err != nil:
-		return nil, err
 	}
 	line := r.text.line
 	if text[0] == '{' {
 		return wrongf(line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"), errInput
 	}
-	if wrong := r.split(string(text)); wrong != nil {
+	if r.delimiter == "" {
+		r.guessDelimiter(text)
+	}
+	if wrong := r.split(text); wrong != nil {
 		return wrong, errInput
 	}
-	for _, other := range [][2]string{{";", "semicolons"}, {"\t", "tabs"}} {
-		if len(r.fields) == 1 && strings.Contains(r.fields[0], other[0]) {
-			return wrongf(line, "", "the columns are separated by %s: save the file with commas between them", other[1]), errInput
+	for char, name := range delimiterNames {
+		if len(r.fields) == 1 && strings.Contains(r.fields[0], char) {
+			return wrongf(line, "", "the columns are separated by %ss, and not by %ss: leave --delimiter out", name, delimiterNames[r.delimiter]), errInput
 		}
 	}
 	for _, name := range r.fields {
@@ -106,10 +172,15 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 
 func unknownColumn(name string) string {
 	text := fmt.Sprintf("there is no column %s: they are %s", shorten(name), strings.Join(columnNames[:], ", "))
-	if plain := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_"); plain != name && slices.Contains(columnNames[:], plain) {
+	if plain := plainName(name); plain != name && slices.Contains(columnNames[:], plain) {
 		text = fmt.Sprintf("there is no column %s: write %s", shorten(name), plain)
 	}
 	return text
+}
+
+// plainName is the name of a column as it is probably meant.
+func plainName(name string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
 }
 
 // split takes a line apart.
@@ -118,7 +189,7 @@ func (r *csvRows) split(text string) []Detail {
 	r.fields = r.fields[:0]
 	for {
 		if !strings.HasPrefix(text, `"`) {
-			field, rest, more := strings.Cut(text, ",")
+			field, rest, more := strings.Cut(text, r.delimiter)
 			if strings.Contains(field, `"`) {
 				return wrongf(line, "", "field %d has a double quote in it: put the field between double quotes, and double those in it", len(r.fields)+1)
 			}
@@ -147,7 +218,7 @@ func (r *csvRows) split(text string) []Detail {
 		switch {
 		case text == "":
 			return nil
-		case text[0] != ',':
+		case text[:1] != r.delimiter:
 			return wrongf(line, "", "field %d goes on after its closing double quote: double the quotes in it", len(r.fields))
 		}
 		text = text[1:]

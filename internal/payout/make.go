@@ -17,15 +17,16 @@ import (
 
 // Making is what a plan is to be made of, see Make.
 type Making struct {
-	Path    string    // of the plan
-	Input   io.Reader // the rows
-	Name    string    // of the input, for messages
-	Format  string    // CSV or JSONL
-	Ledger  *journal.Ledger
-	Money   money.Registry
-	Limits  money.Limits
-	Now     time.Time
-	Expires time.Duration
+	Path      string    // of the plan
+	Input     io.Reader // the rows
+	Name      string    // of the input, for messages
+	Format    string    // CSV or JSONL
+	Delimiter string    // between the fields of CSV: "," or ";" or a tab; empty: what the header shows
+	Ledger    *journal.Ledger
+	Money     money.Registry
+	Limits    money.Limits
+	Now       time.Time
+	Expires   time.Duration
 
 	Batch         string // from which order ids are derived; empty: the rows have them
 	BatchChanged  bool   // the rows may differ from those of the batch's newest run
@@ -135,7 +136,7 @@ func (s stopped) Read(p []byte) (int, error) {
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	rows := newSource(m.Input, m.Format, m.Batch != "")
+	rows := newSource(m.Input, m.Format, m.Delimiter, m.Batch != "")
 	p := parser{m.Money, m.Batch != "", m.Format == CSV}
 	tally := m.Limits.Tally(m.Money)
 	var wrong, over details
@@ -149,6 +150,9 @@ func (m *maker) read() error {
 		}
 		if e := m.ctx.Err(); e != nil { // which may be why it ended
 			return e
+		}
+		if err == errEncoding { // whatever else is wrong with it may come from that
+			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: "save it as UTF-8, and plan it again"})
 		}
 		if err != nil && err != errInput {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)

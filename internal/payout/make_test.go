@@ -120,7 +120,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			"11,Btc,1,\"a\"b,,\n" +
 			"12,Btc,1,a,,x\u0007\n" +
 			"13,Btc,1,a\u200bb,,\n" +
-			"14,Btc,1,a,,\xff\n" +
+			"14,Btc,1e3,a,,\n" +
 			"15,,,,,\n" +
 			"1,Btc,2,a,,\n" +
 			"17,Btc,0,a,,\n18,Btc,-1,a,,\n19,Btc,92233720368.54775808,a,,\n20,Btc,\"1,5\",a,,\n" +
@@ -131,15 +131,13 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
 				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
 				"line 7: it has 4 fields, and the header has 6: what is empty has its comma too", "line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
-				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: it is not valid UTF-8",
+				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: amount: |exponent",
 				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 stands on line 2 already",
 				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
 				"line 21: it has one field, and the header has 6: what is empty",
 			}},
 		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: order_id: the column is missing", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
 		"columns too many":        {text: "order_id,currency,amount,address,foo,amount\n1,Btc,1e3,a,x,2\n2,Btc,1,,x,2\n3,Btc,1,a,x,y\n", says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice", "line 2: amount: |exponent", "line 3: address: it is missing"}},
-		"semicolons":              {text: "order_id;currency;amount;address\n", says: []string{"line 1: the columns are separated by semicolons"}},
-		"tabs":                    {text: "order_id\tcurrency\n", says: []string{"line 1: the columns are separated by tabs"}},
 		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
 		"JSON as CSV":             {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
 		"UTF-16":                  {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: the file is UTF-16"}},
