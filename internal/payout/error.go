@@ -13,6 +13,7 @@ const (
 	ReadFailed             // the service's list could not be read as a whole
 	Invalid                // what was given is wrong: a file, for one
 	Partial                // something was sent, and the rest was not
+	NoRoom                 // the disk is full, and nothing was sent
 )
 
 // The rules that a Refused error can name.
@@ -39,6 +40,12 @@ type Error struct {
 	Hint string // what to do next
 	Err  error
 
+	// What it is about, for a program that reads it. Each is empty where there is none.
+	OrderID  string
+	OrderIDs []string // where there are several; OrderID is empty then
+	ID       string   // of the withdrawal at the service
+	Run      string
+
 	Details []Detail // one for each row that it is about, in the order of the file; nil: it is about no row
 }
 
@@ -47,6 +54,12 @@ type Detail struct {
 	Line    int    `json:"line"`  // from 1; 0: nowhere
 	Field   string `json:"field"` // the column; empty: the whole line
 	Message string `json:"message"`
+}
+
+// A Warning is a Detail about a row that is right as to its form. The reader of a plan knows the row by its order id.
+type Warning struct {
+	Detail
+	OrderID string // empty: it is about no single row
 }
 
 // String is the detail as a line of text.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,7 +44,8 @@ type Made struct {
 	Last     time.Time // the last of the others sent then
 	Unknown  int       // and so many of which nobody knows the outcome, or which are being sent
 	Conflict int       // and so many in conflict
-	Details  []Detail  // the warnings
+	Warned   []Warning // the warnings of the plan, and
+	Details  []Detail  // without the order ids
 }
 
 // maxDetails is how many errors are told of one file, and maxWarnings how many warnings of one kind.
@@ -109,8 +111,8 @@ func Make(ctx context.Context, m Making) (made Made, err error) {
 		return made, noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
 	defer func() {
-		if e := mk.spool.close(); err == nil {
-			err = e
+		if e := mk.spool.close(); err == nil && e != nil {
+			err = noPlace(m.Path, "cannot be written: "+cause(e), e)
 		}
 	}()
 	for _, step := range []func() error{mk.read, mk.derive, mk.sameIDs, mk.journal, mk.batch, mk.warnings, mk.write} {
@@ -294,7 +296,7 @@ func (m *maker) derive() error {
 		marks[i].id = int64(count) // until the row itself is at hand
 	}
 	n := 0
-	for row, err := range m.spool.rows() {
+	for row, err := range m.rows() {
 		if err != nil {
 			return err
 		}
@@ -315,10 +317,24 @@ func (m *maker) sameIDs() error {
 	return nil
 }
 
+// rows are the rows of the spool. That they cannot be kept is said of the plan, in whose directory they are.
+func (m *maker) rows() iter.Seq2[PlanRow, error] {
+	return func(yield func(PlanRow, error) bool) {
+		for row, err := range m.spool.rows() {
+			if err != nil {
+				err = noPlace(m.Path, "cannot be written: "+cause(err), err)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
 // write writes the plan.
 func (m *maker) write() error {
 	return WritePlan(m.made.Plan, m.Money, func(yield func(PlanRow, error) bool) {
-		for row, err := range m.spool.rows() {
+		for row, err := range m.rows() {
 			if err == nil {
 				err = m.ctx.Err()
 			}

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"example.com/till/internal/address"
@@ -99,7 +100,11 @@ func tooMuch(code string) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: "make several plans of it"}
 }
 
+// noPlace is the error for a plan that cannot be written where it is to be.
 func noPlace(path, why string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "free some space in " + filepath.Dir(path) + ", and plan it again", Err: err}
+	}
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "name a file in a directory that you may write to", Err: err}
 }
 

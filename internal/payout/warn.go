@@ -21,11 +21,13 @@ const (
 
 // warnings are some of each kind, and the number of the others.
 type warnings [kinds]struct {
-	list []Detail
+	list []Warning
 	more int
 }
 
-func (w *warnings) add(kind int, d Detail) {
+func (w *warnings) add(kind int, d Detail) { w.addAbout(kind, Warning{Detail: d}) }
+
+func (w *warnings) addAbout(kind int, d Warning) {
 	if of := &w[kind]; len(of.list) < maxWarnings {
 		of.list = append(of.list, d)
 	} else {
@@ -35,17 +37,17 @@ func (w *warnings) add(kind int, d Detail) {
 
 // about warns of a row, which the reader of a plan knows by its order id.
 func (w *warnings) about(kind int, m *mark, format string, args ...any) {
-	w.add(kind, Detail{Line: int(m.line), Message: fmt.Sprintf("order %d ", m.id) + fmt.Sprintf(format, args...)})
+	w.addAbout(kind, Warning{Detail{Line: int(m.line), Message: fmt.Sprintf("order %d ", m.id) + fmt.Sprintf(format, args...)}, formatID(m.id)})
 }
 
 // told is all of them.
-func (w *warnings) told() (all []Detail) {
+func (w *warnings) told() (all []Warning) {
 	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped", "identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
-			all = append(all, Detail{Message: "one more row is " + what})
+			all = append(all, Warning{Detail: Detail{Message: "one more row is " + what}})
 		} else if n > 1 {
-			all = append(all, Detail{Message: fmt.Sprintf("%d more rows are %s", n, what)})
+			all = append(all, Warning{Detail: Detail{Message: fmt.Sprintf("%d more rows are %s", n, what)}})
 		}
 	}
 	return all
@@ -62,8 +64,9 @@ func (m *maker) warnings() error {
 		return err
 	}
 	m.warnOutliers()
-	m.made.Details = m.warn.told()
-	for _, d := range m.made.Details {
+	m.made.Warned = m.warn.told()
+	for _, d := range m.made.Warned {
+		m.made.Details = append(m.made.Details, d.Detail)
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
 	}
 	if m.FailOnWarning && len(m.made.Details) > 0 {
