@@ -86,6 +86,7 @@ type failure struct {
 	msg  string
 	hint string // what to do next, a sentence
 	err  error
+	about
 }
 
 func (f *failure) Error() string { return f.msg }
@@ -126,11 +127,12 @@ type errorReport struct {
 	hint    string
 	call    *api.Error // the call that failed, if one did
 	details []payout.Detail
+	about
 }
 
 // explain maps every error to its exit code. There is no other place that knows.
 func explain(err error) errorReport {
-	r := errorReport{code: exitInternal, message: err.Error()}
+	r := errorReport{code: exitInternal, message: err.Error(), about: aboutError(err)}
 	var (
 		own       *failure
 		call      *api.Error
@@ -183,7 +185,7 @@ func explain(err error) errorReport {
 		if errors.As(err, &call) { // a dry run's, which made no call that could say more
 			r.message = output.Error()
 		}
-		r.hint = "free the disk or the pipe that standard output leads to"
+		r.hint = outputHint(output)
 	case errors.As(err, &call):
 		r.call = call
 		r.code, r.hint = explainCall(call)
@@ -199,6 +201,8 @@ func explain(err error) errorReport {
 		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), "name another file in TILL_SANDBOX_STATE or --state, or move this one away"
 	case errors.Is(err, context.Canceled):
 		r.code, r.message = exitInterrupted, "interrupted"
+	case diskFull(err):
+		r.code, r.hint = exitConfig, "free some space, and run it again"
 	}
 	return r
 }
@@ -218,6 +222,8 @@ func explainSending(e *payout.Error) int {
 		return exitPartial
 	case payout.Invalid:
 		return exitUsage
+	case payout.NoRoom:
+		return exitConfig
 	}
 	return exitRefused
 }

@@ -49,6 +49,7 @@ func (a *app) inviteGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s.subject.ID = args[0]
 			client, err := s.client()
 			if err != nil {
 				return err
@@ -96,7 +97,7 @@ random one is sent. It is sent at most once.`,
 			if err != nil {
 				return err
 			}
-			return out.made(invite, invite.URL, "invite "+invite.Invite+", url "+invite.URL)
+			return out.made(invite, invite.URL, about{ID: invite.Invite}, "invite "+invite.Invite+", url "+invite.URL)
 		},
 	}, createdInviteView)
 }

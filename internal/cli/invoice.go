@@ -35,6 +35,7 @@ merchant panel can tell whether it was made.`,
 			if err != nil {
 				return err
 			}
+			s.subject.OrderID = req.OrderID
 			if cmd.Flags().Changed("number") {
 				req.Number = &number
 			}
@@ -63,7 +64,7 @@ merchant panel can tell whether it was made.`,
 			if req.OrderID != "" {
 				ids += ", order id " + req.OrderID
 			}
-			return out.made(created{id, req.OrderID}, id, ids)
+			return out.made(created{id, req.OrderID}, id, about{ID: id, OrderID: req.OrderID}, ids)
 		},
 	}
 	f := cmd.Flags()
@@ -130,6 +131,7 @@ func (a *app) invoiceGet() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s.subject.ID = args[0]
 			client, err := s.client()
 			if err != nil {
 				return err
@@ -162,6 +164,7 @@ show their values: see what the service calls them with till invoice get.`,
 			if err != nil {
 				return err
 			}
+			s.subject.ID = args[0]
 			client, err := s.client()
 			if err != nil {
 				return err

@@ -281,6 +281,7 @@ back, what was found on the service's list, and what people have decided.`,
 			if err := checkOrderIDs(args); err != nil {
 				return err
 			}
+			s.subject.OrderID = args[0]
 			orders, err := s.journalOrders(journal.Filter{OrderID: args[0]})
 			if err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 type outFile struct {
 	flag, path string
 	mode       fs.FileMode // of a new file, as far as the umask leaves it; one that is there keeps its own
+	room       int64       // how many bytes it will have, as far as that is known beforehand
 }
 
 // check finds out beforehand what would keep the file from being written. A file that is not wanted has no path.
@@ -46,9 +47,36 @@ func (f outFile) check() error {
 	}
 	probe, _, err := f.beside(0o600)
 	if err != nil {
-		return refuse("cannot be written: "+err.Error(), "name a file in a directory that you may write to")
+		return f.unwritable(exitUsage, err, "name a file in a directory that you may write to")
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	err = reserve(probe, max(f.room, 4<<10))
+	if e := errors.Join(probe.Close(), os.Remove(probe.Name())); err == nil {
+		err = e
+	}
+	if err != nil {
+		return f.unwritable(exitUsage, err, "name another file")
+	}
+	return nil
+}
+
+// reserve writes as many bytes to a file, and syncs it: some systems notice only then that there is no room.
+func reserve(file *os.File, bytes int64) error {
+	part := make([]byte, 64<<10)
+	for ; bytes > 0; bytes -= int64(len(part)) {
+		if _, err := file.Write(part[:min(bytes, int64(len(part)))]); err != nil {
+			return err
+		}
+	}
+	return file.Sync()
+}
+
+// unwritable is the error for a file that cannot be written before anything else is done. A full disk is a fault of the
+// machine; other reasons have the exit code that is given.
+func (f outFile) unwritable(code int, err error, hint string) error {
+	if diskFull(err) {
+		code, hint = exitConfig, "free some space in "+filepath.Dir(f.path)+", and run it again"
+	}
+	return &failure{code: code, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.flag, f.path, err), hint: hint}
 }
 
 // beside makes a new file in the directory where the file is, also where a symbolic link leads to it.

@@ -85,7 +85,7 @@ a line for each currency, with the orders in that currency alone.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, sha256:...")
+	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, with or without sha256:")
 	f.IntVar(&flags.paid, "already-paid", -1, "how many of its orders were accepted before, by others")
 	f.IntVar(&flags.Concurrency, "concurrency", 1, "how many calls are under way at a time")
 	f.StringVar(&flags.rate, "rate", "", "most calls a second, such as 5/s")
@@ -121,6 +121,13 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 		}
 		f.Rate = rate
 	}
+	if f.digest != "" {
+		digest, err := parseDigest(f.digest)
+		if err != nil {
+			return err
+		}
+		f.digest = digest
+	}
 	if f.results == "" {
 		f.results = plan + ".results.csv"
 	}
@@ -131,6 +138,7 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]) error {
 	debug.SetMemoryLimit(sendingMemory)
 	debug.SetGCPercent(sendingGCPercent)
+	s.subject.Run = plan.Name()
 	if flags.digest != "" && flags.digest != plan.Digest {
 		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved: till payout show "+plan.Path)
 	}
@@ -155,7 +163,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		}
 		return nil
 	}
-	results := outFile{"results", flags.results, 0o600}
+	results := outFile{flag: "results", path: flags.results, mode: 0o600, room: int64(plan.Rows) * resultsRow}
 	if err := results.check(); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // planFlags are those of payout plan.
 type planFlags struct {
-	out, format, batch                       string
+	out, format, delimiter, batch            string
 	expires                                  time.Duration
 	batchChanged, allowEmpty, failOnWarnings bool
 }
@@ -46,8 +46,12 @@ columns, or members, of which all values are texts:
   note          for yourself: it is kept and shown, and never sent
 
 amount_currency, as an export has it, is the code of both amounts; where both
-are given they must agree. A text with a comma in it stands between double
-quotes, and no field holds a line break. Empty lines count for nothing.
+are given they must agree.
+
+CSV is UTF-8. Its fields are separated by commas, semicolons or tabs: the
+header shows which, unless --delimiter or a first line such as sep=; says so. A
+field with a separator in it stands between double quotes, and no field holds a
+line break. Rows without any content are skipped.
 
 --auto-order-id BATCH makes the order ids, for a file that has none: from the
 name of the batch, from what the row pays, and from its count among the rows
@@ -89,6 +93,7 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 	f := cmd.Flags()
 	f.StringVar(&flags.out, "out", "", "file to write the plan to")
 	f.StringVar(&flags.format, "format", "", "csv or jsonl, whatever the file is called")
+	f.StringVar(&flags.delimiter, "delimiter", "auto", `what separates the fields of CSV: "," or ";" or tab`)
 	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "how long the plan may wait for its run to begin")
 	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
 	f.BoolVar(&flags.batchChanged, "batch-changed", false, "rows may have vanished and be new since the batch's last run")
@@ -96,6 +101,7 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 and write nothing when there is a warning")
 	require(cmd, "out")
 	offerFiles(cmd, "out")
+	offer(cmd, "delimiter", cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
 	offer(cmd, "format", cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
 	return shows(cmd, planFactsView)
 }
@@ -124,6 +130,19 @@ func (f *planFlags) check(file string) error {
 		if strings.EqualFold(filepath.Ext(file), ".jsonl") {
 			f.format = payout.JSONL
 		}
+	}
+	switch f.delimiter {
+	case "auto":
+		f.delimiter = ""
+		return nil
+	case "tab":
+		f.delimiter = "\t"
+	case ",", ";", "\t":
+	default:
+		return usageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter), `use auto, ",", ";" or tab`)
+	}
+	if f.format == payout.JSONL {
+		return usageError("--delimiter is about CSV, and the rows are JSON lines", "leave it out, or add --format csv")
 	}
 	return nil
 }
@@ -163,12 +182,13 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 		return err
 	}
 	made, err := payout.Make(s.ctx, payout.Making{
-		Path: flags.out, Input: in, Name: name, Format: flags.format, Ledger: ledger, Money: s.money, Limits: s.Limits, Now: s.io.Now(), Expires: flags.expires,
+		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter, Ledger: ledger, Money: s.money, Limits: s.Limits, Now: s.io.Now(), Expires: flags.expires,
 		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings,
 	})
 	if err != nil {
 		return err
 	}
+	s.subject.Run = made.Name()
 	s.tellStanding(made)
 	facts := s.factsOf(made.Plan)
 	if n := len(facts.Warnings); n > 0 {
@@ -183,8 +203,8 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 
 // tellStanding says what a person should know before the plan is applied.
 func (s *session) tellStanding(made payout.Made) {
-	for _, text := range made.Warnings {
-		s.note("warning: %s", text)
+	for _, w := range made.Warned {
+		s.warn(w)
 	}
 	s.tellOneCase(made.Plan)
 	for _, text := range s.Limits.Without(s.money) {

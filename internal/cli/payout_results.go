@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +17,19 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 )
+
+// resultsRow is about how long a row of the results file is, in bytes: an order id, a state and a UUID.
+const resultsRow = 64
+
+// parseDigest reads a digest as --digest takes it: 64 hex digits in any case, with or without sha256: before them.
+func parseDigest(text string) (string, error) {
+	digits := strings.ToLower(text)
+	digits = strings.TrimPrefix(digits, "sha256:")
+	if sum, err := hex.DecodeString(digits); err != nil || len(sum) != sha256.Size {
+		return "", usageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", text), "give the digest that was approved, all of it")
+	}
+	return "sha256:" + digits, nil
+}
 
 // checkResults refuses a results file in the place of anything but an earlier one.
 func checkResults(path string) error {

@@ -104,6 +104,7 @@ func (s *session) findRun(book *payout.Book, name string) (journal.Run, error) {
 	digits := strings.TrimPrefix(name, "sha256:")
 	for _, r := range runs {
 		if len(digits) >= len(r.Name) && strings.HasPrefix(strings.TrimPrefix(r.Digest, "sha256:"), digits) {
+			s.subject.Run = r.Name
 			return r, nil
 		}
 	}

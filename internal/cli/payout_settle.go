@@ -52,7 +52,7 @@ with till payout resolve.`,
 				s.note("nothing is unknown; %s held against the list, and nothing differs", wasWere(settled.Held, "order"))
 			}
 			if len(hidden) > 0 {
-				s.note("%s accepted, and not on the service's list", isAre("order", hidden))
+				s.noteAbout(aboutOrders(hidden...), "%s accepted, and not on the service's list", isAre("order", hidden))
 			}
 			if settled.Uncompared > 0 {
 				s.note("the amount of %s could not be compared: %s", countOf(settled.Uncompared, "order"), settled.Note)

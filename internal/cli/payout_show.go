@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 
@@ -111,7 +112,7 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 		s.note("the plan has expired: a run of it can no longer begin, only go on")
 	}
 	if err := p.CheckDecimals(s.money); err != nil {
-		s.note("warning: %v; till payout apply refuses it", err)
+		s.warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
 	}
 	s.tellOneCase(p)
 	o := s.out

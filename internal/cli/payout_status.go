@@ -56,7 +56,7 @@ An order that is not on it has no status, and is named on standard error.`,
 			}
 			missing, err := s.printRows(out, book, run, statuses)
 			if live && len(missing) > 0 {
-				s.note("%s not on the service's list", isAre("order", missing))
+				s.noteAbout(aboutOrders(missing...), "%s not on the service's list", isAre("order", missing))
 			}
 			return err
 		},

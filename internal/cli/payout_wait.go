@@ -59,14 +59,12 @@ of which nothing was accepted is refused (10).`,
 			if err != nil {
 				return err
 			}
-			if _, err := s.printRows(out, book, run, statuses); err != nil {
-				return err
-			}
+			_, printed := s.printRows(out, book, run, statuses)
 			if accepted := tally.States[journal.Accepted]; accepted < tally.Rows {
-				return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
-					accepted, tally.Rows, tally.States[journal.Rejected], tally.States[journal.Planned]), hint: "see which with: till payout status " + run.Name}
+				return beside(&failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
+					accepted, tally.Rows, tally.States[journal.Rejected], tally.States[journal.Planned]), hint: "see which with: till payout status " + run.Name}, printed)
 			}
-			return nil
+			return printed
 		},
 	}
 	addWaitFlags(cmd, &flags)
@@ -76,16 +74,16 @@ of which nothing was accepted is refused (10).`,
 
 // worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
 func worthWaiting(run journal.Run, t payout.Tally) error {
-	about := func(state journal.State, words string) string {
-		return isOf(t.States[state], t.Rows) + " " + words
+	words := func(state journal.State, what string) string {
+		return isOf(t.States[state], t.Rows) + " " + what
 	}
 	switch {
 	case t.States[journal.Unknown] > 0:
-		return &failure{code: exitUnknown, msg: about(journal.Unknown, "unknown") + ", such as " + t.Unknown, hint: "find out whether they were taken: till payout reconcile " + run.Name}
+		return &failure{code: exitUnknown, msg: words(journal.Unknown, "unknown") + ", such as " + t.Unknown, hint: "find out whether they were taken: till payout reconcile " + run.Name}
 	case t.States[journal.Conflict] > 0:
-		return &failure{code: exitConflict, msg: about(journal.Conflict, "in conflict") + ", such as " + t.Conflict, hint: "see what happened with: till journal show " + t.Conflict}
+		return &failure{code: exitConflict, msg: words(journal.Conflict, "in conflict") + ", such as " + t.Conflict, hint: "see what happened with: till journal show " + t.Conflict}
 	case t.States[journal.Sending] > 0:
-		return &failure{code: exitBusy, msg: about(journal.Sending, "being sent by another process"), hint: "wait for that first"}
+		return &failure{code: exitBusy, msg: words(journal.Sending, "being sent by another process"), hint: "wait for that first"}
 	case t.States[journal.Accepted] == 0 && t.Rows > 0:
 		return usageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see where they stand with: till payout status "+run.Name)
 	}
@@ -151,17 +149,18 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run)
 	default:
 		err = fmt.Errorf("%d orders (%s) have a status that --fail-on names: %s", len(failed), strings.Join(few(failed), ", "), strings.Join(statuses, ", "))
 	}
-	return false, &failure{code: exitFailedStatus, msg: err.Error(), hint: "see all of them with: till payout status " + run.Name + " --live"}
+	return false, &failure{code: exitFailedStatus, about: aboutOrders(failed...), msg: err.Error(), hint: "see all of them with: till payout status " + run.Name + " --live"}
 }
 
 // ranOut counts the statuses of those that have not got there.
 func (w *waiting) ranOut(flags waitFlags, run journal.Run) error {
-	var names []string
+	var names, late []string
 	counts := map[string]int{}
 	for _, o := range w.orders {
 		if !w.left[o.Withdrawal] {
 			continue
 		}
+		late = append(late, o.OrderID)
 		name, seen := w.status[o.Withdrawal]
 		if !seen {
 			name = "not seen on its list"
@@ -173,6 +172,6 @@ func (w *waiting) ranOut(flags waitFlags, run journal.Run) error {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%d %s", counts[name], name)
 	}
-	return &failure{code: exitNotYet, msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), countOf(len(w.orders), "accepted order"), flags.timeout, strings.Join(names, ", ")),
+	return &failure{code: exitNotYet, about: aboutOrders(late...), msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), countOf(len(w.orders), "accepted order"), flags.timeout, strings.Join(names, ", ")),
 		hint: "wait longer with --timeout, or see what the service calls its statuses: till payout status " + run.Name + " --live"}
 }

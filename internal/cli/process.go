@@ -123,7 +123,9 @@ func plainExecError(err error) error {
 func (a *app) shell(ctx context.Context, command string, input []byte) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin = bytes.NewReader(input)
-	cmd.Stdout, cmd.Stderr = a.io.Err, a.io.Err
+	out := a.otherLines()
+	cmd.Stdout, cmd.Stderr = out, out
+	defer a.others.flush()
 	cmd.Env = a.io.Environ()
 	cmd.WaitDelay = time.Second
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }

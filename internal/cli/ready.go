@@ -81,19 +81,16 @@ func (r *readyFile) prepare(flags *pflag.FlagSet) error {
 }
 
 // publish writes the file beside its place, syncs it, and renames it. Only its owner can read it.
-func (r *readyFile) publish(text []byte) (err error) {
+func (r *readyFile) publish(text []byte) error {
 	if r.path == "" {
 		return nil
 	}
-	defer func() {
-		if err != nil {
-			err = &failure{code: exitUsage, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", r.flag, r.path, err), hint: "name a file in a directory that you may write to"}
-		}
-	}()
-	if err = (outFile{r.flag, r.path, 0o600}).replace(content(text)); err == nil {
-		r.text = text
+	file := outFile{flag: r.flag, path: r.path, mode: 0o600}
+	if err := file.replace(content(text)); err != nil {
+		return file.unwritable(exitUsage, err, "name a file in a directory that you may write to")
 	}
-	return err
+	r.text = text
+	return nil
 }
 
 // retract removes the file, unless another server has put its own there since.

@@ -135,17 +135,16 @@ func (a *app) resellerInvoiceFinished() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s.subject.ID = args[1]
 			finished, err := client.Resellers.InvoiceFinished(s.ctx, id, args[1])
 			if err != nil {
 				return err
 			}
-			if err := out.bare(finished, fmt.Sprint(finished)); err != nil {
-				return err
-			}
+			printed := out.bare(finished, fmt.Sprint(finished))
 			if exitStatus && !finished {
-				return &failure{code: exitNotYet, msg: "invoice " + args[1] + " is not finished", hint: "ask again later"}
+				return beside(&failure{code: exitNotYet, msg: "invoice " + args[1] + " is not finished", hint: "ask again later"}, printed)
 			}
-			return nil
+			return printed
 		},
 	}
 	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with code 42 when it is not finished")

@@ -151,7 +151,7 @@ type failedReseller struct {
 
 // planReport checks everything that can be wrong before a reseller is asked for.
 func (s *session) planReport(flags reportFlags) (*reporting, error) {
-	p := &reporting{session: s, flags: flags, html: outFile{"html", flags.html, 0o666}, svg: outFile{"svg", flags.svg, 0o666}}
+	p := &reporting{session: s, flags: flags, html: outFile{flag: "html", path: flags.html, mode: 0o666}, svg: outFile{flag: "svg", path: flags.svg, mode: 0o666}}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {
 		return nil, err

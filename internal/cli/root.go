@@ -22,7 +22,10 @@ type app struct {
 	keyFrom string                   // where the key of the calls comes from, once it is known
 	box     *sandbox.Server          // the embedded sandbox, where one was opened
 	journal *journal.Journal
-	running bool // whether a command has begun; an error before that is one of usage
+	json    bool      // what is written to standard error is JSON too
+	subject about     // what the command is about, once it is known
+	others  noteLines // lines that are not till's own, under -o json
+	running bool      // whether a command has begun; an error before that is one of usage
 }
 
 // root builds the tree of commands.

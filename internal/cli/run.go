@@ -60,13 +60,16 @@ const (
 func Run(ctx context.Context, args []string, io IO) int {
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetGCPercent(gcPercent)
-	a := &app{io: io}
+	a := &app{io: io, json: jsonErrors(args[1:], io.env("TILL_OUTPUT"))}
+	a.others.app = a
 	a.ctx, a.sendCtx = interruptible(ctx)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that a closed pipe is an error of the write, and kills nothing
 	root := a.root(args[1:]...)
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(a.ctx)
 	a.spinner.stop()
 	a.leave()
+	a.others.flush()
 	if err == nil || errors.Is(err, errDone) || errors.Is(err, errDryRun) {
 		return exitDone
 	}
@@ -78,7 +81,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	}
 	r := explain(refusedKey(err, a.keyFrom))
 	r.hint = exact(r.hint, root.PersistentFlags())
-	a.printError(r, root.PersistentFlags().Lookup("color").Value.String(), jsonErrors(args[1:], io.env("TILL_OUTPUT")))
+	a.printError(r, root.PersistentFlags().Lookup("color").Value.String())
 	return r.code
 }
 
@@ -152,32 +155,44 @@ func jsonErrors(args []string, env string) bool {
 			return isJSON(format)
 		case arg == "--jq" || strings.HasPrefix(arg, "--jq="):
 			format = "json"
-		case (arg == "-o" || arg == "--output") && i+1 < len(args):
+		case arg == "--output" && i+1 < len(args):
 			format = args[i+1]
 		case strings.HasPrefix(arg, "--output="):
 			format = strings.TrimPrefix(arg, "--output=")
-		case strings.HasPrefix(arg, "-o") && !strings.HasPrefix(arg, "--"):
-			format = strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+		case shortOutput.MatchString(arg):
+			_, value, _ := strings.Cut(arg, "o")
+			if format = strings.TrimPrefix(value, "="); value == "" && i+1 < len(args) {
+				format = args[i+1]
+			}
 		}
 	}
 	return isJSON(format)
 }
 
+// shortOutput is -o with what may stand before it in one word, such as -qo.
+var shortOutput = regexp.MustCompile(`^-[qyh]*o`)
+
 func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
 
 // errorLine is the JSON form of an error.
 type errorLine struct {
-	Kind        string `json:"kind"`
-	ExitCode    int    `json:"exit_code"`
-	Rule        string `json:"rule,omitempty"`
-	Message     string `json:"message"`
-	Status      int    `json:"status,omitempty"`
-	Code        *int64 `json:"code,omitempty"`
-	Reason      string `json:"reason,omitempty"`
-	Description string `json:"description,omitempty"`
-	Hint        string `json:"hint,omitempty"`
+	Kind     string `json:"kind"`
+	ExitCode int    `json:"exit_code"`
+	Rule     string `json:"rule,omitempty"`
+	Message  string `json:"message"`
+	Status   int    `json:"status,omitempty"`
+	*serviceSays
+	Hint string `json:"hint,omitempty"`
+	about
 
 	Details []payout.Detail `json:"details,omitempty"`
+}
+
+// serviceSays is what the service's error envelope said, empty or not.
+type serviceSays struct {
+	Code        int64  `json:"code"`
+	Reason      string `json:"reason"`
+	Description string `json:"description"`
 }
 
 // visible escapes in a JSON text what a terminal would obey or not show.
@@ -195,13 +210,13 @@ func visible(text []byte) string {
 	return b.String()
 }
 
-func (a *app) printError(r errorReport, color string, inJSON bool) {
-	if inJSON {
-		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint, Details: r.details}
+func (a *app) printError(r errorReport, color string) {
+	if a.json {
+		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint, Details: r.details, about: r.about.or(a.subject)}
 		if r.call != nil {
-			line.Status, line.Reason, line.Description = r.call.Status, r.call.Reason, r.call.Description
-			if r.call.Reason != "" || r.call.Description != "" || r.call.Code != 0 {
-				line.Code = &r.call.Code
+			line.Status = r.call.Status
+			if r.call.Envelope {
+				line.serviceSays = &serviceSays{r.call.Code, r.call.Reason, r.call.Description}
 			}
 		}
 		io.WriteString(a.io.Err, visible(asJSON(map[string]errorLine{"error": line}))+"\n")

@@ -12,9 +12,7 @@ import (
 	"log"
 	"math/big"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"example.com/till/internal/config"
@@ -42,6 +40,7 @@ func (a *app) start(cmd *cobra.Command) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.json = isJSON(settings.Output) && settings.Origin("output") != "flag --template"
 	s := &session{app: a, Settings: settings, money: settings.Registry, keys: a.keys()}
 	a.spinner.out = terminal(a.io.Err)
 	s.out = render.Options{
@@ -144,7 +143,7 @@ func (s *session) connect() (*api.Client, error) {
 
 func (s *session) newClient(base string, opts []api.Option) (*api.Client, error) {
 	if s.Debug {
-		opts = append(opts, api.WithTrace(safeLines{s.io.Err}))
+		opts = append(opts, api.WithTrace(s.trace()))
 	}
 	if s.DryRun {
 		opts = append(opts, api.WithTransport(dryRun{s.io.Out}), api.WithRetries(0))
@@ -168,15 +167,13 @@ func certificates(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// send makes a create. A signal that came before it keeps it from being sent at all. From here on a closed standard
-// output is an error like any other: dying of it would take the new id along.
+// send makes a create. A signal that came before it keeps it from being sent at all.
 //
 // underWay tells whether there is anything to wait for when a signal comes; nil: always.
 func (s *session) send(underWay func() bool, create func() error) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
@@ -233,15 +230,12 @@ func (s *session) tableOnTerminal() bool {
 	return s.out.Format == render.Table && !s.Quiet && s.out.Filter == nil && s.Template == "" && terminal(s.io.Out) != nil
 }
 
-// note writes a line for a person to standard error.
-func (a *app) note(format string, args ...any) error {
-	a.spinner.stop()
-	line := render.Safe(fmt.Sprintf(format, args...)) + "\n"
-	if a.bar.Load().say(line) {
-		return nil
+// trace is where --debug writes to.
+func (a *app) trace() io.Writer {
+	if a.json {
+		return &a.others
 	}
-	_, err := io.WriteString(a.io.Err, line)
-	return err
+	return safeLines{a.io.Err}
 }
 
 // randomOrderID makes an order id that no other has, for all practical purposes: one of 2^53-1.
@@ -264,7 +258,7 @@ func asJSON(value any) []byte {
 }
 
 func (a *app) keys() config.Keys {
-	return config.Keys{Env: a.io.env, Stdin: a.io.In, Stderr: a.io.Err, Keyring: config.SystemKeyring()}
+	return config.Keys{Env: a.io.env, Stdin: a.io.In, Stderr: a.otherLines(), Keyring: config.SystemKeyring()}
 }
 
 // output prints values of one type.
@@ -309,7 +303,7 @@ func (o output[T]) bare(value T, text string) error {
 const filterLimit = 2 * time.Second
 
 // made prints what a create has made. If that fails, the error is the last place where its ids can be.
-func (o output[T]) made(value T, text, ids string) error {
+func (o output[T]) made(value T, text string, what about, ids string) error {
 	if o.s.JQ != "" {
 		ctx, cancel := context.WithTimeout(o.s.ctx, filterLimit)
 		defer cancel()
@@ -317,11 +311,11 @@ func (o output[T]) made(value T, text, ids string) error {
 	}
 	err := o.bare(value, text)
 	if err == nil && (o.s.JQ != "" || o.s.Template != "") { // which may have left them out
-		o.s.note("made: %s", ids)
+		o.s.noteAbout(what, "made: %s", ids)
 	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &failure{code: exitOutput, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids, and do not make it again"}
+		return &failure{code: exitOutput, about: what, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids, and do not make it again"}
 	}
 	return err
 }

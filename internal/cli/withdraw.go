@@ -63,6 +63,7 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 	case len(args) > 0 && orderID != "":
 		return nil, "", usageError(commandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
 	}
+	s.subject = about{ID: firstOf(args), OrderID: orderID}
 	if orderID != "" {
 		if err := api.CheckOrderID(orderID); err != nil {
 			return nil, "", usageError("--order-id: "+err.Error(), "")
@@ -82,6 +83,7 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 	if o.Withdrawal == "" {
 		return nil, "", notAccepted(o)
 	}
+	s.subject.ID = o.Withdrawal
 	return client, o.Withdrawal, nil
 }
 

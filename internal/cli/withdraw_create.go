@@ -105,6 +105,7 @@ func (s *session) withdrawalFrom(req *api.CreateWithdrawal, currency, amount, mi
 
 // createWithdrawal is everything between a valid request and its printed id.
 func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out output[created]) error {
+	s.subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
 	}
@@ -158,6 +159,7 @@ func (s *session) announce(w payout.Withdrawal) error {
 	if err := s.confirm(s.describe(w.Request), "Send this withdrawal?"); err != nil {
 		return err
 	}
+	s.subject.OrderID = w.Request.ExternalOrderID
 	if err := s.note("order id %s", w.Request.ExternalOrderID); err != nil && w.Made {
 		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: "give one with --order-id, or free standard error"}
 	}
@@ -177,7 +179,7 @@ func (s *session) printSent(sent payout.Sent, err error, out output[created]) er
 }
 
 func (s *session) printID(o journal.Order, out output[created]) error {
-	printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, "id "+o.Withdrawal+", order id "+o.OrderID)
+	printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, about{ID: o.Withdrawal, OrderID: o.OrderID}, "id "+o.Withdrawal+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
 		lost.hint = "the same command with --order-id " + o.OrderID + " prints it again and does not pay again"
 	}

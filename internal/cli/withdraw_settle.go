@@ -38,6 +38,7 @@ with till withdraw resolve.`,
 			if err := checkOrderIDs(args); err != nil {
 				return err
 			}
+			s.subject = aboutOrders(args...)
 			book, err := s.openBook()
 			if err != nil {
 				return err
@@ -52,7 +53,7 @@ with till withdraw resolve.`,
 			printed := out.slice(results)
 			for _, r := range results {
 				if r.Note != "" {
-					s.note("order %s: %s", r.Order.OrderID, r.Note)
+					s.noteAbout(about{OrderID: r.Order.OrderID, ID: r.Order.Withdrawal}, "order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
 			return beside(reconciled(results, "till withdraw resolve"), printed)
@@ -97,15 +98,15 @@ func reconciled(results []payout.Result, resolve string) error {
 	}
 	switch {
 	case len(unknown) == 1:
-		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
+		return &failure{code: exitUnknown, about: aboutOrders(unknown...), msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
 			hint: "run this again later or, when you know that it was not sent: " + resolve + " " + unknown[0] + " --not-sent --reason TEXT"}
 	case len(unknown) > 1:
-		return &failure{code: exitUnknown, msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", isAre("order", unknown)),
+		return &failure{code: exitUnknown, about: aboutOrders(unknown...), msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", isAre("order", unknown)),
 			hint: "run this again later or, of those that you know were not sent: " + resolve + " ORDER... --not-sent --reason TEXT"}
 	case len(conflict) > 1:
-		return &failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened to each with till journal show ORDER"}
+		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: isAre("order", conflict) + " in conflict", hint: "see what happened to each with till journal show ORDER"}
 	case len(conflict) > 0:
-		return &failure{code: exitConflict, msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: hint}
+		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: hint}
 	}
 	return nil
 }
@@ -189,6 +190,8 @@ recorded. An order that the service has ever shown was sent.`,
 			if err := checkDecision(cmd, d, notSent); err != nil {
 				return err
 			}
+			s.subject = aboutOrders(args...)
+			s.subject.ID = d.PaidAs
 			if err := s.noDryRun(commandName(cmd)); err != nil {
 				return err
 			}

@@ -188,7 +188,7 @@ func (r request) refused(resp *resty.Response, body []byte, key string) error {
 	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
 	env, err := parseEnvelope(body)
 	if err == nil {
-		e.Code, e.Reason, e.Description = env.Code, hide(env.Reason, key), hide(env.Description, key)
+		e.Envelope, e.Code, e.Reason, e.Description = true, env.Code, hide(env.Reason, key), hide(env.Description, key)
 	}
 	switch {
 	case status >= 300 && status < 400:

@@ -43,6 +43,7 @@ type Error struct {
 	Status int // HTTP status; 0 without an answer
 
 	// What the service's error envelope said; zero when it sent none.
+	Envelope    bool // whether it sent one
 	Code        int64
 	Reason      string
 	Description string

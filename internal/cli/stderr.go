@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/payout"
+	"example.com/till/internal/render"
+)
+
+// about names the orders, the withdrawal or invoice, and the run that a line on standard error is about.
+type about struct {
+	OrderID  string   `json:"order_id,omitempty"`
+	OrderIDs []string `json:"order_ids,omitempty"` // several; OrderID is empty then
+	ID       string   `json:"id,omitempty"`
+	Run      string   `json:"run,omitempty"`
+}
+
+func aboutOrders(ids ...string) about {
+	if len(ids) == 1 {
+		return about{OrderID: ids[0]}
+	}
+	return about{OrderIDs: ids}
+}
+
+// or fills in what is not known from another.
+func (w about) or(other about) about {
+	if w.OrderID == "" && len(w.OrderIDs) == 0 {
+		w.OrderID, w.OrderIDs = other.OrderID, other.OrderIDs
+	}
+	w.ID, w.Run = cmp.Or(w.ID, other.ID), cmp.Or(w.Run, other.Run)
+	return w
+}
+
+// aboutError collects what the errors in a chain know. The outermost one decides.
+func aboutError(err error) about {
+	var (
+		w         about
+		own       *failure
+		sending   *payout.Error
+		existing  *journal.StandsError
+		duplicate *journal.DuplicateError
+		gone      *journal.GoneError
+		holder    *journal.HolderError
+		run       *journal.RunError
+		busy      *journal.BusyError
+	)
+	if errors.As(err, &own) {
+		w = own.about
+	}
+	if errors.As(err, &sending) {
+		w = w.or(about{OrderID: sending.OrderID, OrderIDs: sending.OrderIDs, ID: sending.ID, Run: sending.Run})
+	}
+	if errors.As(err, &existing) {
+		w = w.or(about{OrderID: existing.Order.OrderID, ID: existing.Order.Withdrawal})
+	}
+	if errors.As(err, &duplicate) {
+		w = w.or(about{OrderID: duplicate.Order.OrderID, ID: duplicate.Order.Withdrawal})
+	}
+	if errors.As(err, &gone) {
+		w = w.or(about{OrderID: gone.OrderID, ID: gone.Taken})
+	}
+	if errors.As(err, &holder) {
+		w = w.or(about{OrderID: holder.OrderID, ID: holder.Withdrawal})
+	}
+	if errors.As(err, &run) {
+		w = w.or(about{Run: run.Run})
+	}
+	if errors.As(err, &busy) {
+		w = w.or(about{Run: busy.Run})
+	}
+	return w
+}
+
+// remark is a line on standard error that is no error.
+type remark struct {
+	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"`  // of the file that it is about
+	Field   string `json:"field,omitempty"` // and the column
+	about
+}
+
+// note writes a line for a person to standard error. Under -o json it is {"note":{...}}.
+func (a *app) note(format string, args ...any) error {
+	return a.noteAbout(about{}, format, args...)
+}
+
+// noteAbout is note for a line that is about something else than the command, or about more.
+func (a *app) noteAbout(what about, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return a.remark("note", text, remark{Message: text, about: what})
+}
+
+// warn writes a warning, under -o json as {"warning":{...}}.
+func (a *app) warn(w payout.Warning) error {
+	return a.remark("warning", "warning: "+w.String(), remark{Message: w.Message, Line: w.Line, Field: w.Field, about: about{OrderID: w.OrderID}})
+}
+
+func (a *app) remark(kind, text string, r remark) error {
+	a.spinner.stop()
+	r.about = r.about.or(a.subject)
+	line := render.Safe(text) + "\n"
+	if a.json {
+		line = visible(asJSON(map[string]remark{kind: r})) + "\n"
+	}
+	if a.bar.Load().say(line) {
+		return nil
+	}
+	_, err := io.WriteString(a.io.Err, line)
+	return err
+}
+
+// otherLines is where lines go that till does not word itself: a trace, and what a command prints that till runs. Under
+// -o json each is a note, except on a terminal, where such a command may ask a person something.
+func (a *app) otherLines() io.Writer {
+	if a.json && terminal(a.io.Err) == nil {
+		return &a.others
+	}
+	return a.io.Err
+}
+
+// noteLines makes a note of each line that is written to it.
+type noteLines struct {
+	app  *app
+	mu   sync.Mutex
+	rest []byte // a line without its end
+}
+
+func (n *noteLines) Write(text []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.rest = append(n.rest, text...)
+	for {
+		line, rest, ended := bytes.Cut(n.rest, []byte{'\n'})
+		if !ended && len(n.rest) < maxNoteLine {
+			return len(text), nil
+		}
+		n.rest = rest
+		if err := n.app.note("%s", line); err != nil {
+			return len(text), nil // nothing else can be said about it either
+		}
+	}
+}
+
+// maxNoteLine is how much of a line without an end is kept, in bytes.
+const maxNoteLine = 64 << 10
+
+// flush ends a line that has no end.
+func (n *noteLines) flush() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.rest) > 0 {
+		n.app.note("%s", n.rest)
+		n.rest = nil
+	}
+}
+
+// diskFull reports whether a file could not be written because there was no room for it.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// outputHint says what to do when standard output cannot be written.
+func outputHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return "the program that reads standard output has ended before it had all of it"
+	case diskFull(err):
+		return "free some space on the disk that standard output leads to"
+	}
+	return "look at where standard output leads"
+}
