@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// smallDisk mounts a disk with so much room, in KiB.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("till", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", size)); err != nil {
+		t.Skipf("a small disk cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fillDisk leaves no room on a disk.
+func fillDisk(t *testing.T, disk string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(disk, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for err == nil {
+		_, err = f.Write(make([]byte, 4<<10))
+	}
+}
+
+// A file for which the disk has no room is 14 where it is the journal, and otherwise 11. It says what to free, and nothing was
+// sent.
+func TestFullDisk(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string // DISK is the full disk, RUN and PLAN what was planned elsewhere
+		env  string
+		code int
+		says string
+	}{
+		"a plan":               {[]string{"payout", "plan", "STAFF", "--out", "DISK/p.plan"}, "", 11, "free some space in DISK, and plan it again"},
+		"a plan with a batch":  {[]string{"payout", "plan", "FEW", "--out", "DISK/p.plan", "--auto-order-id", "may"}, "", 11, "free some space in DISK, and plan it again"},
+		"results":              {[]string{"payout", "apply", "PLAN", "--yes", "--results", "DISK/r.csv"}, "", 11, "free some space in DISK, and run it again"},
+		"a journal":            {[]string{"payout", "apply", "PLAN", "--yes"}, "TILL_JOURNAL=DISK/j.db", 14, "free some room"},
+		"a journal of creates": {[]string{"withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--yes"}, "TILL_JOURNAL=DISK/j.db", 14, "free some room"},
+		"a copy":               {[]string{"journal", "copy", "DISK/copy.db"}, "", 14, "free some room"},
+		"a report":             {[]string{"reseller", "report", "--html", "DISK/r.html"}, "", 11, "free some space in DISK"},
+		"a picture":            {[]string{"reseller", "report", "--svg", "DISK/r.svg"}, "", 11, "free some space in DISK"},
+		"a ready file":         {[]string{"callback", "listen", "--timeout", "1ms", "--ready-file", "DISK/r.json"}, "", 11, "free some space in DISK"},
+		"an env file":          {[]string{"sandbox", "run", "--env-file", "DISK/r.env", "--", "true"}, "", 11, "free some space in DISK"},
+		"a sandbox's state":    {[]string{"invoice", "create", "--title", "T", "--currency", "Usd", "--item", "A=1.00"}, "TILL_SANDBOX_STATE=DISK/s.db", 11, "free the disk if it is full"},
+		"a state to serve":     {[]string{"sandbox", "run", "--state", "DISK/s.db", "--", "true"}, "", 11, "free the disk if it is full"},
+		"a profile":            {[]string{"profile", "set", "shop", "base_url=https://pay.example.com"}, "TILL_CONFIG=DISK/c.yaml", 11, "free some space there"},
+		"a currency":           {[]string{"currency", "set", "Doge", "--kind", "crypto", "--decimals", "8"}, "TILL_CONFIG=DISK/made.yaml", 11, "free some space there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := smallDisk(t, 64)
+			if err := os.WriteFile(filepath.Join(disk, "made.yaml"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			fillDisk(t, disk)
+			d := newDesk(t)
+			var rows, few strings.Builder
+			for i := range 3000 {
+				fmt.Fprintf(&rows, "%d,Btc,0.01,a\n", i+1)
+			}
+			few.WriteString("currency,amount,address\nBtc,0.01,a\n")
+			staff, short := d.file("staff.csv", "order_id,currency,amount,address\n"+rows.String()), d.file("few.csv", few.String())
+			plan := filepath.Join(d.home, "good.plan")
+			if code, _, stderr := d.till("--sandbox", "payout", "plan", short, "--auto-order-id", "b", "--out", plan); code != 0 {
+				t.Fatal(stderr)
+			}
+			in := strings.NewReplacer("DISK", disk, "PLAN", plan, "STAFF", staff, "FEW", short)
+			if c.env != "" {
+				d.environ = append(d.environ, in.Replace(c.env))
+			}
+			args := []string{}
+			for _, arg := range c.args {
+				args = append(args, in.Replace(arg))
+			}
+			if c.args[0] != "profile" && c.args[0] != "currency" {
+				args = append([]string{"--sandbox"}, args...)
+			}
+			code, out, stderr := d.till(args...)
+			if code != c.code || out != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, in.Replace(c.says)) {
+				t.Errorf("it ended with %d, not %d: %s%s", code, c.code, out, stderr)
+			}
+			d.environ = append(d.environ, "TILL_SANDBOX_STATE=", "TILL_JOURNAL=")
+			if _, sent, _ := d.till("--sandbox", "withdraw", "list", "-q"); sent != "" {
+				t.Errorf("something was sent: %s", sent)
+			}
+			if left, err := filepath.Glob(filepath.Join(disk, "*plan*")); err != nil || left != nil {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// The disk may have room for a plan's rows as they are read, and none for the plan, or the other way round: no size of it makes
+// it a fault of till's.
+func TestPlanOnDisksOfAllSizes(t *testing.T) {
+	d := newDesk(t)
+	var text strings.Builder
+	text.WriteString("currency,amount,address\n")
+	for i := range 300 {
+		fmt.Fprintf(&text, "Btc,0.01,address%d\n", i)
+	}
+	staff := d.file("staff.csv", text.String())
+	codes := map[int]int{}
+	for size := 8; size <= 128; size += 8 {
+		disk := smallDisk(t, size)
+		code, _, stderr := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan", "--auto-order-id", "may", "-q")
+		if codes[code]++; code != 0 && (code != exitConfig || !strings.Contains(stderr, "no space left on device; free some space in ")) {
+			t.Errorf("with %d KiB it ended with %d: %s", size, code, stderr)
+		}
+	}
+	if codes[0] == 0 || codes[exitConfig] < 3 {
+		t.Errorf("the sizes show too little: %v", codes)
+	}
+}
+
+// There has to be room for all results before anything is sent, and not only for a beginning.
+func TestRoomForAllResults(t *testing.T) {
+	disk := smallDisk(t, 256)
+	file := outFile{flag: "results", path: filepath.Join(disk, "r.csv"), mode: 0o600, room: 300 << 10}
+	if err := file.check(); explain(err).code != exitConfig {
+		t.Errorf("300 KiB on 256: %v", err)
+	}
+	file.room = 200 << 10
+	if err := file.check(); err != nil {
+		t.Errorf("200 KiB on 256: %v", err)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A limit on the size of files is a full disk too.
+func TestFileSizeLimit(t *testing.T) {
+	if err := (outFile{flag: "results", path: "r.csv"}).unwritable(exitUsage, &os.PathError{Err: syscall.EFBIG}, ""); explain(err).code != exitConfig {
+		t.Error(err)
+	}
+	for _, err := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if r := explain(fmt.Errorf("somewhere: %w", err)); r.code != exitConfig || r.hint == "" {
+			t.Errorf("%v: %+v", err, r)
+		}
+	}
+	if r := explain(io.ErrUnexpectedEOF); r.code != exitInternal {
+		t.Errorf("%+v", r)
+	}
+}
