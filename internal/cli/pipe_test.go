@@ -1,0 +1,104 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// endlessList serves a list of withdrawals that has no end.
+func endlessList(t *testing.T) string {
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page := calls.Add(1)
+		var rows []string
+		for i := range 50 {
+			rows = append(rows, fmt.Sprintf(`{"id":"w-%d-%d","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1}},"statuses":[],"current":"New","address":{"Crypto":{"currency":"Btc","address":"a"}}}`, page, i))
+		}
+		fmt.Fprintf(w, `{"page_content":[%s],"page_count":1000000000,"total":1000000000}`, strings.Join(rows, ","))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// command is till as a process of its own, which a signal can end.
+func (d *desk) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Args[0] = "till"
+	cmd.Env = d.environ
+	return cmd
+}
+
+// A list that streams to a program which reads only its beginning ends with 51 and one line that says so, and not with a
+// signal. It ends although the list does not.
+func TestReaderThatGoesAway(t *testing.T) {
+	for _, format := range []string{"json", "jsonl", "csv", "-q"} {
+		t.Run(format, func(t *testing.T) {
+			d := newDesk(t)
+			d.environ = append(d.environ, "TILL_API_KEY=k", "TILL_BASE_URL="+endlessList(t))
+			args := []string{"withdraw", "list", "-o", format}
+			if format == "-q" {
+				args = []string{"withdraw", "list", "-q"}
+			}
+			cmd := d.command(args...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line == "" {
+				t.Errorf("%q, %v", line, err)
+			}
+			out.Close()
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != exitOutput || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "the program that reads standard output has ended") {
+				t.Errorf("%v: %s", cmd.ProcessState, &stderr)
+			}
+		})
+	}
+}
+
+// The commands that till runs find SIGPIPE as every program does: a pipeline of theirs ends as in a shell.
+func TestCommandsDieOfClosedPipes(t *testing.T) {
+	d := newDesk(t)
+	cmd := d.command("sandbox", "run", "--", "sh", "-c", "(yes; echo $? >&2) | true")
+	text, err := cmd.CombinedOutput()
+	if err != nil || string(text) != "141\n" {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// Standard error that nobody reads ends nothing, and changes no exit code.
+func TestStderrThatNobodyReads(t *testing.T) {
+	d := newDesk(t)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer writer.Close()
+	cmd := d.command("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "7", "--yes")
+	cmd.Stderr = writer
+	out, err := cmd.Output()
+	if err != nil || len(out) == 0 {
+		t.Errorf("%v: %q", err, out)
+	}
+	cmd = d.command("--sandbox", "withdraw", "get", "--order-id", "8")
+	cmd.Stderr = writer
+	if cmd.Run(); cmd.ProcessState.ExitCode() != exitUsage {
+		t.Error(cmd.ProcessState)
+	}
+}
