@@ -44,7 +44,7 @@ func aboutError(err error) about {
 		w         about
 		own       *failure
 		sending   *payout.Error
-		existing  *journal.StandsError
+		existing  *journal.ExistsError
 		duplicate *journal.DuplicateError
 		gone      *journal.GoneError
 		holder    *journal.HolderError
