@@ -155,7 +155,11 @@ func (a *app) invoiceWait() *cobra.Command {
 		Short: "Wait until an invoice reaches a status or state",
 		Long: `Read an invoice again and again until its status is one of those named with
 --status, its state one of those named with --state. The interface does not
-show their values: see what the service calls them with till invoice get.`,
+show their values: see what the service calls them with till invoice get.
+
+Readings that fail are repeated until --timeout is over. Then it ends with 42,
+or with 41 if none succeeded. A refused key and an id that the service does not
+know end it at once.`,
 		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
     --fail-on Expired --timeout 30m`,
 		Args: args("ID"),

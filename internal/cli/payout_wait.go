@@ -20,7 +20,8 @@ func (a *app) payoutWait() *cobra.Command {
 order of the run that was accepted has had one of the statuses named; one that
 has is not looked at any more. How the service calls them is shown by
 till payout status --live. It ends with 33 as soon as one has a status of
---fail-on, and with 42 when the time runs out.
+--fail-on, and with 42 when the time runs out. Readings that fail are repeated
+until then; if none succeeded, it ends with 41.
 
 Orders that are unknown (20), in conflict (21) or being sent (13) are to be
 settled before: it does not begin to wait. Those that were rejected or not sent
@@ -50,9 +51,6 @@ of which nothing was accepted is refused (10).`,
 				return err
 			}
 			if err := worthWaiting(run, tally); err != nil {
-				return err
-			}
-			if err := book.VerifyKey(s.ctx); err != nil { // another merchant's list has none of them
 				return err
 			}
 			statuses, err := s.waitForRun(book, run, flags)
@@ -109,16 +107,20 @@ func (s *session) waitForRun(book *payout.Book, run journal.Run, flags waitFlags
 		w.orders = append(w.orders, o)
 		w.left[o.Withdrawal] = true
 	}
-	late, err := repeat(s, flags, func(ctx context.Context) (bool, error) {
+	admitted := false
+	err := repeat(s, flags, "run "+run.Name, func(ctx context.Context) (bool, error) {
+		if !admitted {
+			if err := book.VerifyKey(ctx); err != nil { // another merchant's list has none of the orders
+				return false, err
+			}
+			admitted = true
+		}
 		seen, err := book.Glance(ctx, w.left)
 		if err != nil {
 			return false, err
 		}
 		return w.take(seen, flags, run)
-	})
-	if late {
-		err = w.ranOut(flags, run)
-	}
+	}, func() *failure { return w.ranOut(flags, run) })
 	return w.status, err
 }
 
@@ -153,7 +155,7 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run)
 }
 
 // ranOut counts the statuses of those that have not got there.
-func (w *waiting) ranOut(flags waitFlags, run journal.Run) error {
+func (w *waiting) ranOut(flags waitFlags, run journal.Run) *failure {
 	var names, late []string
 	counts := map[string]int{}
 	for _, o := range w.orders {

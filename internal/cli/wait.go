@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -52,7 +54,7 @@ type condition struct {
 }
 
 // wait reads until every watched field has a value that was waited for. Names are compared without regard to case,
-// because nobody knows how the service spells them.
+// because the interface does not show how the service spells them.
 func wait[T any](s *session, flags waitFlags, what string, read func(context.Context) (T, error), look func(T) []condition) (T, error) {
 	var none T
 	if err := flags.check(); err != nil {
@@ -60,7 +62,7 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 	}
 	var value T
 	var seen []string
-	late, err := repeat(s, flags, func(ctx context.Context) (bool, error) {
+	err := repeat(s, flags, what, func(ctx context.Context) (bool, error) {
 		var err error
 		if value, err = read(ctx); err != nil {
 			return false, err
@@ -81,43 +83,79 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 			seen = append(seen, text)
 		}
 		return reached, nil
+	}, func() *failure {
+		return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: it was %s", what, flags.timeout, strings.Join(seen, ", then ")),
+			hint: "wait longer with --timeout, or see what the service calls its statuses: " + flags.show}
 	})
-	if late {
-		err = ranOut(what, flags, seen)
-	}
 	if err != nil {
 		return none, err
 	}
 	return value, nil
 }
 
-// repeat takes a step again and again until it is done. It reports whether the time of the wait ran out before that.
-func repeat(s *session, flags waitFlags, step func(context.Context) (done bool, err error)) (late bool, err error) {
+// repeat takes a step again and again until it is done. Steps that fail as they do in an outage are repeated too. When the
+// time of the wait runs out, the error is that of ranOut if a step has succeeded, and otherwise 41.
+func repeat(s *session, flags waitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *failure) error {
 	ctx, cancel := context.WithTimeout(s.ctx, flags.timeout)
 	defer cancel()
+	succeeded := false
+	var trouble error // of the last step; nil: it succeeded
 	for {
 		done, err := step(ctx)
-		if err != nil && ctx.Err() == context.DeadlineExceeded && !errors.As(err, new(*failure)) { // what was seen counts, though late
-			return true, nil
-		}
-		if done || err != nil {
-			return false, err
+		pause := flags.interval
+		switch {
+		case s.ctx.Err() != nil && err != nil: // a signal
+			return err
+		case err == nil && done:
+			return nil
+		case err == nil:
+			succeeded, trouble = true, nil
+		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			if trouble == nil && !succeeded {
+				trouble = err
+			}
+		case !passes(err):
+			return err
+		default:
+			if trouble == nil && ctx.Err() == nil {
+				s.note("%s could not be read: %v; this is tried again until %s are over", what, err, flags.timeout)
+			}
+			trouble = err
+			if call := (*api.Error)(nil); errors.As(err, &call) {
+				pause = max(pause, call.RetryAfter)
+			}
 		}
 		select {
 		case <-ctx.Done():
-			err := s.ctx.Err()
-			return err == nil, err
-		case <-time.After(flags.interval):
+		case <-time.After(pause):
+			continue
 		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		if !succeeded {
+			return &failure{code: exitReadFailed, err: trouble, msg: fmt.Sprintf("%s could not be read within %s: %v", what, flags.timeout, trouble), hint: explain(trouble).hint}
+		}
+		late := ranOut()
+		if trouble != nil {
+			late.msg += fmt.Sprintf("; the last reading failed: %v", trouble)
+		}
+		return late
 	}
 }
 
-func ranOut(what string, flags waitFlags, seen []string) error {
-	was := "no answer came"
-	if len(seen) > 0 {
-		was = "it was " + strings.Join(seen, ", then ")
+// passes reports whether a reading that failed may succeed the next time: an outage, a time-out, a garbled answer or too
+// many calls. A refused key, an id that the service does not know and any other definite answer stay as they are.
+func passes(err error) bool {
+	if call := (*api.Error)(nil); errors.As(err, &call) {
+		switch call.Status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+			return false
+		case http.StatusRequestTimeout, http.StatusTooManyRequests:
+			return true
+		}
 	}
-	return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: %s", what, flags.timeout, was), hint: "wait longer with --timeout, or see what the service calls its statuses: " + flags.show}
+	return explain(err).code == exitReadFailed
 }
 
 func among(name string, names []string) bool {
