@@ -12,8 +12,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completion reads the configuration and nothing else: no network, no key. Where it cannot, it offers nothing and says
-// nothing, because the shell would take every word on standard output for an offer.
+// Completion reads the configuration, for runs and orders the journal, and for resellers the service. Where it cannot, it
+// offers nothing and says nothing, because the shell would take every word on standard output for an offer.
+//
+// A shell may put an offer on the command line without quotes: bash does so with the common beginning of several. So an
+// offer is made of characters that mean nothing to any shell, see plain.
 
 func (a *app) completion() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
@@ -69,8 +72,47 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 
 // offer sets what completes the value of a flag.
 func offer(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	offerOwn(cmd, flag, plainly(complete))
+}
+
+// offerOwn is offer for texts of till's own that are not plain.
+func offerOwn(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	// The errors are a flag that is not declared and one that is offered for twice; neither is worth stopping a payment for.
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+}
+
+// plainly leaves out the offers that are not plain, and those that differ from an earlier one in case, - and _ alone: readline
+// can be told that these are the same, and then the common beginning of two such offers reaches into their descriptions.
+func plainly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		offers, directive := complete(cmd, given, typed)
+		var kept []string
+		seen := map[string]bool{}
+		for _, text := range offers {
+			value, about, _ := strings.Cut(text, "\t")
+			key := strings.ReplaceAll(strings.ToLower(value), "_", "-")
+			if !plain(value) || seen[key] {
+				continue
+			}
+			seen[key] = true
+			kept = append(kept, withText(value, about))
+		}
+		return kept, directive
+	}
+}
+
+// plain reports whether a text is one word to every shell, whatever its options, and no flag: ASCII letters and digits, and
+// not at its beginning some punctuation.
+func plain(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && strings.IndexByte("-_.,/@+=", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return text != ""
 }
 
 // offerFiles sets that names of files complete the value of a flag. Without it nothing does.
@@ -99,7 +141,7 @@ func (a *app) completeGlobals(root *cobra.Command) {
 	offer(root, "columns", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeColumns(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
-	offer(root, "sort", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	offerOwn(root, "sort", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeSort(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp
 	})
 }
@@ -123,16 +165,22 @@ func columnsOf(cmd *cobra.Command) []string {
 	return nil
 }
 
-// completeColumns completes the last name of a list with commas.
+// completeColumns completes the last name of a list of columns.
 func completeColumns(columns []string, typed string) []string {
+	if len(columns) > 0 && !strings.Contains(typed, ",") {
+		columns = append(slices.Clone(columns), "help")
+	}
+	return completeList(columns, typed)
+}
+
+// completeList completes the last name of a list with commas.
+func completeList(names []string, typed string) []string {
 	before, last := "", typed
 	if i := strings.LastIndexByte(typed, ','); i >= 0 {
 		before, last = typed[:i+1], typed[i+1:]
-	} else if len(columns) > 0 {
-		columns = append(slices.Clone(columns), "help")
 	}
 	var offers []string
-	for _, name := range columns {
+	for _, name := range names {
 		if strings.HasPrefix(name, last) && !slices.Contains(strings.Split(before, ","), name) {
 			offers = append(offers, before+name)
 		}
@@ -208,6 +256,4 @@ func completeCodes(entries []money.Entry, typed string) []string {
 }
 
 // withText is an offer with words about it, which must not break out of their line.
-func withText(value, about string) string {
-	return cobra.CompletionWithDesc(render.Safe(value), render.Safe(about))
-}
+func withText(value, about string) string { return cobra.CompletionWithDesc(value, render.Safe(about)) }

@@ -169,11 +169,16 @@ func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([
 	if err != nil {
 		return nil, none
 	}
+	bearers := map[string]int{}
+	for _, r := range all {
+		bearers[r.InviteInfo.Label]++
+	}
 	var offers []string
 	for _, r := range all {
-		label := render.Safe(r.InviteInfo.Label)
-		offers = append(offers, cobra.CompletionWithDesc(r.ID, label))
-		if label != "" && label == r.InviteInfo.Label {
+		label := r.InviteInfo.Label
+		offers = append(offers, withText(r.ID, label))
+		// A label that several have names none of them, and one that looks like an id names another.
+		if plain(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
 			offers = append(offers, label)
 		}
 	}

@@ -65,6 +65,9 @@ standard output, everything else to standard error.`,
 	root.AddCommand(helpTopics()...)
 	root.SetHelpCommand(a.help(root))
 	a.completeGlobals(root)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		a.completeArguments(root)
+	}
 	a.finish(root)
 	return root
 }
@@ -97,6 +100,9 @@ func (a *app) finish(cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
+	if cmd.ValidArgsFunction != nil {
+		cmd.ValidArgsFunction = plainly(cmd.ValidArgsFunction)
+	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if err := checkFlags(cmd.Flags()); err != nil {

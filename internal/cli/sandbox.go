@@ -69,9 +69,7 @@ func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 			return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 	} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // the flag is not declared
-		}
+		offer(cmd, flag, complete)
 	}
 }
 

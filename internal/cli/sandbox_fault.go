@@ -89,7 +89,7 @@ a delay, which goes on to the next.
 	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate strikes (default: the id)")
 	require(cmd, "do")
 	offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
-	offer(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	offerOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"strings"
+
+	"example.com/till/internal/journal"
+	"github.com/spf13/cobra"
+)
+
+// maxOffers limits the order ids that are offered: a journal may have millions, and nobody reads more than a screen of them.
+const maxOffers = 200
+
+// completeArguments sets what completes the arguments and flags that name files, runs, orders and states.
+func (a *app) completeArguments(root *cobra.Command) {
+	undecided := a.completeOrders(journal.Unknown, journal.Sending, journal.Conflict)
+	for path, complete := range map[string]cobra.CompletionFunc{
+		"payout apply":       first(fileNames),
+		"payout status":      first(a.completeRuns),
+		"payout export":      first(a.completeRuns),
+		"payout wait":        first(a.completeRuns),
+		"payout reconcile":   first(a.completeRuns),
+		"payout resolve":     undecided,
+		"withdraw resolve":   undecided,
+		"withdraw reconcile": first(undecided),
+		"journal show":       first(a.completeOrders()),
+		"journal copy":       first(fileNames),
+	} {
+		commandAt(root, path).ValidArgsFunction = complete
+	}
+	accepted := a.completeOrders(journal.Accepted)
+	for _, f := range []struct {
+		path, flag string
+		complete   cobra.CompletionFunc
+	}{
+		{"payout apply", "results", fileNames},
+		{"callback listen", "ready-file", fileNames},
+		{"sandbox serve", "ready-file", fileNames},
+		{"sandbox serve", "env-file", fileNames},
+		{"sandbox run", "ready-file", fileNames},
+		{"sandbox run", "env-file", fileNames},
+		{"withdraw get", "order-id", accepted},
+		{"withdraw wait", "order-id", accepted},
+		{"journal list", "run", a.completeRuns},
+		{"journal list", "state", completeStates},
+		{"payout apply", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
+		{"withdraw create", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
+	} {
+		offer(commandAt(root, f.path), f.flag, f.complete)
+	}
+}
+
+// commandAt returns the command at a path below root, which must be there.
+func commandAt(root *cobra.Command, path string) *cobra.Command {
+	cmd, rest, err := root.Find(strings.Fields(path))
+	if err != nil || len(rest) > 0 {
+		panic("there is no command " + path)
+	}
+	return cmd
+}
+
+// first offers for the first argument alone.
+func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, given, typed)
+	}
+}
+
+// record opens the journal for reading, without making one or changing anything in it.
+func (a *app) record(cmd *cobra.Command) (*session, *journal.Journal, journal.Account, bool) {
+	s, err := a.start(cmd)
+	if err != nil {
+		return nil, nil, journal.Account{}, false
+	}
+	s.Retries = 0
+	account, err := s.journalAccount()
+	if err != nil {
+		return nil, nil, journal.Account{}, false
+	}
+	j, err := s.existingJournal()
+	return s, j, account, err == nil
+}
+
+// completeRuns offers the runs of the account, the newest first, each with its plan.
+func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	s, j, account, ok := a.record(cmd)
+	if !ok {
+		return nil, none
+	}
+	runs, err := j.Runs(s.ctx, account)
+	if err != nil {
+		return nil, none
+	}
+	var offers []string
+	for i := len(runs) - 1; i >= 0; i-- {
+		if strings.HasPrefix(runs[i].Name, typed) {
+			offers = append(offers, withText(runs[i].Name, runs[i].Plan+" "+moment(runs[i].Began)))
+		}
+	}
+	return offers, none
+}
+
+// completeOrders offers the order ids of the account that are in one of the states, or all.
+func (a *app) completeOrders(states ...journal.State) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		s, j, account, ok := a.record(cmd)
+		if !ok {
+			return nil, none
+		}
+		taken := map[string]bool{}
+		for _, orderID := range given {
+			taken[orderID] = true
+		}
+		var offers []string
+		for o, err := range j.Orders(s.ctx, account, journal.Filter{States: states}) {
+			if err != nil || len(offers) == maxOffers {
+				break
+			}
+			if strings.HasPrefix(o.OrderID, typed) && !taken[o.OrderID] {
+				offers = append(offers, withText(o.OrderID, string(o.State)))
+			}
+		}
+		return offers, none
+	}
+}
+
+// completeStates completes the last state of a list with commas.
+func completeStates(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var states []string
+	for _, state := range journal.States() {
+		states = append(states, string(state))
+	}
+	return completeList(states, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
