@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -30,6 +33,7 @@ and nothing is posted.`
 // callbackFlags are the flags of callback listen.
 type callbackFlags struct {
 	listen, exec, ready string
+	secretPath          bool
 	count, respond      int
 	timeout             time.Duration
 }
@@ -37,7 +41,7 @@ type callbackFlags struct {
 func (a *app) callbackListen() *cobra.Command {
 	var flags callbackFlags
 	cmd := &cobra.Command{
-		Use:   "listen [--listen ADDR] [--exec CMD] [--count N]",
+		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",
 		Short: "Print what is posted to an address, one JSON line each",
 		Long: `Print the body of every POST as one line of JSON on standard output, at once
 and in the order of arrival, whatever the path. A body that is not JSON is
@@ -54,9 +58,12 @@ time-out and a signal are the ways to end it, and both end it with 0. It ends
 with 50 instead of 0 when a command of --exec, or the filter of --jq, failed on
 some of the bodies.
 
-A body may have 1 MiB. There is no other check of who posts and what: treat
-what comes as a hint to ask the service itself.`,
+A body may have 1 MiB. With --secret-path only a path is answered that is made
+at random at every start, and is part of the address; every other gets a 404.
+There is no other check of who posts and what: treat what comes as a hint to
+ask the service itself.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
+  till callback listen --listen 0.0.0.0:8787 --secret-path
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,6 +76,7 @@ what comes as a hint to ask the service itself.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 is any that is free")
+	f.BoolVar(&flags.secretPath, "secret-path", false, "answer one random path alone, which is part of the address")
 	f.StringVar(&flags.exec, "exec", "", "command that sh runs for each body, with the body on its standard input")
 	f.IntVar(&flags.count, "count", 0, "end after so many bodies")
 	f.DurationVar(&flags.timeout, "timeout", 0, "end after this time, with 42 when fewer than --count came")
@@ -111,12 +119,22 @@ func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) er
 	ctx, release := untilStopped(s.ctx)
 	defer release()
 	in := &inbox{flags: flags, out: s.io.Out, options: options, note: s.note, run: s.shell}
+	if flags.secretPath {
+		in.path = "/" + rand.Text()
+	}
 	stop := in.serve(listener)
-	url := reachableURL(listener.Addr())
+	url := reachableURL(listener.Addr()) + in.path
 	if err := ready.publish(asJSON(map[string]string{"url": url})); err != nil {
 		return errors.Join(err, stop())
 	}
 	s.note("listening on %s", url)
+	if !isLoopback(listener.Addr()) {
+		advice := ""
+		if !flags.secretPath {
+			advice = "; with --secret-path, only who knows the path can post"
+		}
+		s.note("warning: other machines may reach this address, and nothing checks who posts%s", advice)
+	}
 	var overdue <-chan time.Time
 	if flags.timeout > 0 {
 		overdue = time.After(flags.timeout)
@@ -163,19 +181,21 @@ func callbackView() render.View[[]byte] {
 
 const (
 	maxCallback   = 1 << 20
+	maxCallbacks  = 32 << 20        // of all bodies that are held in memory at a time
 	callbackGrace = 5 * time.Second // for a command that still runs when the listener is to end
 )
 
 // inbox takes callbacks, one at a time.
 type inbox struct {
 	flags   callbackFlags
+	path    string // the only one that is answered; empty: all are
 	out     io.Writer
 	options render.Options
 	note    func(format string, args ...any) error
 	run     func(ctx context.Context, command string, input []byte) error
 
 	commands context.Context // that of the commands; its end kills them
-	slots    chan struct{}   // bounds the bodies that are held in memory
+	held     atomic.Int64    // bytes of the bodies that are in memory
 	end      sync.Once
 	ended    chan struct{} // closed when nothing more is to be taken
 
@@ -188,7 +208,7 @@ type inbox struct {
 // serve begins to answer. What it returns ends that, once the answers under way are given.
 func (in *inbox) serve(listener net.Listener) (stop func() error) {
 	commands, kill := context.WithCancel(context.Background())
-	in.commands, in.slots, in.ended = commands, make(chan struct{}, 16), make(chan struct{})
+	in.commands, in.ended = commands, make(chan struct{})
 	server := &http.Server{
 		Handler:           in,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -241,6 +261,9 @@ func (in *inbox) outcome(signals context.Context) error {
 
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
+	case in.path != "" && subtle.ConstantTimeCompare([]byte(r.URL.Path), []byte(in.path)) == 0:
+		http.NotFound(w, r)
+		return
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "callbacks are posted", http.StatusMethodNotAllowed)
@@ -249,17 +272,19 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "callbacks do not come from web pages", http.StatusForbidden)
 		return
 	}
-	select {
-	case in.slots <- struct{}{}:
-		defer func() { <-in.slots }()
-	case <-r.Context().Done():
+	counted := &heldReader{from: http.MaxBytesReader(w, r.Body, maxCallback), held: &in.held}
+	defer counted.release()
+	body, err := in.readAll(counted, http.NewResponseController(w))
+	if err != nil && in.hasEnded() {
+		http.Error(w, "the listener ends", http.StatusServiceUnavailable)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCallback))
 	if err != nil {
 		status := http.StatusBadRequest
 		if _, long := errors.AsType[*http.MaxBytesError](err); long {
 			status = http.StatusRequestEntityTooLarge
+		} else if errors.Is(err, errHeld) {
+			status = http.StatusServiceUnavailable
 		}
 		in.note("a callback from %s was not taken: %v", r.RemoteAddr, err)
 		http.Error(w, err.Error(), status)
@@ -268,14 +293,56 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(in.take(body))
 }
 
+// readAll reads a body to its end, unless the listener ends before.
+func (in *inbox) readAll(body io.Reader, connection *http.ResponseController) ([]byte, error) {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-in.ended:
+			connection.SetReadDeadline(time.Now())
+		case <-done:
+		}
+	}()
+	return io.ReadAll(body)
+}
+
+func (in *inbox) hasEnded() bool {
+	select {
+	case <-in.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+var errHeld = errors.New("too many bodies are being received: post it again later")
+
+// heldReader counts what it has read among all that is held, and fails where that is too much. A body that comes slowly takes
+// up no more than has come of it, and holds up no other.
+type heldReader struct {
+	from io.Reader
+	held *atomic.Int64
+	own  int64
+}
+
+func (r *heldReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.own += int64(n)
+	if r.held.Add(int64(n)) > maxCallbacks {
+		return 0, errHeld
+	}
+	return n, err
+}
+
+func (r *heldReader) release() { r.held.Add(-r.own) }
+
 // take prints one body, runs the command on it, and returns the status to answer with.
 func (in *inbox) take(body []byte) int {
 	in.turn.Lock()
 	defer in.turn.Unlock()
-	select {
-	case <-in.ended:
+	if in.hasEnded() {
 		return http.StatusServiceUnavailable
-	default:
 	}
 	in.came++
 	err := in.print(body)
@@ -341,6 +408,11 @@ func plainNetError(err error) error {
 		return op.Err
 	}
 	return err
+}
+
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 // reachableURL is how a program on this machine reaches a listener.

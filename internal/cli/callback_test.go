@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"example.com/till/internal/render"
 )
 
 // commandRun is one command line, run inside the test.
@@ -161,6 +169,104 @@ func TestCallbackListenRefuses(t *testing.T) {
 	}
 	if n := len(r.out.String()); n != maxCallback+1 {
 		t.Errorf("%d bytes printed", n)
+	}
+}
+
+// TestCallbackListenSlowBodies: whoever begins a body and does not go on holds up nobody else.
+func TestCallbackListenSlowBodies(t *testing.T) {
+	r, url := startListener(t, "--count", "1")
+	for range 100 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", maxCallback)
+		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "100") { // its body is being read
+			t.Fatalf("%q, %v", line, err)
+		}
+		fmt.Fprint(c, "{")
+	}
+	if status := post(t, url, "{}"); status != 200 {
+		t.Errorf("answered %d", status)
+	}
+	if err := r.wait(t); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if got := r.out.String(); got != "{}\n" {
+		t.Errorf("printed %q", got)
+	}
+	if text := r.err.String(); strings.Contains(text, "not taken") {
+		t.Errorf("standard error: %q", text)
+	}
+}
+
+// TestCallbackListenHoldsLittle: bodies that came in part are refused, and forgotten, before they fill the memory.
+func TestCallbackListenHoldsLittle(t *testing.T) {
+	in := &inbox{ended: make(chan struct{}), out: io.Discard, note: func(string, ...any) error { return nil }}
+	answers := func(held int64) int {
+		in.held.Store(held)
+		w := httptest.NewRecorder()
+		in.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader("12345")))
+		if now := in.held.Load(); now != held {
+			t.Errorf("%d bytes are held afterwards, not %d", now, held)
+		}
+		return w.Code
+	}
+	in.options.Format = render.JSONL
+	in.flags.respond = 200
+	if got := answers(maxCallbacks - 5); got != 200 {
+		t.Errorf("the last body that there is room for is answered with %d", got)
+	}
+	if got := answers(maxCallbacks - 4); got != 503 {
+		t.Errorf("one that there is no room for is answered with %d", got)
+	}
+}
+
+func TestCallbackListenSecretPath(t *testing.T) {
+	var paths []string
+	for range 2 {
+		r, at := startListener(t, "--secret-path")
+		u, err := url.Parse(at)
+		if err != nil || len(u.Path) < 17 {
+			t.Fatalf("%q, %v", at, err)
+		}
+		paths = append(paths, u.Path)
+		if !strings.Contains(r.err.String(), "listening on "+at+"\n") {
+			t.Errorf("standard error: %q", r.err)
+		}
+		base := strings.TrimSuffix(at, u.Path)
+		for _, path := range []string{"", "/", u.Path + "/", u.Path[:len(u.Path)-1], "/" + u.Path, strings.ToLower(u.Path), u.Path + "x"} {
+			if status := post(t, base+path, "wrong"); status != 404 {
+				t.Errorf("%q is answered with %d", path, status)
+			}
+		}
+		if resp, err := http.Get(base + "/"); err != nil || resp.StatusCode != 404 {
+			t.Errorf("a GET of another path: %v, %v", resp, err)
+		}
+		if status := post(t, at, "{}"); status != 200 {
+			t.Errorf("the path itself is answered with %d", status)
+		}
+		if got := r.out.String(); got != "{}\n" {
+			t.Errorf("printed %q", got)
+		}
+	}
+	if paths[0] == paths[1] {
+		t.Errorf("two starts have the path %s", paths[0])
+	}
+}
+
+func TestCallbackListenWarns(t *testing.T) {
+	for listen, want := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "0.0.0.0:0": true, ":0": true} {
+		r, _ := startListener(t, "--listen", listen)
+		eventually(t, "the address", func() bool { return strings.Contains(r.err.String(), "listening on ") })
+		r.stop()
+		if err := r.wait(t); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(r.err.String(), "other machines may reach this address"); got != want {
+			t.Errorf("%s: %q", listen, r.err)
+		}
 	}
 }
 

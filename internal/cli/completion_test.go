@@ -104,7 +104,7 @@ func TestPlain(t *testing.T) {
 func TestPlainly(t *testing.T) {
 	offers := []string{"a_b\tone", "A-b\ttwo", "$(x)\tthree", "c\tfour\nfive\tsix\x1b[2J", "d"}
 	got, directive := plainly(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(nil, nil, "")
-	want := []string{"a_b\tone", `c` + "\t" + `four\nfive\tsix\x1b[2J`, "d"}
+	want := []string{"a_b\tone", `c` + "\t" + `four\nfive\tsix\x1b[2J`, "d\t"}
 	if diff := cmp.Diff(want, got); diff != "" || directive != cobra.ShellCompDirectiveNoSpace {
 		t.Errorf("%v %s", directive, diff)
 	}
