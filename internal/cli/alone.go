@@ -46,6 +46,14 @@ func (s *session) plain() bool {
 	return s.out.Format == render.Table && !s.Quiet && len(s.Columns) == 0
 }
 
+// writeData is write for text of which nobody has looked at what is in it. On a terminal it is escaped.
+func (a *app) writeData(text string) error {
+	if terminal(a.io.Out) != nil {
+		text = render.Screen(text)
+	}
+	return a.write(text)
+}
+
 // write puts text on standard output.
 func (a *app) write(text string) error {
 	if _, err := io.WriteString(a.io.Out, text); err != nil {

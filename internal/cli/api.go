@@ -22,7 +22,8 @@ func (a *app) api() *cobra.Command {
 		Use:   "api METHOD PATH",
 		Short: "Send any request and print the answer as it came",
 		Long: `Send a request to any path of the service, with the key, and print the answer
-as it came, for what the other commands do not cover. A GET and the interface's
+as it came, for what the other commands do not cover. On a terminal, control
+characters in it are escaped. A GET and the interface's
 three list paths are reads. Everything else is asked about like a payment, sent
 at most once, and ends with exit code 20 when its outcome is unknown.
 Withdrawals are not created this way: withdraw create keeps to the rules that
@@ -96,7 +97,7 @@ make. These are the operations of the interface:
 // printAnswer prints an answer as it came, or, where a format was asked for, as the JSON that it must be then.
 func (s *session) printAnswer(view render.View[json.RawMessage], filtered bool, answer []byte) error {
 	if !filtered {
-		return s.write(string(answer))
+		return s.writeData(string(answer))
 	}
 	if err := api.CheckJSON(answer); err != nil {
 		return &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), hint: "leave out --output, --jq and --template to see it as it came"}

@@ -232,9 +232,7 @@ func TestCallbackListenSecretPath(t *testing.T) {
 			t.Fatalf("%q, %v", at, err)
 		}
 		paths = append(paths, u.Path)
-		if !strings.Contains(r.err.String(), "listening on "+at+"\n") {
-			t.Errorf("standard error: %q", r.err)
-		}
+		eventually(t, "the address on standard error", func() bool { return strings.Contains(r.err.String(), "listening on "+at+"\n") })
 		base := strings.TrimSuffix(at, u.Path)
 		for _, path := range []string{"", "/", u.Path + "/", u.Path[:len(u.Path)-1], "/" + u.Path, strings.ToLower(u.Path), u.Path + "x"} {
 			if status := post(t, base+path, "wrong"); status != 404 {

@@ -16,7 +16,7 @@ import (
 // offers nothing and says nothing, because the shell would take every word on standard output for an offer.
 //
 // A shell may put an offer on the command line without quotes: bash does so with the common beginning of several. So an
-// offer is made of characters that mean nothing to any shell, see plain.
+// offer is made of characters that mean nothing to any shell, see harmless.
 
 func (a *app) completion() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
@@ -72,18 +72,18 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 
 // offer sets what completes the value of a flag.
 func offer(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	offerOwn(cmd, flag, plainly(complete))
+	offerOwn(cmd, flag, onlyHarmless(complete))
 }
 
-// offerOwn is offer for texts of till's own that are not plain.
+// offerOwn is offer for texts of till's own that are not harmless.
 func offerOwn(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	// The errors are a flag that is not declared and one that is offered for twice; neither is worth stopping a payment for.
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }
 
-// plainly leaves out the offers that are not plain, and those that differ from an earlier one in case, - and _ alone: readline
+// onlyHarmless leaves out the offers that are not harmless, and those that differ from an earlier one in case, - and _ alone: readline
 // can be told that these are the same, and then the common beginning of two such offers reaches into their descriptions.
-func plainly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+func onlyHarmless(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		offers, directive := complete(cmd, given, typed)
 		var kept []string
@@ -91,7 +91,7 @@ func plainly(complete cobra.CompletionFunc) cobra.CompletionFunc {
 		for _, text := range offers {
 			value, about, _ := strings.Cut(text, "\t")
 			key := strings.ReplaceAll(strings.ToLower(value), "_", "-")
-			if !plain(value) || seen[key] {
+			if !harmless(value) || seen[key] {
 				continue
 			}
 			seen[key] = true
@@ -101,9 +101,9 @@ func plainly(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// plain reports whether a text is one word to every shell, whatever its options, and no flag: ASCII letters and digits, and
-// not at its beginning some punctuation.
-func plain(text string) bool {
+// harmless reports whether a text is one word to every shell, whatever its options, and no flag: ASCII letters and digits and,
+// after the first of them, some punctuation.
+func harmless(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':

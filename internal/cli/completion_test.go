@@ -86,7 +86,7 @@ func TestCompleteKeys(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
+func TestHarmless(t *testing.T) {
 	for text, want := range map[string]bool{
 		"acme": true, "Acme-2_b.c": true, "a@b.example": true, "base_url=": true, "id,status": true, "a/b": true, "1f60bd0c": true, "a+b": true,
 		"": false, "a b": false, " a": false, "a\tb": false, "a\nb": false, "a\rb": false, "a\x00b": false, "a\x7fb": false, "a\x1bb": false,
@@ -95,15 +95,15 @@ func TestPlain(t *testing.T) {
 		"a{b": false, "a}b": false, "a[b": false, "a]b": false, "a*": false, "a?": false, "a!b": false, "a#b": false, "a^b": false, "a%b": false, "a:b": false,
 		`a"b`: false, "a'b": false, `a\b`: false, "a\u00a0b": false, "a\u2019b": false, "a\u202eb": false, "a\u3164b": false, "M\u00fcller": false, "a\xffb": false,
 	} {
-		if plain(text) != want {
+		if harmless(text) != want {
 			t.Errorf("%q: %t", text, !want)
 		}
 	}
 }
 
-func TestPlainly(t *testing.T) {
+func TestOnlyHarmless(t *testing.T) {
 	offers := []string{"a_b\tone", "A-b\ttwo", "$(x)\tthree", "c\tfour\nfive\tsix\x1b[2J", "d"}
-	got, directive := plainly(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(nil, nil, "")
+	got, directive := onlyHarmless(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(nil, nil, "")
 	want := []string{"a_b\tone", `c` + "\t" + `four\nfive\tsix\x1b[2J`, "d\t"}
 	if diff := cmp.Diff(want, got); diff != "" || directive != cobra.ShellCompDirectiveNoSpace {
 		t.Errorf("%v %s", directive, diff)

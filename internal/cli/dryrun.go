@@ -39,7 +39,11 @@ func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		fmt.Fprintf(&b, "\n%s\n", body)
 	}
-	if _, err := io.WriteString(t.out, b.String()); err != nil {
+	text := b.String()
+	if terminal(t.out) != nil {
+		text = render.Screen(text)
+	}
+	if _, err := io.WriteString(t.out, text); err != nil {
 		return nil, &render.WriteError{Err: err}
 	}
 	return nil, errDryRun

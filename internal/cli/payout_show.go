@@ -120,7 +120,7 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
 		return out.list(plannedRows(p, s.money))
-	case whole || o.Format == render.YAML:
+	case whole || o.Format == render.YAML || o.Screen && o.Format == render.JSON:
 		var text bytes.Buffer
 		if _, err := p.WriteTo(&text); err != nil {
 			return err

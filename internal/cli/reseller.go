@@ -178,7 +178,7 @@ func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([
 		label := r.InviteInfo.Label
 		offers = append(offers, withText(r.ID, label))
 		// A label that several have names none of them, and one that looks like an id names another.
-		if plain(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
+		if harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
 			offers = append(offers, label)
 		}
 	}

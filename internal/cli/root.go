@@ -101,7 +101,7 @@ func (a *app) finish(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
 	if cmd.ValidArgsFunction != nil {
-		cmd.ValidArgsFunction = plainly(cmd.ValidArgsFunction)
+		cmd.ValidArgsFunction = onlyHarmless(cmd.ValidArgsFunction)
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -148,7 +148,7 @@ func (a *app) sandboxDump() *cobra.Command {
 			if err := json.Indent(&b, dump.raw, "", "  "); err != nil {
 				return err
 			}
-			return a.write(b.String())
+			return a.writeData(b.String())
 		},
 	}
 }

@@ -52,6 +52,7 @@ func (a *app) start(cmd *cobra.Command) (*session, error) {
 		Quiet:     s.Quiet,
 		Width:     a.width(),
 		Color:     wantsColour(s.Color, a.io.env, terminal(a.io.Out) != nil),
+		Screen:    terminal(a.io.Out) != nil,
 	}
 	if s.JQ != "" {
 		if s.out.Filter, err = jqFilter(s.ctx, s.JQ); err != nil {

@@ -20,6 +20,8 @@
 //   - A table is for eyes. It fits the terminal, and where there is no
 //     terminal nothing is cut. Only a table, and ids, escape every character
 //     that cannot be seen (see [Safe]).
+//   - On a terminal the others escape such characters as JSON does (see
+//     [Screen]); anywhere else they are exact.
 //   - An empty table or CSV is its header.
 //
 // jsonl, json, csv and yaml are written as the rows come, in constant memory.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -116,6 +117,72 @@ func safeJSON(s string) string {
 		high, low := utf16.EncodeRune(r)
 		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
 	})
+}
+
+// Screen is for data that is shown on a terminal as it is: JSON stays JSON, and
+// lines stay lines. Tabs and line breaks are kept, and everything else that
+// Safe would escape is written as \u001b, in JSON and outside of it.
+func Screen(s string) string {
+	var b strings.Builder
+	w := screenWriter{w: &b}
+	io.WriteString(&w, s) // a Builder does not fail
+	w.flush()
+	return b.String()
+}
+
+// screenWriter is Screen for text that comes in pieces.
+type screenWriter struct {
+	w    io.Writer
+	rest []byte // the beginning of a character, or a carriage return: what follows decides
+}
+
+func (w *screenWriter) Write(p []byte) (int, error) {
+	text := append(w.rest, p...)
+	whole := len(text)
+	if whole > 0 && text[whole-1] == '\r' {
+		whole--
+	}
+	for back := 1; back < utf8.UTFMax && back <= whole; back++ {
+		if last := text[whole-back : whole]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				whole -= back
+			}
+			break
+		}
+	}
+	w.rest = append([]byte(nil), text[whole:]...)
+	if _, err := io.WriteString(w.w, screenLines(string(text[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (w *screenWriter) flush() error {
+	_, err := io.WriteString(w.w, screenLines(string(w.rest)))
+	w.rest = nil
+	return err
+}
+
+// screenLines escapes what is between tabs and line breaks.
+func screenLines(s string) string {
+	var b strings.Builder
+	for {
+		end := strings.IndexAny(s, "\t\n")
+		if end < 0 {
+			b.WriteString(safeJSON(s))
+			return b.String()
+		}
+		line, returned := s[:end], false
+		if s[end] == '\n' {
+			line, returned = strings.CutSuffix(line, "\r")
+		}
+		b.WriteString(safeJSON(line))
+		if returned {
+			b.WriteByte('\r')
+		}
+		b.WriteByte(s[end])
+		s = s[end+1:]
+	}
 }
 
 // safeCSV escapes the control characters, except those that CSV can quote.

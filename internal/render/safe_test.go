@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestSafe(t *testing.T) {
@@ -85,4 +87,45 @@ func FuzzSafe(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestScreen(t *testing.T) {
+	for _, test := range []struct{ in, want string }{
+		{"", ""},
+		{"{\n\t\"a\": 1\r\n}\n", "{\n\t\"a\": 1\r\n}\n"},
+		{"\x00\x1b[31m\x7f", `\u0000\u001b[31m\u007f`},
+		{"\u0080\u009b\u202e\u2066\u200b", `\u0080\u009b\u202e\u2066\u200b`},
+		{"over\rwritten\r", `over\u000dwritten\u000d`},
+		{"\r\r\n\t\r\t\n", "\\u000d\r\n\t\\u000d\t\n"},
+		{"\U000e0041", `\udb40\udc41`},
+		{"\x9b31m\xff.\xc3", "\ufffd31m\ufffd.\ufffd"},
+		{"Größe 日本語 😀", "Größe 日本語 😀"},
+	} {
+		if got := Screen(test.in); got != test.want {
+			t.Errorf("Screen(%q) = %q, want %q", test.in, got, test.want)
+		}
+		var b strings.Builder
+		w := screenWriter{w: &b}
+		for i := range len(test.in) { // in the smallest pieces there are
+			if n, err := w.Write([]byte(test.in[i : i+1])); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		w.flush()
+		if b.String() != test.want {
+			t.Errorf("in pieces, %q becomes %q, want %q", test.in, b.String(), test.want)
+		}
+	}
+	// What is escaped in JSON means the same as before.
+	text := `{"a":"` + "\u009b\u202e\u007f\U000e0041" + `"}`
+	var before, after any
+	if err := json.Unmarshal([]byte(text), &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(Screen(text)), &after); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -45,6 +45,21 @@ type Options struct {
 	Quiet     bool // ids only, one a line
 	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
+	Screen    bool // what is printed goes to a terminal: data is escaped as by Screen
+}
+
+// output is output for a terminal or anything else. Tables and ids are safe by themselves.
+func (o Options) output(w io.Writer, size int, print func(*bufio.Writer) error) error {
+	table := o.Filter == nil && o.Template == "" && (o.Format == Table || o.Format == "")
+	if !o.Screen || o.Quiet || table {
+		return output(w, size, print)
+	}
+	screen := &screenWriter{w: w}
+	err := output(screen, size, print)
+	if flushed := screen.flush(); err == nil && flushed != nil {
+		err = &WriteError{Err: flushed}
+	}
+	return err
 }
 
 // View says how rows of one type are shown.
@@ -214,7 +229,7 @@ func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
 	if err := v.Check(o); err != nil {
 		return err
 	}
-	return output(w, listBuffer, func(out *bufio.Writer) error {
+	return o.output(w, listBuffer, func(out *bufio.Writer) error {
 		var broken error // the iterator's error, when rows had to be gathered first
 		if o.Sort != "" {
 			var rows []T
@@ -259,7 +274,7 @@ func (v View[T]) One(w io.Writer, o Options, item T) error {
 	if err := v.Check(o); err != nil {
 		return err
 	}
-	return output(w, oneBuffer, func(out *bufio.Writer) error {
+	return o.output(w, oneBuffer, func(out *bufio.Writer) error {
 		switch {
 		case o.Quiet:
 			return v.listIDs(out, each([]T{item}))
