@@ -2,8 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -113,6 +115,14 @@ func beginning(text []byte) string {
 	return string(text)
 }
 
+// withoutPath leaves out the path of an error about a file: what stands in the place of a path may be a key.
+func withoutPath(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}
+
 func (s *session) readInput(name string) (json.RawMessage, error) {
 	if name == "" {
 		return nil, nil
@@ -121,7 +131,7 @@ func (s *session) readInput(name string) (json.RawMessage, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usageError(fmt.Sprintf("--input: %v", err), "name a file that can be read, or - for standard input")
+			return nil, usageError(fmt.Sprintf("--input: %v", withoutPath(err)), "name a file that can be read, or - for standard input")
 		}
 		defer file.Close()
 		in = file
@@ -131,7 +141,7 @@ func (s *session) readInput(name string) (json.RawMessage, error) {
 		return nil, s.ctx.Err()
 	}
 	if err != nil {
-		return nil, usageError(fmt.Sprintf("--input: %v", err), "name a file that can be read, or - for standard input")
+		return nil, usageError(fmt.Sprintf("--input: %v", withoutPath(err)), "name a file that can be read, or - for standard input")
 	}
 	if len(text) > maxInput {
 		return nil, usageError("--input: it is larger than 1 MiB", "send less")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -31,10 +33,15 @@ the key in a file beside the configuration, which only you can read, and names
 that file in the profile.`,
 		Example: `  till auth login --store file < key.txt
   till auth login --store file --api-key-file key.txt`,
-		Args: noArgs,
+		Args: func(_ *cobra.Command, given []string) error {
+			if len(given) > 0 { // which may be the key
+				return usageError("auth login takes no argument, because a command line is public", "give the key on standard input: till auth login < FILE")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store != "keyring" && store != "file" {
-				return usageError(fmt.Sprintf("--store: %q is not a place for keys", store), "write keyring or file")
+				return usageError("--store: a key is kept in the keyring or a file", "write keyring or file")
 			}
 			s, err := a.startAuth(cmd)
 			if err != nil {
@@ -121,6 +128,34 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 	return key, nil
 }
 
+// hiddenInput is standard input, and does not show what is typed where that is a terminal.
+func (a *app) hiddenInput() io.Reader {
+	if in := terminal(a.io.In); in != nil {
+		return &hiddenReader{in: in, err: a.io.Err}
+	}
+	return a.io.In
+}
+
+// hiddenReader reads one line from a terminal.
+type hiddenReader struct {
+	in   *os.File
+	err  io.Writer
+	line *strings.Reader
+}
+
+func (r *hiddenReader) Read(p []byte) (int, error) {
+	if r.line == nil {
+		fmt.Fprint(r.err, "Key: ")
+		secret, err := term.ReadPassword(int(r.in.Fd()))
+		fmt.Fprintln(r.err)
+		if err != nil {
+			return 0, err
+		}
+		r.line = strings.NewReader(string(secret))
+	}
+	return r.line.Read(p)
+}
+
 // await returns what read does, or stops at a signal and leaves it behind.
 func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type answer struct {
@@ -199,7 +234,7 @@ the service refuses ends it with exit code 31, and no key at all with 11.`,
 			source := s.sourceOfKey()
 			for _, err := range client.Withdrawals.All(s.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.firstPage()}) {
 				if err != nil {
-					return refusedKey(err, source)
+					return withSource(refusedKey(err, source), source)
 				}
 				break
 			}
@@ -253,6 +288,15 @@ func refusedKey(err error, source string) error {
 		msg:  fmt.Sprintf("%v; the key came from %s", err, nameOfSource(source)),
 		hint: otherKey(source),
 	}
+}
+
+// withSource adds to any other error where the key comes from.
+func withSource(err error, source string) error {
+	r := explain(err)
+	if r.code == exitUnauthorized || r.code == exitInterrupted {
+		return err
+	}
+	return &failure{code: r.code, rule: r.rule, err: err, msg: fmt.Sprintf("%v; the key comes from %s", err, nameOfSource(source)), hint: r.hint}
 }
 
 // nameOfSource says a source of keys in words: "keyring", "profile live, api_key_file", "environment TILL_API_KEY".

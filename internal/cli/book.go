@@ -42,7 +42,7 @@ func (s *session) journalThat(exists bool) (*journal.Journal, error) {
 		return s.journal, nil
 	}
 	if s.Journal == "" {
-		return nil, &config.Error{Msg: "the journal has no place: HOME is not set", Advice: "name a file in TILL_JOURNAL"}
+		return nil, &config.Error{Msg: "the journal has no place: " + s.NoHome(), Advice: "name a file in TILL_JOURNAL"}
 	}
 	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *session) embedded(opts []api.Option) (*api.Client, error) {
 		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
 	}
 	if s.SandboxState == "" {
-		return nil, &config.Error{Msg: "the sandbox has no place for its state: HOME is not set", Advice: "name a file in TILL_SANDBOX_STATE"}
+		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(), Advice: "name a file in TILL_SANDBOX_STATE"}
 	}
 	debug.SetMemoryLimit(math.MaxInt64) // all of the state is in memory
 	server, err := sandbox.New(sandbox.WithState(s.SandboxState))

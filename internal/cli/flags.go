@@ -55,6 +55,28 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
+// checkStdin refuses to read both the key and something else from standard input. What follows -- is another program's.
+func checkStdin(cmd *cobra.Command, args []string) error {
+	key := cmd.Flags().Lookup("api-key-file")
+	if key == nil || key.Value.String() != "-" || cmd.ArgsLenAtDash() >= 0 {
+		return nil
+	}
+	what := ""
+	if slices.Contains(args, "-") {
+		what = "the argument -"
+	}
+	own := cmd.LocalNonPersistentFlags()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if text := f.Value.String(); own.Lookup(f.Name) != nil && (text == "-" || text == "@-") {
+			what = "--" + f.Name + " " + text
+		}
+	})
+	if what == "" {
+		return nil
+	}
+	return usageError("--api-key-file - and "+what+" both read standard input", "put one of them into a file, or the key into TILL_API_KEY")
+}
+
 func isEmpty(value pflag.Value) bool {
 	if list, ok := value.(pflag.SliceValue); ok {
 		values := list.GetSlice()

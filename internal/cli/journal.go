@@ -426,7 +426,7 @@ func (a *app) journalPath() *cobra.Command {
 				return err
 			}
 			if s.Journal == "" {
-				return &config.Error{Msg: "the journal has no place: HOME is not set", Advice: "name a file in TILL_JOURNAL"}
+				return &config.Error{Msg: "the journal has no place: " + s.NoHome(), Advice: "name a file in TILL_JOURNAL"}
 			}
 			return s.write(config.RedactJournal(s.Journal) + "\n")
 		},

@@ -108,6 +108,9 @@ func (a *app) finish(cmd *cobra.Command) {
 			if err := checkFlags(cmd.Flags()); err != nil {
 				return err
 			}
+			if err := checkStdin(cmd, args); err != nil {
+				return err
+			}
 			a.running = true
 			return run(cmd, args)
 		}

@@ -159,7 +159,7 @@ func (s *session) newClient(base string, opts []api.Option) (*api.Client, error)
 func certificates(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities cannot be read: %v", err), Err: err}
+		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v", withoutPath(err)), Err: err}
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
@@ -259,7 +259,7 @@ func asJSON(value any) []byte {
 }
 
 func (a *app) keys() config.Keys {
-	return config.Keys{Env: a.io.env, Stdin: a.io.In, Stderr: a.otherLines(), Keyring: config.SystemKeyring()}
+	return config.Keys{Env: a.io.env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Keyring: config.SystemKeyring()}
 }
 
 // output prints values of one type.

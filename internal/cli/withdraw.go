@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -38,7 +39,7 @@ journal says which one is meant.`,
 				err = aboutThis("withdrawal", id, w.ID)
 			}
 			if err != nil {
-				return err
+				return perhapsOrderID(err, firstOf(args))
 			}
 			return out.one(w)
 		},
@@ -53,6 +54,16 @@ func aboutThis(what, asked, got string) error {
 		return nil
 	}
 	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: "nothing was changed, run it again"}
+}
+
+// perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order
+// id.
+func perhapsOrderID(err error, id string) error {
+	call := (*api.Error)(nil)
+	if !errors.As(err, &call) || call.Outcome != api.Rejected || explain(err).code != exitRejected || api.CheckOrderID(id) != nil {
+		return err
+	}
+	return &failure{code: exitRejected, err: err, msg: err.Error(), hint: fmt.Sprintf("if %s is an order id: till withdraw get --order-id %s", id, id)}
 }
 
 // oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.

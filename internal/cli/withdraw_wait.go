@@ -45,7 +45,7 @@ know end it at once.`,
 				return []condition{{"status", w.Current, flags.status}}
 			})
 			if err != nil {
-				return err
+				return perhapsOrderID(err, firstOf(args))
 			}
 			return out.one(w)
 		},

@@ -86,6 +86,21 @@ func checkPath(text string) error {
 	return nil
 }
 
+// checkKeyPlace is checkText for where a key is. Somebody may have written the key itself there, so it shows nothing.
+func checkKeyPlace(text string) error {
+	if checkText(text) != nil {
+		return errors.New("it is empty, begins or ends in a space or has control characters: write the path of a file that holds the key")
+	}
+	return nil
+}
+
+func checkKeyFile(text string) error {
+	if checkKeyPlace(text) != nil || checkPath(text) != nil {
+		return errors.New("it is no absolute path, and none that begins with ~/: write the path of a file that holds the key, not the key")
+	}
+	return nil
+}
+
 func expandHome(home, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
 		return filepath.Join(home, rest)

@@ -21,10 +21,10 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 	profiles := section(d.top(), "profiles")
 	profile := section(profiles, name)
 	seen := map[string]bool{}
-	for _, text := range settings {
+	for i, text := range settings {
 		key, value, found := strings.Cut(text, "=")
 		if !found {
-			return usagef("the setting %q has no value: write KEY=VALUE, or KEY= to take it away", text)
+			return usagef("setting %d has no value: write KEY=VALUE, or KEY= to take it away", i+1)
 		}
 		if seen[key] {
 			return usagef("the setting %s is given twice: leave one out", key)
@@ -74,7 +74,7 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	}
 	s, known := scalar(key)
 	if !known {
-		return nil, usagef("the setting %q is not known: a profile has %s", key, strings.Join(ProfileKeys(), ", "))
+		return nil, usagef("the setting %s is not known: a profile has %s", nameOnly(key), strings.Join(ProfileKeys(), ", "))
 	}
 	if value == "" {
 		return nil, nil
@@ -88,11 +88,20 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	return textNode(value), nil
 }
 
+// nameOnly shows a name of a setting that is wrong, unless it may be a key that was written there by mistake: those have
+// digits, capitals or a great length.
+func nameOnly(name string) string {
+	if len(name) > 30 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") != "" {
+		return "that was written"
+	}
+	return fmt.Sprintf("%q", name)
+}
+
 func listValue(key, value string) ([]string, error) {
 	if strings.HasPrefix(value, "[") {
 		var words []string
 		if err := yaml.Unmarshal([]byte(value), &words); err != nil {
-			return nil, usagef("%s: %q is not a list: write it as [first, second]", key, value)
+			return nil, usagef("%s: it is not a list: write it as [first, second]", key)
 		}
 		return words, nil
 	}

@@ -69,10 +69,13 @@ func (in Input) Load() (File, error) {
 		return File{}, err
 	}
 	f, err := Load(path)
-	if !named && errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return f, err
+	case !named:
 		return File{Path: path}, nil
 	}
-	return f, err
+	return File{}, &Error{Msg: fmt.Sprintf("the configuration file that %s names does not exist: check the path, or make it with `till profile set`", in.namedBy()), Err: err}
 }
 
 func located(err error, path string) error {
@@ -88,10 +91,10 @@ func located(err error, path string) error {
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Msg: fmt.Sprintf("the configuration file %s does not exist: check the path, or make it with `till profile set`", path), Err: err}
+		return nil, &Error{Msg: "the configuration file does not exist: check the path, or make it with `till profile set`", Err: err}
 	}
 	if err != nil {
-		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be opened: %v", err), Err: err}
+		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be opened: %v", withoutPath(err)), Err: err}
 	}
 	defer f.Close()
 	info, err := f.Stat()

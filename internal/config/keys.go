@@ -69,7 +69,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key, source string, err erro
 	case s.profile.Values["api_key_file"] != "":
 		if err = s.ownOrigin("api_key_file"); err == nil {
 			path := expandHome(s.home, s.profile.Values["api_key_file"])
-			key, err = unlessDone(ctx, func() (string, error) { return readKeyFile(path) })
+			key, err = unlessDone(ctx, func() (string, error) { return readKeyFile("the api_key_file of the profile "+s.Profile, path) })
 		}
 	default:
 		if key, err = k.fromKeyring(ctx, s); err == nil && key == "" {

@@ -205,7 +205,41 @@ func TestBadKeys(t *testing.T) {
 		fails(t, "file", err, "config", "the key (flag --api-key-file)")
 	}
 	_, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", "/nonexistent"))
-	fails(t, "no file", err, "config", "/nonexistent")
+	fails(t, "no file", err, "config", "the file of --api-key-file cannot be opened: no such file")
+	if strings.Contains(err.Error(), "nonexistent") { // it may be a key
+		t.Errorf("the error shows what was written: %v", err)
+	}
+}
+
+func TestKeyFileOfTheFlagIsPrivate(t *testing.T) {
+	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o620: false} {
+		path := keyFile(t, "k1\n", mode)
+		key, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path))
+		if ok && (key != "k1" || err != nil) {
+			t.Errorf("%o: %q, %v", mode, key, err)
+		} else if !ok {
+			fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
+		}
+	}
+}
+
+// TestKeyFromAPipe: what a shell makes of <(command) is no file, and everybody's mode on it means nothing.
+func TestKeyFromAPipe(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	path := fmt.Sprintf("/dev/fd/%d", read.Fd())
+	if _, err := os.Stat(path); err != nil {
+		t.Skip(err)
+	}
+	fmt.Fprintln(write, "k1")
+	write.Close()
+	key, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path))
+	if key != "k1" || err != nil {
+		t.Errorf("%q, %v", key, err)
+	}
 }
 
 func TestKeyFileOfTheProfileIsPrivate(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -53,40 +54,39 @@ func (k Keys) readFlag(path string) (string, error) {
 		}
 		return key, nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("the file of --api-key-file cannot be opened: %v", err), Err: err}
-	}
-	defer f.Close()
-	key, err := ReadKey(f)
-	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("the file of --api-key-file cannot be read: %v", err), Err: err}
-	}
-	return key, nil
+	return readKeyFile("the file of --api-key-file", path)
 }
 
-// readKeyFile reads the file that a profile names, which nobody else may read.
-func readKeyFile(path string) (string, error) {
+// readKeyFile reads a file that nobody else may read. Pipes, such as those of a shell's <(command), have no mode that matters.
+func readKeyFile(what, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("the api_key_file of the profile cannot be opened: %v", err), Err: err}
+		return "", &Error{Msg: fmt.Sprintf("%s cannot be opened: %v", what, withoutPath(err)), Err: err}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("the api_key_file of the profile cannot be looked at: %v", err), Err: err}
+		return "", &Error{Msg: fmt.Sprintf("%s cannot be looked at: %v", what, withoutPath(err)), Err: err}
 	}
 	if openTo(info, 0o077) != 0 {
 		return "", &Error{
-			Msg:    fmt.Sprintf("the api_key_file %s is open to others (mode %04o): take that away, and think of making a new key", path, info.Mode().Perm()),
+			Msg:    fmt.Sprintf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()),
 			Advice: "type: chmod 600 " + quoteShell(path),
 		}
 	}
 	key, err := ReadKey(f)
 	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("the api_key_file of the profile cannot be read: %v", err), Err: err}
+		return "", &Error{Msg: fmt.Sprintf("%s cannot be read: %v", what, withoutPath(err)), Err: err}
 	}
 	return key, nil
+}
+
+// withoutPath leaves out the path of an error about a file: what stands in the place of a path may be a key.
+func withoutPath(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
 }
 
 // runCommand runs the profile's key command: no shell, nothing on its standard input, and only its first bytes of output.

@@ -169,7 +169,7 @@ func TestLoadRefuses(t *testing.T) {
 		"journal one slash":       {live("journal: postgres:/till:s3cret@db/till"), []string{":3: ", "looks like an address"}},
 		"journal settings":        {live("journal: host=db password=s3cret"), []string{":3: ", "list of connection settings"}},
 		"journal broken":          {live("journal: postgres://u:s3cret@x:y/z"), []string{":3: ", "cannot be understood"}},
-		"relative key file":       {live("api_key_file: key"), []string{":3: ", "relative"}},
+		"relative key file":       {live("api_key_file: key"), []string{":3: ", "no absolute path"}},
 		"relative ca":             {live("ca_file: ./ca.pem"), []string{":3: ", "relative"}},
 		"relative command":        {live("api_key_command: [pass, show]"), []string{":3: ", "absolute path"}},
 		"command as a text":       {live("api_key_command: /usr/bin/pass show"), []string{":3: ", "a list belongs"}},

@@ -1,6 +1,17 @@
 package config
 
-import "path/filepath"
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// namedBy says what names the configuration.
+func (in Input) namedBy() string {
+	if f := in.flag("config"); f != nil && f.Changed {
+		return "--config"
+	}
+	return "TILL_CONFIG"
+}
 
 // Path returns where the configuration is: --config, TILL_CONFIG, or the place for configurations, in which case named is
 // false. Without a home directory there is no such place, which is an error rather than no configuration: a profile's
@@ -18,12 +29,23 @@ func (in Input) Path() (path string, named bool, err error) {
 	dir := in.xdg("XDG_CONFIG_HOME", ".config")
 	if dir == "" {
 		return "", false, &Error{
-			Msg:    "the configuration cannot be found, because neither HOME nor XDG_CONFIG_HOME is set: set one of them, or TILL_CONFIG",
+			Msg:    "the configuration cannot be found: " + noHome(in.Home) + ", nor is XDG_CONFIG_HOME: set one of them, or TILL_CONFIG",
 			Advice: "type: export TILL_CONFIG=/dev/null, to go without a configuration",
 		}
 	}
 	return filepath.Join(dir, "config.yaml"), false, nil
 }
+
+// noHome says why there is no home directory.
+func noHome(home string) string {
+	if home == "" {
+		return "HOME is not set"
+	}
+	return fmt.Sprintf("HOME is not an absolute path (%q)", home)
+}
+
+// NoHome says why there is no home directory, where StateDir is empty.
+func (s Settings) NoHome() string { return noHome(s.home) }
 
 // StateDir returns the directory in which journal and sandbox state are kept, or "" without a home directory.
 func (in Input) StateDir() string { return in.xdg("XDG_STATE_HOME", ".local/state") }

@@ -241,7 +241,7 @@ func TestResolveRefuses(t *testing.T) {
 		"empty journal":      {nil, []string{"--journal", ""}, "usage", []string{"--journal"}},
 		"jq and table":       {nil, []string{"--jq", ".", "-o", "table"}, "usage", []string{"--jq works on JSON"}},
 		"jq and template":    {nil, []string{"--jq", ".", "--template", "x"}, "usage", []string{"--jq and --template"}},
-		"named file":         {[]string{"TILL_CONFIG", "/nonexistent/c.yaml"}, nil, "config", []string{"/nonexistent/c.yaml does not exist"}},
+		"named file":         {[]string{"TILL_CONFIG", "/nonexistent/c.yaml"}, nil, "config", []string{"the configuration file that TILL_CONFIG names does not exist"}},
 		"empty config flag":  {nil, []string{"--config", ""}, "usage", []string{"--config is empty"}},
 	} {
 		_, err := Resolve(input(t, "", env(c.env...), c.args...))

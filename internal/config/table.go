@@ -19,8 +19,8 @@ func table() []setting {
 	return []setting{
 		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true, check: checkBaseURL},
 		{key: "account", profile: true, check: checkText},
-		{key: "api_key_flag", flag: "api-key-file", check: checkText},
-		{key: "api_key_file", profile: true, check: checkPath},
+		{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace},
+		{key: "api_key_file", profile: true, check: checkKeyFile},
 		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath},
 		{key: "output", flag: "output", env: "TILL_OUTPUT", def: "table", check: oneOf("table", "json", "jsonl", "csv", "yaml")},
 		{key: "jq", flag: "jq"},
