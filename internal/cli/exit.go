@@ -198,7 +198,7 @@ func explain(err error) errorReport {
 	case errors.As(err, &set):
 		r.code = exitConfig
 	case errors.As(err, &state):
-		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), "free the disk if it is full, name another file in TILL_SANDBOX_STATE or --state, or move this one away"
+		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), "name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full"
 	case errors.Is(err, context.Canceled):
 		r.code, r.message = exitInterrupted, "interrupted"
 	case diskFull(err):

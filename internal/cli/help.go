@@ -162,8 +162,8 @@ func exitCodesTopic() string {
 		b.WriteString(fill(fmt.Sprintf("  %2d  %s", e.code, e.kind), 21, e.meaning))
 	}
 	b.WriteString(`
-A code that is not listed comes from a crash or from outside, a kill or a
-closed pipe. Where money was to be sent, take it for 20.
+A code that is not listed comes from a crash or from outside, such as a kill.
+Where money was to be sent, take it for 20.
 
 In a script:
   till withdraw create --order-id 4711 ... --yes
@@ -206,11 +206,16 @@ escapes. Some columns of a list are left out where it would be too wide, and
 long texts are cut. --columns shows any of them, and json and csv have all.
 Scripts are better off with another format.
 
-Under json and jsonl an error is an object too:
+Under json and jsonl every line on standard error is an object with one key:
+  {"note":{"message":"results in staff.csv","run":"1f60bd0c"}}
+  {"warning":{"message":"...","line":3,"order_id":"4712"}}
   {"error":{"kind":"usage","exit_code":10,"message":"...","hint":"..."}}
-An error of the service has its status, code, reason and description besides,
-and a guard's has the rule. What is wrong with the rows of a file is a list in
-"details", each with its line, field and message; as text it is a line each.
+Each has order_id, or order_ids if it is about several, id and run where they
+are known. An error of the service has its status, code, reason and description
+as well, and a guard's has the rule. What is wrong with the rows of a file is a
+list in "details", each with its line, field and message; as text it is a line
+each. Lines of --debug and of commands that till runs are notes. Questions on a
+terminal stay text, and so does what the command of sandbox run prints.
 
 Colour is used on terminals. --color always and --color never decide it, and
 without them the variables NO_COLOR and CLICOLOR_FORCE.

@@ -113,7 +113,7 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 	return found, nil
 }
 
-// print writes the files first, since a pipe that is closed early ends the program.
+// print writes the files first: a program that reads the beginning of standard output only must not cost them.
 func (p *reporting) print() error {
 	p.spinner.stop()
 	p.remarks()
