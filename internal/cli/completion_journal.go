@@ -69,28 +69,32 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // record opens the journal for reading, without making one or changing anything in it.
-func (a *app) record(cmd *cobra.Command) (*session, *journal.Journal, journal.Account, bool) {
+func (a *app) record(cmd *cobra.Command) (*session, *journal.Ledger, bool) {
 	s, err := a.start(cmd)
 	if err != nil {
-		return nil, nil, journal.Account{}, false
+		return nil, nil, false
 	}
 	s.Retries = 0
 	account, err := s.journalAccount()
 	if err != nil {
-		return nil, nil, journal.Account{}, false
+		return nil, nil, false
 	}
 	j, err := s.existingJournal()
-	return s, j, account, err == nil
+	if err != nil {
+		return nil, nil, false
+	}
+	ledger, err := j.Ledger(s.ctx, account)
+	return s, ledger, err == nil
 }
 
 // completeRuns offers the runs of the account, the newest first, each with its plan.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	s, j, account, ok := a.record(cmd)
+	s, ledger, ok := a.record(cmd)
 	if !ok {
 		return nil, none
 	}
-	runs, err := j.Runs(s.ctx, account)
+	runs, err := ledger.Runs(s.ctx)
 	if err != nil {
 		return nil, none
 	}
@@ -107,7 +111,7 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]stri
 func (a *app) completeOrders(states ...journal.State) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
-		s, j, account, ok := a.record(cmd)
+		s, ledger, ok := a.record(cmd)
 		if !ok {
 			return nil, none
 		}
@@ -116,7 +120,7 @@ func (a *app) completeOrders(states ...journal.State) cobra.CompletionFunc {
 			taken[orderID] = true
 		}
 		var offers []string
-		for o, err := range j.Orders(s.ctx, account, journal.Filter{States: states}) {
+		for o, err := range ledger.Orders(s.ctx, journal.Filter{States: states}) {
 			if err != nil || len(offers) == maxOffers {
 				break
 			}
