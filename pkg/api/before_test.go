@@ -79,7 +79,7 @@ func startCounted(t *testing.T, secure bool) (client *Client, l *counted, stop f
 		t.Fatal(err)
 	}
 	stop = func() {
-		client.reads.GetClient().Transport.(whole).next.(*http.Transport).CloseIdleConnections() // and of creates, which share them
+		client.keyed().reads.GetClient().Transport.(keyless).next.(whole).next.(*http.Transport).CloseIdleConnections() // and of creates, which share them
 		server.Close()
 	}
 	t.Cleanup(stop)

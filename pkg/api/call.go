@@ -79,9 +79,10 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 
 // exchange sends the request and returns the body of a 200. Everything else is an *Error with its outcome.
 func (c *Client) exchange(ctx context.Context, r request) (body []byte, status int, err error) {
-	client, timeout := c.reads, c.readTimeout
+	k := c.keyed()
+	client, timeout := k.reads, c.readTimeout
 	if r.create {
-		client, timeout = c.creates, c.createTimeout
+		client, timeout = k.creates, c.createTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
@@ -92,7 +93,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	req := client.request()
 	defer client.done(req)
 	req.SetContext(ctx)
-	req.Header = c.headers.of(r.body != nil, !r.reseller || c.resellerKey) // resty sends a copy of it
+	req.Header = k.headers.of(r.body != nil, !r.reseller || c.resellerKey) // resty sends a copy of it
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
@@ -111,7 +112,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	target := c.base + r.path + mark + r.query
 	resp, err := req.Execute(r.method, target)
 	if err != nil && !waitedOut(ctx, resp) {
-		return nil, 0, r.transportError(ctx, timeout, err)
+		return nil, 0, r.transportError(ctx, target, timeout, err)
 	}
 	tellDate(ctx, resp.Header())
 	got, ok := resp.RawResponse.Body.(*answer)
@@ -119,7 +120,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 		return nil, 0, r.fail(0, errors.New("the transport returned no answer"))
 	}
 	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text, c.key)
+		return nil, 0, r.refused(resp, got.text)
 	}
 	return got.text, http.StatusOK, nil
 }
@@ -143,10 +144,11 @@ func (r reworded) Error() string { return r.text }
 func (r reworded) Unwrap() error { return r.error }
 
 // transportError is the failure of a request that got no whole answer.
-func (r request) transportError(ctx context.Context, timeout time.Duration, err error) error {
+func (r request) transportError(ctx context.Context, target string, timeout time.Duration, err error) error {
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
 	}
+	err = withProxy(err, target)
 	var notSent interface {
 		error
 		NotSent() bool
@@ -182,13 +184,14 @@ func (r request) fail(status int, err error) error {
 
 // refused turns an answer other than 200 into its Error. A create is rejected only by a status that says so and an
 // envelope that proves that the service itself said it.
-func (r request) refused(resp *resty.Response, body []byte, key string) error {
+func (r request) refused(resp *resty.Response, body []byte) error {
 	status := resp.StatusCode()
 	e := r.fail(status, nil).(*Error)
 	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
 	env, err := parseEnvelope(body)
 	if err == nil {
-		e.Envelope, e.Code, e.Reason, e.Description = true, env.Code, hide(env.Reason, key), hide(env.Description, key)
+		e.Envelope = true
+		e.Code, e.Reason, e.Description = env.Code, env.Reason, env.Description
 	}
 	switch {
 	case status >= 300 && status < 400:
@@ -198,7 +201,7 @@ func (r request) refused(resp *resty.Response, body []byte, key string) error {
 	case !r.create && (status == 401 || status == 403 || status == 429):
 		e.Outcome = Rejected
 	case err != nil:
-		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", hide(begins(body), key))
+		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", begins(body))
 	case r.create:
 		e.Err = errors.New("whatever it says, such a status leaves open whether it was done")
 	}

@@ -33,14 +33,21 @@ type Client struct {
 	Resellers   *Resellers
 
 	base          string
-	key           string
 	resellerKey   bool
-	headers       headers
 	readTimeout   time.Duration
 	createTimeout time.Duration
-	reads         *restyClient // retries
-	creates       *restyClient // never does
-	large         sync.Mutex   // held while a large answer is decoded
+	large         sync.Mutex // held while a large answer is decoded
+
+	// keyed returns what has the key in it. It is a func so that nothing that prints values, fmt and slog among them,
+	// finds the key in a Client.
+	keyed func() *keyed
+}
+
+// keyed is the part of a Client that has the key in it.
+type keyed struct {
+	headers headers
+	reads   *restyClient // retries
+	creates *restyClient // never does
 }
 
 // Option changes how New makes a Client.
@@ -83,7 +90,7 @@ func WithRetries(n int) Option { return func(o *options) { o.retries = n } }
 // WithRootCAs sets the certificate authorities that are trusted, instead of the system's.
 func WithRootCAs(pool *x509.CertPool) Option { return func(o *options) { o.roots = pool } }
 
-// WithTrace writes every request and answer to w, the key blotted out, each with one Write. Calls that run side by side
+// WithTrace writes every request and answer to w, the key hidden, each with one Write. Calls that run side by side
 // write side by side.
 func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
 
@@ -114,19 +121,17 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	reads, creates := newTransport(o)
 	c := &Client{
 		base:          strings.TrimRight(base.String(), "/"),
-		key:           o.key,
 		resellerKey:   o.resellerKey,
-		headers:       newHeaders(o),
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
-		reads:         newResty(reads),
-		creates:       newResty(creates),
 	}
-	retryReads(c.reads.Client, o.retries)
-	neverResend(c.creates.Client)
+	k := &keyed{newHeaders(o), newResty(reads), newResty(creates)}
+	retryReads(k.reads.Client, o.retries)
+	neverResend(k.creates.Client)
 	if o.trace == nil { // a trace shows the body, and needs one of its own
-		onlyBody(c.creates.Client)
+		onlyBody(k.creates.Client)
 	}
+	c.keyed = func() *keyed { return k }
 	c.Withdrawals = &Withdrawals{c}
 	c.Invoices = &Invoices{c}
 	c.Invites = &Invites{c}

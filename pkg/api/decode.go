@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -73,8 +74,14 @@ func decodeString(body []byte, s *string) error {
 	if *s == "" {
 		return errors.New("an empty string, where the new id belongs")
 	}
+	if strings.Contains(*s, hiddenMark) {
+		return errHiddenID
+	}
 	return nil
 }
+
+// errHiddenID is about an answer whose id had the key in it, or a piece: no call could ask for that id.
+var errHiddenID = errors.New("its id has a piece of the API key in it, which is hidden")
 
 // CheckJSON refuses a text that is not one JSON value, or a larger one than the methods of this package take: what
 // Client.Do returns has not been looked at.

@@ -42,8 +42,8 @@ type Error struct {
 
 	Status int // HTTP status; 0 without an answer
 
-	// What the service's error envelope said; zero when it sent none.
-	Envelope    bool // whether it sent one
+	// What the service's error envelope said, which may be nothing.
+	Envelope    bool // it sent one
 	Code        int64
 	Reason      string
 	Description string
@@ -95,7 +95,7 @@ func (e *Error) Why() string {
 	}
 	why := strings.Join(parts, ": ")
 	var facts []string
-	if e.Reason != "" || e.Description != "" || e.Code != 0 {
+	if e.Envelope || e.Reason != "" || e.Description != "" || e.Code != 0 {
 		facts = append(facts, fmt.Sprintf("code %d", e.Code))
 	}
 	if e.Status != 0 {

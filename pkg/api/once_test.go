@@ -728,8 +728,8 @@ func TestNotSentIsTrue(t *testing.T) {
 }
 
 func (c *Client) closeIdle() {
-	for _, client := range []*http.Client{c.reads.GetClient(), c.creates.GetClient()} {
-		next := client.Transport.(whole).next
+	for _, client := range []*http.Client{c.keyed().reads.GetClient(), c.keyed().creates.GetClient()} {
+		next := client.Transport.(keyless).next.(whole).next
 		if asks, ok := next.(asking); ok {
 			next = asks.next
 		}
@@ -1065,7 +1065,7 @@ func TestOnlyReadsRetry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if client.reads.RetryCount != 7 || client.creates.RetryCount != 0 || client.reads == client.creates {
-		t.Errorf("reads are tried again %d times, creates %d times", client.reads.RetryCount, client.creates.RetryCount)
+	if k := client.keyed(); k.reads.RetryCount != 7 || k.creates.RetryCount != 0 || k.reads == k.creates {
+		t.Errorf("reads are tried again %d times, creates %d times", k.reads.RetryCount, k.creates.RetryCount)
 	}
 }

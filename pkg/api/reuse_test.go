@@ -88,7 +88,7 @@ func TestCallsShareNothingThatChanges(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for _, c := range []*restyClient{client.reads, client.creates} {
+	for _, c := range []*restyClient{client.keyed().reads, client.keyed().creates} {
 		if b := c.blank; len(b.Header)+len(b.QueryParam)+len(b.FormData)+len(b.PathParams)+len(b.RawPathParams) > 0 || b.RawRequest != nil || b.Body != nil {
 			t.Errorf("the blank request is not blank any more: %+v", b)
 		}

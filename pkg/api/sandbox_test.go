@@ -530,7 +530,7 @@ func TestTrace(t *testing.T) {
 	if strings.Contains(trace.String(), b.Key()) {
 		t.Error("the trace shows the key")
 	}
-	long := tracer{answering(200, ""), io.Discard, ""}
+	long := tracer{answering(200, ""), io.Discard, nil}
 	var cut strings.Builder
 	traceBody(&cut, "> ", bytes.Repeat([]byte("x"), maxTraced+5))
 	if !strings.HasSuffix(cut.String(), "[5 bytes more]\n") {

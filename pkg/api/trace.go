@@ -12,19 +12,11 @@ import (
 // maxTraced is how much of a body a trace shows.
 const maxTraced = 4 << 10
 
-// tracer writes requests and answers as text, a line at a time, with the key blotted out.
+// tracer writes requests and answers as text, a line at a time, with the key hidden.
 type tracer struct {
 	next http.RoundTripper
 	out  io.Writer
-	key  string
-}
-
-// hide blots out the key where a service echoes it.
-func hide(text, key string) string {
-	if key == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, key, "[hidden]")
+	key  *redactor
 }
 
 func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -34,10 +26,10 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
 			text, _ := io.ReadAll(body)
-			traceBody(&b, "> ", text)
+			traceBody(&b, "> ", t.key.hide(text)) // before it is cut
 		}
 	}
-	io.WriteString(t.out, hide(b.String(), t.key))
+	io.WriteString(t.out, t.key.text(b.String()))
 	start := time.Now()
 	resp, err := t.next.RoundTrip(req)
 	took := time.Since(start).Round(time.Millisecond)
@@ -51,7 +43,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 			traceBody(&b, "< ", body.text)
 		}
 	}
-	io.WriteString(t.out, hide(b.String(), t.key))
+	io.WriteString(t.out, t.key.text(b.String()))
 	return resp, err
 }
 

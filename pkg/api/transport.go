@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -31,14 +32,16 @@ const idleForCreate = time.Second
 // newTransport stacks what stands between resty and the network. From the outside in:
 //
 //  1. trace: what a person wants to see is the request as it is sent and the answer as it came;
-//  2. whole: an answer is whole or an error, and never larger than maxAnswer, for whoever stands above;
-//  3. gate, for creates: finds out whether a request that failed has been written at all;
-//  4. the network, with one set of connections for both.
+//  2. keyless: nothing that comes back, an error included, has the key in it;
+//  3. whole: an answer is whole or an error, and never larger than maxAnswer, for every layer above;
+//  4. gate, for creates: finds out whether a request that failed has been written at all;
+//  5. the network, with one set of connections for both.
 func newTransport(o options) (reads, creates http.RoundTripper) {
+	key := newRedactor(o.key)
 	stack := func(rt http.RoundTripper) http.RoundTripper {
-		rt = whole{rt}
+		rt = keyless{whole{rt}, key}
 		if o.trace != nil {
-			rt = tracer{rt, o.trace, o.key}
+			rt = tracer{rt, o.trace, key}
 		}
 		return rt
 	}
@@ -69,7 +72,43 @@ func network(o options) *http.Transport {
 		MaxIdleConnsPerHost:    128,
 		IdleConnTimeout:        idleForCreate,
 		MaxResponseHeaderBytes: 64 << 10,
+		OnProxyConnectResponse: func(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			return &ProxyError{nameOfProxy(proxy), fmt.Errorf("it answered HTTP %s", resp.Status)}
+		},
 	}
+}
+
+// A ProxyError is in the chain of an Error about a proxy that refused the connection or could not be reached.
+type ProxyError struct {
+	Proxy string // its address, without a user name and password
+	Err   error
+}
+
+func (e *ProxyError) Error() string {
+	return "the proxy " + e.Proxy + " does not connect: " + e.Err.Error()
+}
+func (e *ProxyError) Unwrap() error { return e.Err }
+
+func nameOfProxy(proxy *url.URL) string { return proxy.Scheme + "://" + proxy.Host }
+
+// withProxy names the proxy in an error about it.
+func withProxy(err error, target string) error {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "proxyconnect" || errors.As(err, new(*ProxyError)) {
+		return err
+	}
+	u, err2 := url.Parse(target)
+	if err2 != nil {
+		return err
+	}
+	proxy, err2 := http.ProxyFromEnvironment(&http.Request{URL: u})
+	if err2 != nil || proxy == nil {
+		return err
+	}
+	return &ProxyError{nameOfProxy(proxy), op.Err}
 }
 
 // notSentError is a failure before the first byte of the request was written.
@@ -118,6 +157,11 @@ type answer struct {
 
 func (*answer) Close() error { return nil }
 
+func (a *answer) set(text []byte) {
+	a.text = text
+	a.Reset(text)
+}
+
 // ErrTooLarge is in the chain of an Error about an answer that is larger than this package takes: it is no use to try the
 // same call again.
 var ErrTooLarge = errors.New("the answer is too large")
@@ -143,8 +187,8 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 	}
-	body := &answer{text: text}
-	body.Reset(text)
+	body := &answer{}
+	body.set(text)
 	resp.Body = body
 	return resp, nil
 }

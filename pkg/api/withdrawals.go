@@ -123,6 +123,8 @@ func (w *Withdrawal) complete(text json.RawMessage) error {
 		return errors.New("a withdrawal without an amount")
 	case w.Address.Text == "":
 		return errors.New("a withdrawal without an address")
+	case strings.Contains(w.ExternalOrderID, hiddenMark): // taken for another order's, it would be paid again
+		return errors.New("a withdrawal whose order id has a piece of the API key in it, which is hidden")
 	case w.Address.Kind == Fiat && w.Currency.Kind != Fiat:
 		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
 	}

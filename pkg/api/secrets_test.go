@@ -1,0 +1,313 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// Answers of every kind that have the key in them, as a proxy that echoes what it was sent would give them.
+func echoes(key string) map[string]string {
+	long := strings.Repeat("<p>502 Bad Gateway</p>", 3)[:41] // so that a cut at 60 characters goes through the key
+	all := map[string]string{
+		"HTML with 200":            reply(200, "<html><pre>Authorization: Bearer "+key+"</pre>", "Content-Type: text/html"),
+		"502, cut":                 reply(502, long+"Bearer "+key),
+		"an envelope":              reply(401, fmt.Sprintf(`{"error":{"code":1,"reason":%q,"description":%q}}`, "no "+key, key[3:15])),
+		"an envelope, 500":         reply(500, fmt.Sprintf(`{"error":{"code":1,"reason":%q,"description":%q}}`, "no "+key, url.QueryEscape(key))),
+		"Location":                 reply(302, "", "Location: /login?token="+url.QueryEscape(key)),
+		"Retry-After":              reply(429, goodEnvelope, "Retry-After: "+key),
+		"a header's name":          reply(400, "", strings.Map(func(r rune) rune { return map[bool]rune{true: r, false: 'x'}[r >= 'A' && r <= 'z'] }, key)+": x"),
+		"the status line":          "HTTP/1.1 400 Bearer " + key + "\r\nContent-Length: 0\r\n\r\n",
+		"a malformed status line":  "HTTP/1.1 " + key + "\r\n\r\n",
+		"no status line":           key + " is not allowed\r\n\r\n",
+		"Content-Length":           "HTTP/1.1 200 OK\r\nContent-Length: " + key + "\r\n\r\n",
+		"Transfer-Encoding":        "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + key + "\r\n\r\n",
+		"a malformed header":       "HTTP/1.1 200 OK\r\n" + key + " no colon\r\n\r\n",
+		"an id":                    reply(200, fmt.Sprintf("%q", key)),
+		"a piece in an id":         reply(200, fmt.Sprintf("%q", "w-"+key[4:12]+"-1")),
+		"JSON of the wrong type":   reply(200, fmt.Sprintf(`{%q:%q}`, key, key)),
+		"a cut body":               "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + key,
+		"gzip":                     reply(200, zipped("<p>"+key+"</p>"), "Content-Encoding: gzip"),
+		"not gzip":                 reply(200, key, "Content-Encoding: gzip"),
+		"behind the first 4 KiB":   reply(200, "<p>"+strings.Repeat("x", maxTraced-10)+key),
+		"another protocol":         "HTTP/1.1 101 " + key + "\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n" + key,
+		"an informational answer":  "HTTP/1.1 103 " + key + "\r\nLink: " + key + "\r\n\r\n" + reply(400, ""),
+		"a trailer":                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n<\r\n0\r\nX-Key: " + key + "\r\n\r\n",
+		"a chunk that is no chunk": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + key + "\r\n",
+	}
+	for name, text := range spellings(key) {
+		all["HTML, "+name] = reply(200, "<pre>"+text)
+	}
+	return all
+}
+
+// No echo of the key gets out of a call: not in its error or any part of it, not in its answer, not in its trace.
+func TestEchoesOfTheKey(t *testing.T) {
+	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234"} {
+		for name, answer := range echoes(key) {
+			for _, traced := range []bool{false, true} {
+				w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(answer); return false })
+				var trace bytes.Buffer
+				opts := []Option{WithAPIKey(key), WithRetries(0)}
+				if traced {
+					opts = append(opts, WithTrace(&trace))
+				}
+				client := newClient(t, w.url, opts...)
+				id, err := client.Withdrawals.Create(t.Context(), sampleCreate())
+				if e := failure(t, err); id != "" || e.Outcome != Unknown && e.Outcome != Rejected {
+					t.Errorf("%s: a create ends with %q, %v", name, id, err)
+				}
+				text, readErr := client.Do(t.Context(), "GET", "/api/other", nil)
+				shown := id + string(text) + trace.String()
+				for _, err := range []error{err, readErr} {
+					for ; err != nil; err = errors.Unwrap(err) {
+						shown += fmt.Sprintf("%v %+v %#v %s\n", err, err, err, everyText(err))
+					}
+				}
+				if piece := leaks(shown, key); piece != "" {
+					t.Errorf("%s: %q leaks in %q", name, piece, shown)
+				}
+				if w.began.Load() != 1 {
+					t.Errorf("%s: the create was sent %d times", name, w.began.Load())
+				}
+			}
+		}
+	}
+}
+
+// An id that had a piece of the key in it is not one that could be asked for, so the outcome of its create is unknown.
+func TestHiddenIDIsNoID(t *testing.T) {
+	for name, body := range map[string]string{
+		"whole": fmt.Sprintf("%q", aKey), "a piece": fmt.Sprintf("%q", "w-"+aKey[8:16]), "escaped": spellings(aKey[8:16])[`\u0041`],
+	} {
+		if !strings.HasPrefix(body, `"`) {
+			body = `"` + body + `"`
+		}
+		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, body)); return false })
+		id, err := newClient(t, w.url, WithAPIKey(aKey)).Withdrawals.Create(t.Context(), sampleCreate())
+		if e := failure(t, err); e.Outcome != Unknown || !strings.Contains(e.Error(), "its id has a piece of the API key in it") || id != "" {
+			t.Errorf("%s: got %q, %v", name, id, err)
+		}
+	}
+	w := newWire(t, func(c *wireConn, r *http.Request) bool {
+		c.say(reply(200, fmt.Sprintf(`{"invite":%q,"label":"l","url":%q}`, someID, "https://pay.example.com/"+aKey[:9])))
+		return false
+	})
+	invite, err := newClient(t, w.url, WithAPIKey(aKey)).Invites.Create(t.Context(), someID)
+	if e := failure(t, err); e.Outcome != Unknown || invite.URL != "" {
+		t.Errorf("got %+v, %v", invite, err)
+	}
+}
+
+// What a record says is hidden where it is the key, and exact where it is not. Its order id must be there whole: hidden, it
+// would be taken for another's, and the order would be paid again.
+func TestKeyInRecords(t *testing.T) {
+	const key = "9k12345678Zq7wT4uR9m"
+	answer := strings.Replace(sampleWithdrawal, `"current":"New"`, `"current":"New Zq7wT4uR9m","new_field":[1.50,"\u00e4"]`, 1)
+	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, answer)); return true })
+	client := newClient(t, w.url, WithAPIKey(key))
+	got, err := client.Withdrawals.Get(t.Context(), "w-1")
+	if want := strings.Replace(answer, "Zq7wT4uR9m", hiddenMark, 1); err != nil || got.Current != "New "+hiddenMark || string(got.RawJSON()) != want {
+		t.Errorf("got %+v %s, %v", got, got.RawJSON(), err)
+	}
+	for text, wrong := range map[string]bool{`"4711"`: false, `"12345678"`: true, `"112345678"`: false} {
+		answer = strings.Replace(sampleWithdrawal, `"external_order_id":"4711"`, `"external_order_id":`+text, 1)
+		got, err := client.Withdrawals.Get(t.Context(), "w-1")
+		if wrong != (err != nil) || wrong && !strings.Contains(err.Error(), "order id") || !wrong && `"`+got.ExternalOrderID+`"` != text {
+			t.Errorf("%s: got %q, %v", text, got.ExternalOrderID, err)
+		}
+	}
+}
+
+// The request in a trace is cut only after the key is taken out.
+func TestTraceOfARequestWithTheKey(t *testing.T) {
+	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, "{}")); return false })
+	var trace bytes.Buffer
+	client := newClient(t, w.url, WithAPIKey(aKey), WithTrace(&trace))
+	body, _ := json.Marshal(strings.Repeat("x", maxTraced-4) + aKey)
+	client.Do(t.Context(), "POST", "/api/other?key="+url.QueryEscape(aKey), body)
+	if piece := leaks(trace.String(), aKey); piece != "" || !strings.Contains(trace.String(), "bytes more") {
+		t.Errorf("%q leaks: %s", piece, trace.String()[:200])
+	}
+}
+
+// everyText is all the text that reflection finds in a value, following what it points to.
+func everyText(value any) string {
+	var b strings.Builder
+	seen := map[unsafe.Pointer]bool{}
+	var walk func(v reflect.Value, depth int)
+	walk = func(v reflect.Value, depth int) {
+		if depth > 60 || b.Len() > 4<<20 {
+			return
+		}
+		switch v.Kind() {
+		case reflect.String:
+			b.WriteString(v.String() + "\n")
+		case reflect.Pointer:
+			if !v.IsNil() && !seen[v.UnsafePointer()] {
+				seen[v.UnsafePointer()] = true
+				walk(v.Elem(), depth+1)
+			}
+		case reflect.Interface:
+			walk(v.Elem(), depth+1)
+		case reflect.Struct:
+			for i := range v.NumField() {
+				walk(v.Field(i), depth+1)
+			}
+		case reflect.Slice, reflect.Array:
+			if v.Type().Elem().Kind() == reflect.Uint8 {
+				for i := range v.Len() {
+					b.WriteByte(byte(v.Index(i).Uint()))
+				}
+				b.WriteByte('\n')
+				return
+			}
+			for i := range min(v.Len(), 1000) {
+				walk(v.Index(i), depth+1)
+			}
+		case reflect.Map:
+			for each := v.MapRange(); each.Next(); {
+				walk(each.Key(), depth+1)
+				walk(each.Value(), depth+1)
+			}
+		}
+	}
+	walk(reflect.ValueOf(value), 0)
+	return b.String()
+}
+
+// Nothing that prints a client, before a call and after it, prints the key, nor does anything that prints an option.
+func TestPrintedClientShowsNoKey(t *testing.T) {
+	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, sampleWithdrawal)); return true })
+	option := WithAPIKey(aKey)
+	client, err := New(w.url, option, WithTrace(io.Discard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var shown strings.Builder
+		for name, value := range map[string]any{
+			"client": client, "service": client.Withdrawals, "option": option, "options": []Option{option},
+			"in a struct": struct{ inner, Outer any }{client, client}, "in a map": map[string]*Client{"a": client},
+		} {
+			fmt.Fprintf(&shown, "%s: %v %+v %#v %s %q %x\n", name, value, value, value, value, value, value)
+			slog.New(slog.NewTextHandler(&shown, nil)).Info("text", "value", value)
+			slog.New(slog.NewJSONHandler(&shown, nil)).Info("JSON", "value", value)
+			text, _ := json.Marshal(value)
+			shown.Write(text)
+			shown.WriteString(everyText(value))
+		}
+		if piece := leaks(shown.String(), aKey); piece != "" {
+			t.Errorf("%q leaks", piece)
+		}
+		if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := everyText(struct{ inner *keyed }{client.keyed()}); leaks(found, aKey) == "" {
+		t.Error("the test would not find the key where it is")
+	}
+	closeConnections(client)
+}
+
+func closeConnections(c *Client) {
+	rt := c.keyed().reads.GetClient().Transport
+	for {
+		switch layer := rt.(type) {
+		case tracer:
+			rt = layer.next
+		case keyless:
+			rt = layer.next
+		case whole:
+			rt = layer.next
+		case *http.Transport:
+			layer.CloseIdleConnections()
+			return
+		}
+	}
+}
+
+// HTTP/2 is not spoken, whatever a server offers: it has its own rules for sending a request again.
+func TestOnlyHTTP1(t *testing.T) {
+	var versions []string
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		versions = append(versions, r.Proto+" "+r.TLS.NegotiatedProtocol)
+		if r.Method == "POST" {
+			io.WriteString(w, `"w-1"`)
+			return
+		}
+		io.WriteString(w, sampleWithdrawal)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	if resp, err := server.Client().Get(server.URL); err != nil || resp.ProtoMajor != 2 {
+		t.Fatalf("the server does not speak HTTP/2: %v", err)
+	}
+	versions = nil
+	client, err := New(server.URL, WithAPIKey("key"), WithRootCAs(roots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeConnections(client)
+	if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil {
+		t.Error(err)
+	}
+	for _, v := range versions {
+		if v != "HTTP/1.1 " && v != "HTTP/1.1 http/1.1" {
+			t.Errorf("it spoke %s", v)
+		}
+	}
+	if len(versions) != 2 {
+		t.Errorf("%d requests", len(versions))
+	}
+}
+
+// What refuses to connect is named, without the password that its address may have.
+func TestProxyIsNamed(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(407)
+	}))
+	defer proxy.Close()
+	address := strings.TrimPrefix(proxy.URL, "http://")
+	for name, tt := range map[string]struct{ proxy, want string }{
+		"refuses": {"http://ann:pass-word-1@" + address, "the proxy http://" + address + " does not connect: it answered HTTP 407 Proxy Authentication Required"},
+	} {
+		rt := network(options{})
+		u, err := url.Parse(tt.proxy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rt.Proxy = http.ProxyURL(u)
+		_, err = newClientOn(t, rt, "https://pay.example.com").Withdrawals.Create(t.Context(), sampleCreate())
+		e, refusal := failure(t, err), new(ProxyError)
+		if e.Outcome != NotSent || !errors.As(err, &refusal) || refusal.Proxy != "http://"+address || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "pass-word") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// An envelope counts as one when all in it is empty.
+func TestEmptyEnvelope(t *testing.T) {
+	for body, want := range map[string]bool{`{"error":{"code":0,"reason":"","description":""}}`: true, `{}`: false, "": false} {
+		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(400, body)); return false })
+		_, err := newClient(t, w.url).Withdrawals.Create(t.Context(), sampleCreate())
+		if e := failure(t, err); e.Envelope != want || want != strings.Contains(e.Error(), "code 0") {
+			t.Errorf("%s: %t in %v", body, e.Envelope, e)
+		}
+	}
+}
