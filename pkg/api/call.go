@@ -87,8 +87,10 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 
+	var sent *sending
 	if r.create {
-		ctx = follow(ctx) // for the gate, which would have to copy the request to do this itself
+		sent = follow(ctx) // for the gate, which would have to copy the request to do this itself
+		ctx = sent
 	}
 	req := client.request()
 	defer client.done(req)
@@ -101,6 +103,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 		}
 		if r.create {
 			req.SetBody(bytes.NewReader(text)) // once, so resty need not keep copies
+			sent.body = text
 		} else {
 			req.SetBody(text)
 		}

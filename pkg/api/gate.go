@@ -1,10 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptrace"
 	"os"
 	"sync/atomic"
@@ -50,6 +53,12 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// Close ends the connection. What was not begun by then is not written any more.
+func (c *gatedConn) Close() error {
+	c.state.CompareAndSwap(gateOpen, gateShut)
+	return c.Conn.Close()
+}
+
 // next prepares the connection for another request. A connection that was shut stays so.
 func (c *gatedConn) next() { c.state.CompareAndSwap(gatePassed, gateOpen) }
 
@@ -65,7 +74,9 @@ type sending struct {
 	before func() error
 	conn   atomic.Pointer[gatedConn]
 	lost   atomic.Bool // got a connection that is not ours to watch
+	reused atomic.Bool // the connection had carried a request before
 	taken  atomic.Bool // by its one request
+	body   []byte      // of the request, to send it on another connection; nil: it has none
 }
 
 // neverLeft reports whether no byte of the request was or will be written.
@@ -75,6 +86,26 @@ func (s *sending) neverLeft() bool {
 	}
 	conn := s.conn.Load()
 	return conn == nil || conn.shut()
+}
+
+// anew returns the request once more and a transport that dials for it, if the connection on which nothing was written
+// had been used before: the service may close such a connection at any moment, and not one byte was lost with it. Both are
+// nil if dialling cannot help.
+func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, http.RoundTripper) {
+	conn, transport := s.conn.Load(), (*http.Transport)(nil)
+	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() || conn.why.Load() != nil || req.Context().Err() != nil {
+		return nil, nil
+	}
+	again := *req
+	if s.body != nil {
+		again.Body = io.NopCloser(bytes.NewReader(s.body))
+	} else if req.ContentLength != 0 {
+		return nil, nil // somebody else's request, whose body may be spent
+	}
+	s.conn.Store(nil)
+	fresh := transport.Clone()
+	fresh.DisableKeepAlives = true // a kept connection may be closed as well
+	return &again, fresh
 }
 
 // because is why the request was not written: what the check said, where it was that. The transport may come to know first
@@ -114,6 +145,7 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 	}
 	conn.next()
 	conn.before = s.before
+	s.reused.Store(info.Reused)
 	s.conn.Store(conn)
 }
 
@@ -122,7 +154,8 @@ type beforeSending struct{}
 // BeforeSending returns a context under which every create asks check right before the first byte of its request is written
 // to the network. If check returns an error, nothing is written, and the call ends in an Error with the outcome NotSent. A
 // record of what is being sent can so be kept from growing old between the moment it was made and the sending. With
-// WithTransport, check is asked before the transport is.
+// WithTransport, check is asked before the transport is. A create whose kept connection turns out to be closed is asked about once more, before it
+// is written to a new one.
 func BeforeSending(ctx context.Context, check func() error) context.Context {
 	return context.WithValue(ctx, beforeSending{}, check)
 }

@@ -2,16 +2,20 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 )
@@ -274,6 +278,163 @@ func TestOnlyHTTP1(t *testing.T) {
 	}
 	if len(versions) != 2 {
 		t.Errorf("%d requests", len(versions))
+	}
+}
+
+// afterReuse is a context under which a create that gets a used connection has do run before anything is written to it.
+func afterReuse(ctx context.Context, do func(net.Conn)) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if info.Reused {
+			do(info.Conn)
+		}
+	}})
+}
+
+// A kept connection that closes before the first byte of a create is replaced by a new one, once, and the create arrives
+// once. One on which a byte was written is not.
+func TestKeptConnectionThatCloses(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		call    func(ctx context.Context, c *Client) error
+		refuse  bool // nobody accepts the new connection
+		outcome Outcome
+		whole   int32
+	}{
+		{name: "create", whole: 1},
+		{name: "raw, with a body", whole: 1, call: func(ctx context.Context, c *Client) error {
+			_, err := c.Do(ctx, "POST", "/api/other", []byte(`{"a":1}`))
+			return err
+		}},
+		{name: "raw, without a body", whole: 1, call: func(ctx context.Context, c *Client) error {
+			_, err := c.Do(ctx, "POST", "/api/other", nil)
+			return err
+		}},
+		{name: "the service is gone", refuse: true, outcome: NotSent},
+	} {
+		for _, traced := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/traced=%t", tt.name, traced), func(t *testing.T) {
+				var bodies []string
+				hangUp := make(chan struct{})
+				w := newWire(t, nil)
+				w.script = func(c *wireConn, r *http.Request) bool {
+					if r.URL.Query().Get("id") == "last" {
+						c.say(reply(200, sampleWithdrawal))
+						<-hangUp
+						return false
+					}
+					bodies = append(bodies, r.URL.Path+fmt.Sprint(r.ContentLength))
+					c.say(reply(200, `"w-1"`))
+					return false
+				}
+				opts := []Option{WithAPIKey("key")}
+				if traced {
+					opts = append(opts, WithTrace(io.Discard))
+				}
+				client, err := New(w.url, opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closeConnections(client)
+				if _, err := client.Withdrawals.Get(t.Context(), "last"); err != nil {
+					t.Fatal(err)
+				}
+				reused, asked := 0, 0
+				ctx := afterReuse(t.Context(), func(conn net.Conn) {
+					reused++
+					if tt.refuse {
+						w.listener.Close()
+					}
+					close(hangUp)
+					for conn.(*gatedConn).state.Load() != gateShut { // until the client has closed it as well
+						conn.Read(nil)
+					}
+				})
+				ctx = BeforeSending(ctx, func() error { asked++; return nil })
+				call := tt.call
+				if call == nil {
+					call = func(ctx context.Context, c *Client) error {
+						id, err := c.Withdrawals.Create(ctx, sampleCreate())
+						if err == nil && id != "w-1" {
+							t.Errorf("got %q", id)
+						}
+						return err
+					}
+				}
+				err = call(ctx, client)
+				if tt.whole == 1 && err != nil || tt.whole == 0 && failure(t, err).Outcome != tt.outcome {
+					t.Errorf("got %v", err)
+				}
+				closeConnections(client)
+				w.stop()
+				if w.began.Load() != tt.whole || w.whole.Load() != tt.whole || reused != 1 || asked != int(tt.whole) {
+					t.Errorf("%d creates began to arrive and %d arrived, want %d; %d asked, %d on a used connection", w.began.Load(), w.whole.Load(), tt.whole, asked, reused)
+				}
+				if want := tt.whole + 1; w.conns.Load() != want {
+					t.Errorf("%d connections, want %d", w.conns.Load(), want)
+				}
+			})
+		}
+	}
+}
+
+// The new connection is the last one: where that is closed too, the create is not tried again, and where a byte was written
+// to it, the outcome is unknown.
+func TestKeptConnectionIsReplacedOnce(t *testing.T) {
+	for _, answers := range []bool{false, true} {
+		var dials atomic.Int32
+		w := newWire(t, func(c *wireConn, r *http.Request) bool {
+			if r.Method == "GET" {
+				c.say(reply(200, sampleWithdrawal))
+				return true
+			}
+			return false // it takes the create and hangs up
+		})
+		var gone atomic.Bool
+		rt := network(options{})
+		rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if dials.Add(1) == 2 && answers {
+				return &gatedConn{Conn: conn}, err
+			}
+			return &gatedConn{Conn: goneConn{conn, &gone}}, err
+		}
+		client := newClientOn(t, rt, w.url)
+		warm(t, client)
+		gone.Store(true)
+		_, err := client.Withdrawals.Create(t.Context(), sampleCreate())
+		client.closeIdle()
+		w.stop()
+		want, began := NotSent, int32(0)
+		if answers {
+			want, began = Unknown, 1
+		}
+		if e := failure(t, err); e.Outcome != want || w.began.Load() != began || dials.Load() != 2 {
+			t.Errorf("answers=%t: got %v after %d dials and %d creates", answers, err, dials.Load(), w.began.Load())
+		}
+	}
+}
+
+// A create that its check has refused, or that was given up, is not dialled for anew.
+func TestRefusedCreateIsNotDialledAnew(t *testing.T) {
+	for _, name := range []string{"refused", "given up"} {
+		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
+		client := newClient(t, w.url)
+		warm(t, client)
+		ctx, cancel := context.WithCancel(t.Context())
+		asked := 0
+		ctx = BeforeSending(ctx, func() error {
+			if asked++; name == "given up" {
+				cancel()
+			}
+			return errChecked
+		})
+		_, err := client.Withdrawals.Create(ctx, sampleCreate())
+		cancel()
+		client.closeIdle()
+		w.stop()
+		if e := failure(t, err); e.Outcome != NotSent || asked != 1 || w.conns.Load() != 1 || w.began.Load() != 0 {
+			t.Errorf("%s: got %v, asked %d times, %d connections", name, err, asked, w.conns.Load())
+		}
 	}
 }
 

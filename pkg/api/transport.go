@@ -131,10 +131,15 @@ func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.GetBody = nil // without it, net/http cannot send the body a second time
 	}
 	resp, err := g.next.RoundTrip(req)
-	if err != nil && s.neverLeft() {
-		return nil, s.because(err)
+	if err == nil || !s.neverLeft() {
+		return resp, err
 	}
-	return resp, err
+	if again, next := s.anew(req, g.next); again != nil {
+		if resp, err = next.RoundTrip(again); err == nil || !s.neverLeft() {
+			return resp, err
+		}
+	}
+	return nil, s.because(err)
 }
 
 // asking is what stands in the place of gate where the network is somebody else's.
