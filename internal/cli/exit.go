@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
+	"strings"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/journal"
@@ -238,7 +240,7 @@ func explainCall(e *api.Error) (code int, hint string) {
 		case exitUnknown:
 			hint = "do not send it again: look in the merchant panel whether it is there"
 		case exitUnreachable:
-			hint = "it is safe to run the same command again"
+			hint = cmp.Or(hintOfConnection(e), "it is safe to run the same command again")
 		case exitUnauthorized:
 			hint = "check the key with: till auth status"
 		case exitRateLimited:
@@ -254,9 +256,26 @@ func explainCall(e *api.Error) (code int, hint string) {
 		return exitInterrupted, ""
 	}
 	if errors.Is(e, api.ErrTooLarge) {
-		return exitReadFailed, "it will be as large the next time: ask for less, with --page-size or a filter where there is one"
+		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) { // the lists that come in pages; not till api
+			return exitReadFailed, "it will be as large the next time: ask for less, with --page-size or a filter"
+		}
+		return exitReadFailed, ""
+	}
+	if hint := hintOfConnection(e); hint != "" {
+		return exitReadFailed, hint
 	}
 	return exitReadFailed, "nothing was changed, run it again"
+}
+
+// hintOfConnection says what to do about a connection that will fail the next time as well; empty: nothing is known.
+func hintOfConnection(e *api.Error) string {
+	if errors.As(e, new(*api.ProxyError)) {
+		return "check the proxy in HTTPS_PROXY, or name the service's host in NO_PROXY"
+	}
+	if errors.As(e, new(*tls.CertificateVerificationError)) {
+		return "check base_url and this machine's clock; if a private authority signed the certificate, name that authority's own in ca_file of the profile, or in TILL_CA_FILE"
+	}
+	return ""
 }
 
 // flagOf names the flag that a field of a request comes from.

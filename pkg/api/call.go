@@ -151,7 +151,6 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
 	}
-	err = withProxy(err, target)
 	var notSent interface {
 		error
 		NotSent() bool
@@ -160,6 +159,7 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 	if gated, ok := notSent.(notSentError); ok {
 		err = gated.error
 	}
+	err = withProxy(err, target)
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
 		err = reworded{fmt.Sprintf("there was no answer within %s", timeout), context.DeadlineExceeded}
