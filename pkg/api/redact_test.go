@@ -132,7 +132,8 @@ func TestLeaksAreSeen(t *testing.T) {
 }
 
 func TestKeyIsHiddenInEverySpelling(t *testing.T) {
-	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234", "till_sandbox_Q4W8ZK2M7XP5", "12345678901234567890", "7c9e6679-7425-40de-944b-e07fc1f90ae7"} {
+	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234", "till_sandbox_Q4W8ZK2M7XP5", "12345678901234567890", "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+		"?~>~?>~~??~>~?~>??~~>?~>"} { // the last has + and / all over in base64
 		r := newRedactor(key)
 		for name, text := range spellings(key) {
 			for _, around := range [][2]string{{"", ""}, {"key=", "&x=1"}, {`{"key":"`, `"}`}, {"<p>", "</p>"}} {
@@ -186,6 +187,20 @@ func TestKeyIsHiddenAnywhere(t *testing.T) {
 			after := strings.Repeat(filler[random.IntN(len(filler))], 20)
 			if got := r.text(before + text + after); !strings.HasPrefix(got, strings.TrimRight(before, " ")) || strings.Count(got, hiddenMark) == 0 || leaks(got[max(0, len(before)-4):], aKey) != "" {
 				t.Errorf("%s after %d bytes: %q", name, len(before), got[max(0, len(before)-20):])
+			}
+		}
+	}
+}
+
+// A key across the end of what is unescaped at a time is found whole.
+func TestKeyIsHiddenAcrossParts(t *testing.T) {
+	r := newRedactor(aKey)
+	for _, as := range []string{`\u0041`, "&#65;", "JSON in JSON", "%41"} {
+		written := spellings(aKey)[as]
+		for n := range 80 {
+			before := strings.Repeat(`\u00e4`, mostAtOnce/6-n)
+			if got := r.text(before + written + "."); !strings.HasPrefix(got, before) || leaks(got[len(before):], aKey) != "" {
+				t.Fatalf("%s after %d bytes: %s", as, len(before), got[len(before)-10:])
 			}
 		}
 	}
@@ -267,6 +282,21 @@ func TestHiddenInJSON(t *testing.T) {
 					t.Errorf("%s became %s: %v, %q", text, r.text(text), err, got)
 				}
 			}
+		}
+	}
+}
+
+// A piece that begins or ends within an escape takes all of the escape along.
+func TestHiddenWithinAnEscape(t *testing.T) {
+	for _, tt := range []struct{ key, text, want string }{
+		{"nKEYPIECE1", `"\nKEYPIECE1"`, `"[hidden]"`},
+		{"nKEYPIECE1", `"\\nKEYPIECE1"`, `"\\[hidden]"`},
+		{`KEYPIECE1\`, `"KEYPIECE1\"x"`, `"[hidden]x"`},
+		{`KEYPIECE1\`, `"KEYPIECE1\u0041x"`, `"[hidden]x"`},
+		{`KEYPIECE1\`, `"KEYPIECE1\\x"`, `"[hidden]x"`},
+	} {
+		if got := newRedactor(tt.key).text(tt.text); got != tt.want || !json.Valid([]byte(got)) {
+			t.Errorf("%s in %s: got %s, want %s", tt.key, tt.text, got, tt.want)
 		}
 	}
 }

@@ -472,3 +472,18 @@ func TestEmptyEnvelope(t *testing.T) {
 		}
 	}
 }
+
+// Whatever stands above in the transport, a middleware or a trace, sees no key in any part of an answer.
+func TestAnswerIsHiddenAtOnce(t *testing.T) {
+	layer := keyless{whole{roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{Status: "400 " + aKey, StatusCode: 400, Header: http.Header{"Location": {aKey}}, Body: io.NopCloser(strings.NewReader(aKey)), ContentLength: -1}, nil
+	})}, newRedactor(aKey)}
+	resp, err := layer.RoundTrip(httptest.NewRequest("GET", "/", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || string(body) != hiddenMark || resp.Status != "400 "+hiddenMark || resp.Header.Get("Location") != hiddenMark {
+		t.Errorf("got %q, %v, %q, %v", resp.Status, resp.Header, body, err)
+	}
+}
