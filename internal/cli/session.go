@@ -322,7 +322,7 @@ func (o output[T]) made(value T, text string, what about, ids string) error {
 }
 
 func (o output[T]) list(items iter.Seq2[T, error]) error {
-	return o.view.List(o.s.io.Out, o.s.out, func(yield func(T, error) bool) {
+	err := o.view.List(&listWriter{ctx: o.s.ctx, w: o.s.io.Out}, o.s.out, func(yield func(T, error) bool) {
 		for item, err := range items {
 			o.s.spinner.stop()
 			if !yield(item, err) {
@@ -331,6 +331,48 @@ func (o output[T]) list(items iter.Seq2[T, error]) error {
 		}
 		o.s.spinner.stop()
 	})
+	if failed := (*render.WriteError)(nil); errors.As(err, &failed) && errors.Is(err, context.Canceled) {
+		return context.Canceled // by a signal: the output is not to blame
+	}
+	return err
+}
+
+// listWriter is standard output for a list, which may have no end. A reader that does not read must not keep the program from
+// ending: after a signal, what is still written has drainTime to be read.
+type listWriter struct {
+	ctx  context.Context // of reads, which a signal ends
+	w    io.Writer
+	over <-chan struct{} // closed when drainTime has passed; nil: ctx has not ended
+}
+
+const drainTime = 500 * time.Millisecond
+
+func (l *listWriter) Write(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	written := make(chan result, 1)
+	go func() {
+		n, err := l.w.Write(p)
+		written <- result{n, err}
+	}()
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-l.ctx.Done():
+	}
+	if l.over == nil {
+		over := make(chan struct{})
+		time.AfterFunc(drainTime, func() { close(over) })
+		l.over = over
+	}
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-l.over:
+		return 0, l.ctx.Err()
+	}
 }
 
 func (o output[T]) slice(items []T) error { return o.list(limited(items, 0)) }

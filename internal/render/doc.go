@@ -25,9 +25,10 @@
 //   - An empty table or CSV is its header.
 //
 // jsonl, json, csv and yaml are written as the rows come, in constant memory.
-// A table, anything sorted, a filter and a template need all rows first; a table
-// of rows that can be gone through again (View.Again) measures them the first
-// time, and keeps none.
+// Anything sorted, a filter and a template need all rows first. A table measures
+// the first several thousand rows before it prints them, and prints the others
+// as they come; one of rows that can be gone through again (View.Again) measures
+// all of them the first time, and keeps none.
 //
 // # When the rows break off
 //

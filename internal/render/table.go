@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
@@ -29,13 +30,14 @@ const (
 	bearable    = 5
 )
 
-// A pass goes through the rows of a table once, and returns the error with which they break off.
-type pass func(row func([]Cell) error) error
+// keptSize is how much memory the rows of a table may take that are kept to measure them before the first is printed. A
+// table that is longer, and may have no end, is laid out by these rows: a later cell that is wider sticks out.
+const keptSize = 8 << 20
 
-// listTable goes through the rows twice: to measure them, and to print them. Those that cannot be asked for again are kept.
+// listTable measures the rows before it prints the first. Rows that can be gone through again are not kept for that.
 func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
-	rows := pass(func(row func([]Cell) error) error {
+	eachRow := func(row func([]Cell) error) error {
 		for item, err := range items {
 			if err == nil {
 				err = row(cells(columns, item))
@@ -45,25 +47,38 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 			}
 		}
 		return nil
-	})
-	if !v.Again {
-		rows = rows.kept()
 	}
-	p := newPainter(o.Color)
 	grid := make([]*stripe, len(columns))
 	for i, c := range columns {
 		grid[i] = newStripe(c.Name, i)
 	}
-	measure := func(row []Cell) error {
-		for i, s := range grid {
-			s.measure(row[i])
+	var kept [][]Cell
+	var t printer // once the table is laid out
+	begin := func() error {
+		t = v.layOut(out, o, columns, grid)
+		for _, row := range kept {
+			if err := t.row(row); err != nil {
+				return err
+			}
 		}
+		kept = nil
 		return nil
 	}
-	body := 0
-	broken := rows(func(row []Cell) error {
+	body, size := 0, 0
+	broken := eachRow(func(row []Cell) error {
 		body++
-		return measure(row)
+		if t != nil {
+			return t.row(row)
+		}
+		measure(grid, row)
+		if v.Again {
+			return nil
+		}
+		kept, size = append(kept, row), size+sizeOf(row)
+		if size < keptSize {
+			return nil
+		}
+		return begin()
 	})
 	if broken != nil && body == 0 {
 		return broken
@@ -72,41 +87,53 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	if broken == nil {
 		for _, item := range v.Foot {
 			foot = append(foot, cells(columns, item))
-			measure(foot[len(foot)-1])
+			measure(grid, foot[len(foot)-1])
 		}
 	}
+	var err error
+	if t == nil {
+		err = begin()
+		if err == nil && v.Again {
+			err = eachRow(t.row) // which ends with broken once more
+		}
+	}
+	if err == nil && len(foot) > 0 {
+		err = t.foot(foot)
+	}
+	return cmp.Or(err, t.end(), broken)
+}
+
+// layOut ends the measuring: it decides how wide the columns are, and returns what prints the rows.
+func (v View[T]) layOut(out *bufio.Writer, o Options, columns []Column[T], grid []*stripe) printer {
 	for i, c := range columns {
 		grid[i].lay(o.NoHeaders)
 		grid[i].elastic = grid[i].elastic && !c.Whole
 		grid[i].wide = c.Wide && len(o.Columns) == 0
 	}
-	grid = dropWide(grid, o.Width)
-	var t printer = &gridPrinter{out: out, painter: p, grid: grid, bare: o.NoHeaders}
+	p := newPainter(o.Color)
+	grid = dropWide(slices.Clone(grid), o.Width)
 	if !fit(grid, o.Width) {
-		t = &uprightPrinter{out: out, painter: p, names: names(columns), options: o}
+		return &uprightPrinter{out: out, painter: p, names: names(columns), options: o}
 	}
-	again := rows(t.row) // which ends with broken once more where that comes from rows that were kept
-	if again == nil && len(foot) > 0 {
-		again = t.foot(foot)
-	}
-	return cmp.Or(again, t.end(), broken)
+	return &gridPrinter{out: out, painter: p, grid: grid, bare: o.NoHeaders}
 }
 
-// kept is the rows in memory, for as many passes as are wanted.
-func (rows pass) kept() pass {
-	var all [][]Cell
-	broken := rows(func(row []Cell) error {
-		all = append(all, row)
-		return nil
-	})
-	return func(row func([]Cell) error) error {
-		for _, cells := range all {
-			if err := row(cells); err != nil {
-				return err
-			}
-		}
-		return broken
+func measure(grid []*stripe, row []Cell) {
+	for i, s := range grid {
+		s.measure(row[i])
 	}
+}
+
+// sizeOf is about how much memory a row takes.
+func sizeOf(row []Cell) int {
+	size := len(row) * int(unsafe.Sizeof(Cell{}))
+	for _, c := range row {
+		size += len(c.text)
+		for _, s := range c.steps {
+			size += int(unsafe.Sizeof(s)) + len(s.Status) + len(s.At)
+		}
+	}
+	return size
 }
 
 func (v View[T]) oneTable(out *bufio.Writer, o Options, item T) error {
@@ -311,7 +338,11 @@ func (g *gridPrinter) append(cells []string) error {
 func (g *gridPrinter) render() error {
 	t := g.table
 	g.table = nil
-	return unwritable(t.Render())
+	if err := t.Render(); err != nil {
+		return unwritable(err)
+	}
+	_, err := g.out.Write(nil) // what went wrong while it rendered, of which tablewriter takes no notice
+	return unwritable(err)
 }
 
 func (g *gridPrinter) row(row []Cell) error {

@@ -368,3 +368,59 @@ func TestTableOfRowsThatChange(t *testing.T) {
 		t.Errorf("%q: %v", b.String(), err)
 	}
 }
+
+// A table that may have no end is printed before all of its rows are there, and keeps no more of them than it measures.
+func TestTableWithoutEnd(t *testing.T) {
+	const size, rows = 1 << 10, 12_000
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, first := heap(), 0
+	var kept uint64
+	written := &counter{}
+	broken := errors.New("a signal")
+	err := payments.List(written, Options{Columns: []string{"title", "id"}}, func(yield func(payment, error) bool) {
+		for i := range rows {
+			if !yield(payment{id: fmt.Sprint(i), title: strings.Repeat("x", size)}, nil) {
+				return
+			}
+			if written.lines > 0 && first == 0 {
+				first = i
+			}
+		}
+		kept = heap() - min(before, heap())
+		yield(payment{}, broken)
+	})
+	if err != broken || written.lines != 1+rows {
+		t.Errorf("%d lines, %v", written.lines, err)
+	}
+	if first == 0 || first > keptSize/size || kept > keptSize/2 {
+		t.Errorf("the first line came with row %d, and %d bytes were kept at the end", first, kept)
+	}
+}
+
+// A table of which nothing can be written any more is given up, though its rows may have no end.
+func TestTableWithoutEndOrReader(t *testing.T) {
+	rows := 0
+	err := payments.List(&full{}, Options{Columns: []string{"title", "id"}}, func(yield func(payment, error) bool) {
+		for ; rows < 20_000; rows++ {
+			if !yield(payment{id: fmt.Sprint(rows), title: strings.Repeat("x", 1<<10)}, nil) {
+				return
+			}
+		}
+	})
+	if failed := (*WriteError)(nil); !errors.As(err, &failed) || rows > keptSize/(1<<10) {
+		t.Errorf("%d rows were read: %v", rows, err)
+	}
+}
+
+// counter counts lines.
+type counter struct{ lines int }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.lines += strings.Count(string(p), "\n")
+	return len(p), nil
+}
