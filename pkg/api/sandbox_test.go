@@ -360,7 +360,7 @@ func TestEveryOperation(t *testing.T) {
 			t.Errorf("the filter did not arrive: %s", filtered)
 		}
 		must[json.RawMessage](t)(c.Resellers.FirstInvoices(ctx, resellerID, nil, PageBaseAuto, 0))
-		if got := b.sent[len(b.sent)-1]; got != "POST /api/reseller/invoice/list?id="+resellerID {
+		if got := b.sent[len(b.sent)-1]; got != "POST /api/reseller/invoice/list?id="+resellerID+"&page=1&page_size=100" {
 			t.Errorf("sent %s", got)
 		}
 	})
