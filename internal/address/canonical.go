@@ -14,17 +14,6 @@ func Canonical(text string) string {
 	return text
 }
 
-// Spellings returns the ways in which an address is usually written that mean the same as this one, itself first.
-func Spellings(text string) []string {
-	switch {
-	case isHex20(text):
-		return []string{text, Canonical(text), checksummed(text)}
-	case isBech32Shape(text):
-		return []string{text, Canonical(text), strings.ToUpper(text)}
-	}
-	return []string{text}
-}
-
 // isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, as an Ethereum address is.
 func isHex20(text string) bool {
 	digits, found := strings.CutPrefix(text, "0x")

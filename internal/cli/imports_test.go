@@ -26,7 +26,7 @@ func TestImports(t *testing.T) {
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"internal/bench":  {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 
-		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/place"},
+		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":          {},
 		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only

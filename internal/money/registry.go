@@ -133,17 +133,17 @@ func (r Registry) Entries() []Entry {
 	return all
 }
 
-// Decimals returns the number of decimals of a code, or Unknown.
-func (r Registry) Decimals(code string) int {
-	if e, ok := r.Lookup(code); ok {
+// DecimalsOf returns the number of decimals of an amount's unit, or Unknown.
+func (r Registry) DecimalsOf(a api.Amount) int {
+	if e, ok := r.lookup(a.Kind, a.Code); ok {
 		return e.Decimals
 	}
 	return Unknown
 }
 
-// DecimalsOf returns the number of decimals of an amount's unit, or Unknown.
-func (r Registry) DecimalsOf(a api.Amount) int {
-	if e, ok := r.lookup(a.Kind, a.Code); ok {
+// Decimals returns the number of decimals of a code, or Unknown.
+func (r Registry) Decimals(code string) int {
+	if e, ok := r.Lookup(code); ok {
 		return e.Decimals
 	}
 	return Unknown

@@ -30,9 +30,6 @@ func contentText(c journal.Content) string {
 	return strings.ToLower(c.Currency) + "\n" + strings.ToLower(c.Unit) + "\n" + strconv.FormatInt(c.Minor, 10) + "\n" + address.Canonical(c.Address) + "\n" + c.Memo + "\n"
 }
 
-// sameContent reports whether two contents are the same payment, in whatever spelling their addresses are.
-func sameContent(a, b journal.Content) bool { return contentText(a) == contentText(b) }
-
 // contentHash tells contents apart.
 func contentHash(c journal.Content) [16]byte {
 	sum := sha256.Sum256([]byte(contentText(c)))

@@ -142,7 +142,7 @@ func (m *maker) read() error {
 	p := parser{m.Money, m.Batch != "", m.Format == CSV}
 	tally := m.Limits.Tally(m.Money)
 	var wrong, over details
-	var sums totals
+	m.made.clear()
 	var first *money.LimitError
 	count, bad := 0, 0
 	for m.ctx.Err() == nil {
@@ -164,7 +164,7 @@ func (m *maker) read() error {
 		if ill == nil {
 			row, ill = p.parse(c, line)
 		}
-		if ill == nil && !sums.add(row.Amount) {
+		if ill == nil && !m.made.Plan.count(m.Money, row) {
 			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
 		}
 		wrong.add(ill...)
@@ -230,7 +230,7 @@ func (m *maker) keep(row PlanRow, line int, all bool) error {
 		m.spool.marks = append(m.spool.marks, mk)
 		return nil
 	}
-	if err := m.spool.add(row, mk); err != nil {
+	if err := m.spool.add(row, m.made.Pays(row.Amount), mk); err != nil {
 		return noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
 	m.doubtAddress(row)
@@ -333,12 +333,14 @@ func (m *maker) rows() iter.Seq2[PlanRow, error] {
 
 // write writes the plan.
 func (m *maker) write() error {
-	return WritePlan(m.made.Plan, m.Money, func(yield func(PlanRow, error) bool) {
-		for row, err := range m.rows() {
-			if err == nil {
+	return m.made.save(func(yield func([]byte, error) bool) {
+		for line, err := range m.spool.lines() {
+			if err != nil {
+				err = noPlace(m.Path, "cannot be written: "+cause(err), err)
+			} else {
 				err = m.ctx.Err()
 			}
-			if !yield(row, err) || err != nil {
+			if !yield(line, err) || err != nil {
 				return
 			}
 		}

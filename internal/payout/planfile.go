@@ -69,8 +69,32 @@ type planLine struct {
 	Note     string       `json:"note,omitzero"`
 }
 
-func lineOf(r PlanRow, pays string) planLine {
-	return planLine{r.ExternalOrderID, r.Currency, r.Amount, pays, r.Address, r.Memo, r.Callback, r.Note}
+// noOrderID is how the line of a row begins that has no order id yet.
+const noOrderID = `{"order_id":""`
+
+// appendLine writes a row as json.Marshal writes its planLine, in a fraction of the time: a plan has many.
+func appendLine(b []byte, r PlanRow, pays string) ([]byte, error) {
+	var err error
+	text := func(before, value string) {
+		b = append(b, before...)
+		if err == nil {
+			b, err = jsontext.AppendQuote(b, value)
+		}
+	}
+	text(`{"order_id":`, r.ExternalOrderID)
+	text(`,"currency":{`, string(r.Currency.Kind))
+	text(`:`, r.Currency.Code)
+	text(`},"amount":{`, string(r.Amount.Kind))
+	text(`:{`, r.Amount.Code)
+	b = strconv.AppendInt(append(b, ':'), r.Amount.Minor, 10)
+	text(`}},"pays":`, pays)
+	text(`,"address":`, r.Address)
+	for _, member := range [...]struct{ name, value string }{{`,"memo":`, r.Memo}, {`,"callback":`, r.Callback}, {`,"note":`, r.Note}} {
+		if member.value != "" {
+			text(member.name, member.value)
+		}
+	}
+	return append(b, '}'), err
 }
 
 func (l planLine) row() PlanRow {

@@ -2,7 +2,6 @@ package payout
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -16,25 +15,64 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
-	"github.com/go-json-experiment/json"
 )
 
 // WritePlan writes a plan beside its place, syncs it and renames it, so that there is all of it or nothing. Of p it takes
 // everything but the digest, the rows and the totals, which are those of the rows; and it fills these in. The rows are asked
 // for twice. The registry is for the decimals that a reader of the plan sees.
 func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error {
-	if err := p.count(m, rows); err != nil {
-		return err
+	p.clear()
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if !p.count(m, row) {
+			return tooMuch(row.Amount.Code)
+		}
 	}
+	return p.save(func(yield func([]byte, error) bool) {
+		var line []byte
+		for row, err := range rows {
+			if err == nil {
+				line, err = appendLine(line[:0], row, p.Pays(row.Amount))
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+// clear forgets what count has filled in.
+func (p *Plan) clear() { p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{} }
+
+// count fills in what follows from one more row, and reports whether the totals fit into 64 bits.
+func (p *Plan) count(m money.Registry, row PlanRow) bool {
+	units := len(p.Totals)
+	if !(*totals)(&p.Totals).add(row.Amount) {
+		return false
+	}
+	if len(p.Totals) > units { // a unit that was not there before
+		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = m.DecimalsOf(row.Amount)
+	}
+	p.Rows++
+	if address.OneCase(row.Address) {
+		p.OneCase++
+	}
+	return true
+}
+
+// save writes the file of a plan whose rows are counted, from the lines of its rows.
+func (p *Plan) save(lines iter.Seq2[[]byte, error]) error {
 	f, err := planPlace(p.Path)
 	if err != nil {
 		return err
 	}
 	var broken error // of the rows, which is no fault of the file's
-	err = p.writeTo(f, func(yield func(PlanRow, error) bool) {
-		for row, err := range rows {
+	err = p.writeTo(f, func(yield func([]byte, error) bool) {
+		for line, err := range lines {
 			broken = err
-			if !yield(row, err) {
+			if !yield(line, err) {
 				return
 			}
 		}
@@ -59,10 +97,10 @@ func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 }
 
 // writeTo writes the whole file, and syncs it.
-func (p *Plan) writeTo(f *os.File, rows iter.Seq2[PlanRow, error]) error {
+func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 64<<10)
-	if err := p.write(out, rows); err != nil {
+	if err := p.write(out, lines); err != nil {
 		return err
 	}
 	if err := out.Flush(); err != nil {
@@ -73,27 +111,6 @@ func (p *Plan) writeTo(f *os.File, rows iter.Seq2[PlanRow, error]) error {
 		return err
 	}
 	return f.Sync()
-}
-
-// count fills in what follows from the rows.
-func (p *Plan) count(m money.Registry, rows iter.Seq2[PlanRow, error]) error {
-	p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{}
-	var sums totals
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
-		if !sums.add(row.Amount) {
-			return tooMuch(row.Amount.Code)
-		}
-		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = m.DecimalsOf(row.Amount)
-		p.Rows++
-		if address.OneCase(row.Address) {
-			p.OneCase++
-		}
-	}
-	p.Totals = sums
-	return nil
 }
 
 func tooMuch(code string) error {
@@ -148,7 +165,7 @@ func CheckPlace(path string) error {
 	return nil
 }
 
-func (p *Plan) write(w io.Writer, rows iter.Seq2[PlanRow, error]) error {
+func (p *Plan) write(w *bufio.Writer, lines iter.Seq2[[]byte, error]) error {
 	h := planHead{
 		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second), Expires: p.Expires.UTC().Truncate(time.Second),
 		Batch: p.Batch, Since: p.Since, Limits: p.Limits, Warnings: p.Warnings,
@@ -159,18 +176,14 @@ func (p *Plan) write(w io.Writer, rows iter.Seq2[PlanRow, error]) error {
 	if err := h.write(w); err != nil {
 		return err
 	}
-	var line bytes.Buffer
 	end := ""
-	for row, err := range rows {
+	for line, err := range lines {
 		if err != nil {
 			return err
 		}
-		line.Reset()
-		line.WriteString(end + "    ")
-		if err := json.MarshalWrite(&line, lineOf(row, p.Pays(row.Amount))); err != nil {
-			return err
-		}
-		if _, err := w.Write(line.Bytes()); err != nil {
+		w.WriteString(end)
+		w.WriteString("    ")
+		if _, err := w.Write(line); err != nil { // it keeps the first error of any
 			return err
 		}
 		end = ",\n"

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 )
 
@@ -24,70 +23,84 @@ func (m *maker) journal() error {
 	if status.Newest == nil && len(m.spool.marks) > 0 {
 		m.warn.add(newAddress, Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
-	var other details
-	part := make([]PlanRow, 0, askedTogether)
-	place := 0
-	ask := func() error {
-		err := m.askAbout(part, m.spool.marks[place:place+len(part)], status.Newest != nil, &other)
-		place += len(part)
-		part = part[:0]
+	if empty, err := m.isEmpty(); empty || err != nil {
 		return err
 	}
-	for row, err := range m.spool.rows() {
-		if err != nil {
+	var other details
+	for part := range slices.Chunk(m.spool.marks, askedTogether) {
+		if err := m.askAbout(part, &other); err != nil {
 			return err
 		}
-		if part = append(part, row); len(part) == askedTogether {
-			if err := ask(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := ask(); err != nil {
-		return err
 	}
 	if !other.empty() {
 		return other.err(Error{Kind: Refused, Rule: RuleOrderID, Msg: "the journal has order ids of " + m.Name + " with other content", Hint: "give these rows order ids of their own, or see what was sent with: till journal show ORDER"})
 	}
-	return nil
+	if status.Newest == nil {
+		return nil
+	}
+	return m.warnNew()
 }
 
-// askAbout asks the journal about some rows, the marks of which these are.
-func (m *maker) askAbout(rows []PlanRow, marks []mark, addresses bool, other *details) error {
-	ids := make([]string, len(rows))
-	var to []string
-	for i, r := range rows {
-		ids[i] = r.ExternalOrderID
-		to = append(to, address.Spellings(r.Address)...)
+// isEmpty reports whether the journal has no orders of the account, so that there is nothing to ask it about.
+func (m *maker) isEmpty() (bool, error) {
+	for _, err := range m.Ledger.Orders(m.ctx, journal.Filter{}) {
+		return false, err
+	}
+	return true, nil
+}
+
+// askAbout asks the journal about the order ids of some rows.
+func (m *maker) askAbout(marks []mark, other *details) error {
+	ids := make([]string, len(marks))
+	for i, mk := range marks {
+		ids[i] = formatID(mk.id)
 	}
 	held, err := m.Ledger.Held(m.ctx, ids)
 	if err != nil {
 		return err
 	}
-	for i, r := range rows {
-		o, found := held[r.ExternalOrderID]
-		if !found {
-			continue
-		}
-		if !sameContent(o.Content, ContentOf(r.CreateWithdrawal)) {
-			other.add(wrongf(int(marks[i].line), "order_id", "%s is %s in the journal, and is %s", o.OrderID, m.describe(o.Content), o.State)...)
-			continue
-		}
-		m.made.count(o)
-	}
-	if !addresses {
-		return nil
-	}
-	paid, err := m.Ledger.Paid(m.ctx, to)
-	if err != nil {
-		return err
-	}
-	for i, r := range rows {
-		if !slices.ContainsFunc(address.Spellings(r.Address), func(spelling string) bool { return paid[spelling] }) {
-			m.warn.about(newAddress, &marks[i], "pays to %s, to which nothing was paid before", shortenText(r.Address))
+	for i, mk := range marks {
+		o, found := held[ids[i]]
+		switch {
+		case !found:
+		case contentHash(o.Content) != mk.same:
+			other.add(wrongf(int(mk.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID, m.describe(o.Content), o.State)...)
+		default:
+			m.made.count(o)
 		}
 	}
 	return nil
+}
+
+// warnNew warns of addresses to which the journal has nothing accepted.
+func (m *maker) warnNew() error {
+	var part []string
+	place := 0
+	ask := func() error {
+		paid, err := m.Ledger.Paid(m.ctx, part)
+		if err != nil {
+			return err
+		}
+		for i, to := range part {
+			if !paid[to] {
+				m.warn.about(newAddress, &m.spool.marks[place+i], "pays to %s, to which nothing was paid before", shortenText(to))
+			}
+		}
+		place += len(part)
+		part = part[:0]
+		return nil
+	}
+	for row, err := range m.spool.rows() {
+		if err != nil {
+			return err
+		}
+		if part = append(part, row.Address); len(part) == askedTogether {
+			if err := ask(); err != nil {
+				return err
+			}
+		}
+	}
+	return ask()
 }
 
 // describe is a content for a person.

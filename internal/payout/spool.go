@@ -2,10 +2,12 @@ package payout
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"iter"
 	"os"
+	"strconv"
 
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
@@ -15,6 +17,7 @@ import (
 type spool struct {
 	file  *os.File
 	out   *bufio.Writer
+	line  []byte
 	marks []mark
 }
 
@@ -45,34 +48,49 @@ func (s *spool) close() error {
 	return err
 }
 
-// add keeps a row. One that is wrong is only marked, for its order id.
-func (s *spool) add(row PlanRow, m mark) error {
+// add keeps a row, as the line that it has in a plan. One that is wrong is only marked, for its order id.
+func (s *spool) add(row PlanRow, pays string, m mark) error {
 	s.marks = append(s.marks, m)
-	if err := json.MarshalWrite(s.out, lineOf(row, "")); err != nil {
+	var err error
+	if s.line, err = appendLine(s.line[:0], row, pays); err != nil {
 		return err
 	}
-	return s.out.WriteByte('\n')
+	_, err = s.out.Write(append(s.line, '\n'))
+	return err
+}
+
+// lines returns the lines of what was added, in the same order, with the order ids that the marks have by now. Each is valid
+// until the next.
+func (s *spool) lines() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		if err := s.out.Flush(); err != nil {
+			yield(nil, err)
+			return
+		}
+		in := readLines(io.NewSectionReader(s.file, 0, 1<<62), maxLine)
+		var line []byte
+		for _, m := range s.marks {
+			text, _, err := in.next()
+			if derived, found := bytes.CutPrefix(text, []byte(noOrderID)); found {
+				line = strconv.AppendInt(append(line[:0], noOrderID[:len(noOrderID)-1]...), m.id, 10)
+				text = append(append(line, '"'), derived...)
+			}
+			if !yield(text, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // rows returns what was added, in the same order, with the order ids that the marks have by now.
 func (s *spool) rows() iter.Seq2[PlanRow, error] {
 	return func(yield func(PlanRow, error) bool) {
-		if err := s.out.Flush(); err != nil {
-			yield(PlanRow{}, err)
-			return
-		}
-		in := readLines(io.NewSectionReader(s.file, 0, 1<<62), maxLine)
-		for _, m := range s.marks {
+		for text, err := range s.lines() {
 			var l planLine
-			text, _, err := in.next()
 			if err == nil {
 				err = json.Unmarshal(text, &l)
 			}
-			row := l.row()
-			if m.id != 0 {
-				row.ExternalOrderID = formatID(m.id)
-			}
-			if !yield(row, err) || err != nil {
+			if !yield(l.row(), err) || err != nil {
 				return
 			}
 		}
