@@ -68,8 +68,8 @@ func orList(words []string) string {
 
 // decodeBase58 decodes base58 with a checksum: the last four bytes are the first of the double SHA-256 of the others.
 func decodeBase58(text string, size int) ([]byte, error) {
-	if err := misplaced(text, base58Alphabet, "no digit 0, and no letters O, I and l"); err != nil {
-		return nil, err
+	if strings.Trim(text, base58Alphabet) != "" {
+		return nil, misplaced(text, base58Alphabet, "no digit 0, and no letters O, I and l")
 	}
 	if len(text) > 2*size { // far more than the bytes need; decoding takes the square of it
 		return nil, errLong

@@ -25,8 +25,8 @@ func checkSegwit(text string) error {
 	if i := strings.IndexByte(lower, '1'); i != separator { // the data part has no 1
 		separator = i
 	}
-	if err := misplaced(strings.Repeat("q", separator+1)+lower[separator+1:], bech32Charset, "no digit 1, and no letters b, i and o, after its beginning"); err != nil {
-		return err
+	if strings.Trim(lower[separator+1:], bech32Charset) != "" {
+		return misplaced(strings.Repeat("q", separator+1)+lower[separator+1:], bech32Charset, "no digit 1, and no letters b, i and o, after its beginning")
 	}
 	if len(text) > 90 {
 		return errLong

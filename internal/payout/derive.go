@@ -21,20 +21,29 @@ import (
 // kind:code in lower case, the minor units, the address in the form of address.Canonical, the memo and the count. The first eight bytes of it are a number, the
 // first byte the highest; its remainder by 2^53-1, plus 1, is the order id.
 func DeriveOrderID(batch string, c journal.Content, count int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s%d\n", batch, contentText(c), count))
+	text := append(appendContent([]byte(batch+"\n"), c), strconv.Itoa(count)+"\n"...)
+	sum := sha256.Sum256(text)
 	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%api.MaxOrderID+1, 10)
 }
 
-// contentText is the lines of a content. None of its texts can have a line feed in it.
-func contentText(c journal.Content) string {
-	return strings.ToLower(c.Currency) + "\n" + strings.ToLower(c.Unit) + "\n" + strconv.FormatInt(c.Minor, 10) + "\n" + address.Canonical(c.Address) + "\n" + c.Memo + "\n"
+// appendContent writes the lines of a content. None of its texts can have a line feed in it.
+func appendContent(b []byte, c journal.Content) []byte {
+	b = append(append(b, strings.ToLower(c.Currency)...), '\n')
+	b = append(append(b, strings.ToLower(c.Unit)...), '\n')
+	b = append(strconv.AppendInt(b, c.Minor, 10), '\n')
+	b = append(append(b, address.Canonical(c.Address)...), '\n')
+	return append(append(b, c.Memo...), '\n')
 }
 
 // contentHash tells contents apart.
-func contentHash(c journal.Content) [16]byte {
-	sum := sha256.Sum256([]byte(contentText(c)))
-	return [16]byte(sum[:16])
+func contentHash(c journal.Content) hash128 {
+	var room [256]byte
+	sum := sha256.Sum256(appendContent(room[:0], c))
+	return hash128{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
 }
+
+// hash128 is half of a SHA-256: equal by chance once in 2^64 rows.
+type hash128 [2]uint64
 
 const maxBatch = 64 // bytes
 

@@ -205,6 +205,9 @@ func isSpoiled(text string) bool {
 	case text[0] == '#':
 		return strings.Trim(text, "#") == "" && len(text) > 1 || slices.ContainsFunc(spreadsheetErrors, func(e string) bool { return strings.EqualFold(e, text) })
 	}
+	if text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return false
+	}
 	number, exponent, found := strings.Cut(strings.ToUpper(text), "E")
 	if !found || len(exponent) < 3 || exponent[0] != '+' && exponent[0] != '-' {
 		return false

@@ -138,15 +138,13 @@ func (s stopped) Read(p []byte) (int, error) {
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	rows := newSource(m.Input, m.Format, m.Delimiter, m.Batch != "")
-	p := parser{m.Money, m.Batch != "", m.Format == CSV}
 	tally := m.Limits.Tally(m.Money)
 	var wrong, over details
 	m.made.clear()
 	var first *money.LimitError
 	count, bad := 0, 0
-	for m.ctx.Err() == nil {
-		c, line, ill, err := rows.next()
+	for r := range m.parsed() {
+		row, line, ill, err := r.row, r.line, r.wrong, r.err
 		if err == io.EOF {
 			break
 		}
@@ -160,11 +158,7 @@ func (m *maker) read() error {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
 		}
 		count++
-		var row PlanRow
-		if ill == nil {
-			row, ill = p.parse(c, line)
-		}
-		if ill == nil && !m.made.Plan.count(m.Money, row) {
+		if ill == nil && err == nil && !m.made.Plan.count(m.Money, row) {
 			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
 		}
 		wrong.add(ill...)
@@ -189,7 +183,7 @@ func (m *maker) read() error {
 				first = limit
 			}
 		}
-		if err := m.keep(row, line, wrong.empty()); err != nil {
+		if err := m.keep(r, wrong.empty()); err != nil {
 			return err
 		}
 	}
@@ -224,8 +218,9 @@ func (m *maker) invalid(why, hint string, err error) error {
 }
 
 // keep takes a row that is right. The rows themselves are wanted only as long as all are.
-func (m *maker) keep(row PlanRow, line int, all bool) error {
-	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: contentHash(ContentOf(row.CreateWithdrawal)), line: uint32(line), unit: m.units.of(row.Amount)}
+func (m *maker) keep(r parsedRow, all bool) error {
+	row := r.row
+	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line), unit: m.units.of(row.Amount)}
 	if !all {
 		m.spool.marks = append(m.spool.marks, mk)
 		return nil
@@ -233,7 +228,7 @@ func (m *maker) keep(row PlanRow, line int, all bool) error {
 	if err := m.spool.add(row, m.made.Pays(row.Amount), mk); err != nil {
 		return noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
-	m.doubtAddress(row)
+	m.noteDoubt(r)
 	return nil
 }
 
@@ -262,7 +257,9 @@ func (m *maker) sorted(compare func(a, b *mark) int) []uint32 {
 
 func byID(a, b *mark) int { return cmp.Compare(a.id, b.id) }
 
-func bySame(a, b *mark) int { return slices.Compare(a.same[:], b.same[:]) }
+func bySame(a, b *mark) int {
+	return cmp.Or(cmp.Compare(a.same[0], b.same[0]), cmp.Compare(a.same[1], b.same[1]))
+}
 
 // doubled names the rows whose order id an earlier one has.
 func (m *maker) doubled() (wrong []Detail) {

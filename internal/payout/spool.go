@@ -25,7 +25,7 @@ type spool struct {
 type mark struct {
 	id    int64 // its order id; 0: it has none yet
 	minor int64
-	same  [16]byte // contentHash
+	same  hash128 // contentHash
 	line  uint32
 	unit  uint32 // its place among the spool's units
 }

@@ -81,17 +81,16 @@ type doubt struct {
 	address, why string
 }
 
-// doubtAddress looks at the address of the row that was kept last.
-func (m *maker) doubtAddress(row PlanRow) {
-	why := m.Money.AddressWarning(row.Currency, row.Address)
-	if why == "" {
+// noteDoubt keeps what is doubtful about the address of the row that was kept last.
+func (m *maker) noteDoubt(r parsedRow) {
+	if r.doubt == "" {
 		return
 	}
 	if len(m.doubts) == maxWarnings {
 		m.moreDoubts++
 		return
 	}
-	m.doubts = append(m.doubts, doubt{len(m.spool.marks) - 1, shortenText(row.Address), why})
+	m.doubts = append(m.doubts, doubt{len(m.spool.marks) - 1, shortenText(r.row.Address), r.doubt})
 }
 
 func (m *maker) warnIdentical() {
@@ -113,10 +112,13 @@ func (m *maker) warnIdentical() {
 
 func (m *maker) warnLikeUnknown() error {
 	marks := m.spool.marks
-	places := m.sorted(bySame)
+	var places []uint32
 	for o, err := range m.Ledger.Orders(m.ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
 		if err != nil {
 			return err
+		}
+		if places == nil {
+			places = m.sorted(bySame)
 		}
 		like := mark{same: contentHash(o.Content)}
 		from, _ := slices.BinarySearchFunc(places, &like, func(i uint32, like *mark) int { return bySame(&marks[i], like) })

@@ -1,0 +1,88 @@
+package payout
+
+import (
+	"iter"
+	"runtime"
+)
+
+// A parsedRow is a row of an input with all that can be found out about it without the rows around it.
+type parsedRow struct {
+	cells cells
+	line  int
+	row   PlanRow
+	wrong []Detail
+	doubt string  // what is doubtful about its address
+	same  hash128 // contentHash
+	err   error   // why the input ends here; io.EOF at its end
+}
+
+// A rowGroup is some rows that are parsed together.
+type rowGroup struct {
+	rows   []parsedRow
+	parsed chan struct{} // closed when they are
+}
+
+// rowsTogether is how many rows one goroutine parses at a time, so that handing them over costs next to nothing.
+const rowsTogether = 256
+
+// parsed reads the input and yields its rows in order. Checking an address takes longer than reading it, so several goroutines
+// parse. The last row has an error.
+func (m *maker) parsed() iter.Seq[parsedRow] {
+	return func(yield func(parsedRow) bool) {
+		workers := min(runtime.GOMAXPROCS(0), 4)
+		stop, inOrder, toParse := make(chan struct{}), make(chan *rowGroup, workers), make(chan *rowGroup, workers)
+		defer close(stop)
+		for range workers {
+			go m.parseGroups(toParse)
+		}
+		go m.readGroups(inOrder, toParse, stop)
+		for group := range inOrder {
+			<-group.parsed
+			for _, r := range group.rows {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readGroups reads the input until it ends or nobody wants more of it. It is not waited for then: a read may take forever.
+func (m *maker) readGroups(inOrder, toParse chan<- *rowGroup, stop <-chan struct{}) {
+	defer close(inOrder)
+	defer close(toParse)
+	rows := newSource(m.Input, m.Format, m.Delimiter, m.Batch != "")
+	for ended := false; !ended; {
+		group := &rowGroup{make([]parsedRow, 0, rowsTogether), make(chan struct{})}
+		for len(group.rows) < rowsTogether && !ended {
+			var r parsedRow
+			r.cells, r.line, r.wrong, r.err = rows.next()
+			ended = r.err != nil
+			group.rows = append(group.rows, r)
+		}
+		for _, to := range []chan<- *rowGroup{toParse, inOrder} {
+			select {
+			case to <- group:
+			case <-stop:
+				return
+			}
+		}
+	}
+}
+
+func (m *maker) parseGroups(groups <-chan *rowGroup) {
+	p := parser{m.Money, m.Batch != "", m.Format == CSV}
+	for group := range groups {
+		for i := range group.rows {
+			r := &group.rows[i]
+			if r.wrong != nil || r.err != nil {
+				continue
+			}
+			if r.row, r.wrong = p.parse(r.cells, r.line); r.wrong == nil {
+				r.doubt = m.Money.AddressWarning(r.row.Currency, r.row.Address)
+				r.same = contentHash(ContentOf(r.row.CreateWithdrawal))
+			}
+		}
+		close(group.parsed)
+	}
+}
