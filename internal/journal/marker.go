@@ -21,6 +21,7 @@ import (
 const (
 	gateByte   = int64(1) << 62 // above all senders
 	writerByte = gateByte + 1
+	turnByte   = gateByte + 2 // see begin
 )
 
 const pause = time.Millisecond // between two tries for what others have

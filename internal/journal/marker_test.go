@@ -276,3 +276,37 @@ func TestLogIsLostForAll(t *testing.T) {
 		}
 	}
 }
+
+// The marker stays as long as anybody writes, and goes with the last one.
+func TestMarkerGoesWithTheLastWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	one, two, reader := mustOpenFile(t, path), mustOpenFile(t, path), mustOpenFile(t, path)
+	mustClaim(t, one, claim("1"))
+	mustClaim(t, two, claim("2"))
+	for _, step := range []struct {
+		leaves *Journal
+		want   bool
+	}{{one, true}, {two, false}} {
+		if err := step.leaves.dialect.(*sqliteDialect).unmark(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if open, err := reader.dialect.(*sqliteDialect).saysOpen(t.Context()); open != step.want || err != nil {
+			t.Errorf("it says that it is open: %v, %v", open, err)
+		}
+	}
+}
+
+// A journal that has lost a file is not called whole by who closes it.
+func TestClosedWithoutItsLog(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not let a file go that is open")
+	}
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := mustOpenFile(t, path)
+	mustClaim(t, j, claim("1"))
+	if err := os.Remove(path + logFile); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	wantRestored(t, mustOpenFile(t, path), shop, true)
+}

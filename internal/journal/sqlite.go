@@ -153,6 +153,21 @@ func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	if err := d.mark(ctx, conn); err != nil {
 		return err
 	}
+	// Who waits has the turn, so that one that has just ended a transaction cannot begin the next one first. One that was
+	// stopped with it keeps the others back for a while only.
+	for began := time.Now(); time.Since(began) < d.wait/2; {
+		got, err := d.locks.try(turnByte, false)
+		if err != nil {
+			return err
+		}
+		if got {
+			defer d.locks.free(turnByte)
+			break
+		}
+		if err := rest(ctx, pause); err != nil {
+			return err
+		}
+	}
 	return d.exec(ctx, conn, "BEGIN IMMEDIATE")
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -386,13 +387,14 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// Beside one that writes all the time, with the shortest of pauses, another one gets its turn in a few hundred tries. SQLite
-// by itself comes back ten times a second, and would miss nearly all of the pauses.
+// Beside one that writes all the time, with the shortest of pauses, another one gets its turn after a few of its
+// transactions. SQLite by itself comes back ten times a second, and misses nearly all of the pauses.
 func TestTurnBesideABusyWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	busy, other := mustOpenFile(t, path), mustOpenFile(t, path)
 	mustClaim(t, busy, claim("0"))
 	stop, ended := make(chan struct{}), make(chan error)
+	var turns atomic.Int64
 	go func() {
 		var err error
 		for i := 1; err == nil; i++ {
@@ -402,15 +404,19 @@ func TestTurnBesideABusyWriter(t *testing.T) {
 				return
 			default:
 			}
+			turns.Add(1)
 			err = busy.write(context.Background(), func(tx *tx) error {
-				time.Sleep(5 * time.Millisecond) // with the lock
+				time.Sleep(20 * time.Millisecond) // with the lock
 				return nil
 			})
 		}
 		ended <- err
 	}()
-	for i := range 5 {
+	for i := range 3 {
 		mustClaim(t, other, claim(fmt.Sprint("other ", i)))
+	}
+	if n := turns.Load(); n > 60 {
+		t.Errorf("another one had %d turns meanwhile", n)
 	}
 	close(stop)
 	if err := <-ended; err != nil {
