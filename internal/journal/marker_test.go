@@ -97,6 +97,9 @@ func TestLogIsLost(t *testing.T) {
 				closing(t, to)
 				j := mustOpenFile(t, to)
 				wantRestored(t, j, shop, test.want)
+				if err := j.write(t.Context(), func(tx *tx) error { _, err := tx.account(other); return err }); err != nil {
+					t.Fatal(err)
+				}
 				if err := j.ClearRestored(t.Context(), shop); err != nil {
 					t.Fatal(err)
 				}
@@ -301,12 +304,21 @@ func TestClosedWithoutItsLog(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
 	}
-	path := filepath.Join(t.TempDir(), "journal.db")
-	j := mustOpenFile(t, path)
-	mustClaim(t, j, claim("1"))
-	if err := os.Remove(path + logFile); err != nil {
-		t.Fatal(err)
+	for _, replaced := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		j := mustOpenFile(t, path)
+		mustClaim(t, j, claim("1"))
+		data, err := os.ReadFile(path + logFile)
+		if err == nil {
+			err = os.Remove(path + logFile)
+		}
+		if err == nil && replaced {
+			err = os.WriteFile(path+logFile, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		wantRestored(t, mustOpenFile(t, copyFiles(t, path, "")), shop, true)
 	}
-	j.Close()
-	wantRestored(t, mustOpenFile(t, path), shop, true)
 }

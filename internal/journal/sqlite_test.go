@@ -423,3 +423,23 @@ func TestTurnBesideABusyWriter(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// One that has the turn is waited for, but not for ever.
+func TestTurnOfAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	const wait = 50 * time.Millisecond
+	j, err := openFile(t, path, func(o *Options) { o.wait = wait })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, j, claim("1"))
+	turn := mustOpenFile(t, path).dialect.(*sqliteDialect).locks
+	if got, err := turn.try(turnByte, false); !got || err != nil {
+		t.Fatalf("it was not given back: %v, %v", got, err)
+	}
+	began := time.Now()
+	mustClaim(t, j, claim("2"))
+	if waited := time.Since(began); waited < wait/2 {
+		t.Errorf("it waited %v", waited)
+	}
+}
