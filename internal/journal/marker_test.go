@@ -287,7 +287,7 @@ func TestMarkerGoesWithTheLastWriter(t *testing.T) {
 	mustClaim(t, one, claim("1"))
 	mustClaim(t, two, claim("2"))
 	for _, step := range []struct {
-		leaves *Journal
+		leaves *book
 		want   bool
 	}{{one, true}, {two, false}} {
 		if err := step.leaves.dialect.(*sqliteDialect).unmark(t.Context()); err != nil {

@@ -228,12 +228,14 @@ func (b *Book) call(ctx, calls context.Context, ticket journal.Ticket) call {
 		if err := b.Ledger.Journal().Intact(); err != nil {
 			return err
 		}
-		atomic.AddInt32(&b.underWay, 1) // before the last look, so that whoever stops it finds one or the other
+		if !left.Swap(true) { // it asks again if it has to dial anew, and it counts once
+			atomic.AddInt32(&b.underWay, 1) // before the last look, so that whoever stops it finds one or the other
+		}
 		if err := ctx.Err(); err != nil {
+			left.Store(false)
 			atomic.AddInt32(&b.underWay, -1)
 			return err
 		}
-		left.Store(true)
 		return nil
 	})
 	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
