@@ -93,7 +93,7 @@ func (s *sending) neverLeft() bool {
 // nil if dialling cannot help.
 func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, http.RoundTripper) {
 	conn, transport := s.conn.Load(), (*http.Transport)(nil)
-	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() || conn.why.Load() != nil || req.Context().Err() != nil {
+	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() || conn.why.Load() != nil {
 		return nil, nil
 	}
 	again := *req
@@ -102,9 +102,8 @@ func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, 
 	} else if req.ContentLength != 0 {
 		return nil, nil // somebody else's request, whose body may be spent
 	}
-	s.conn.Store(nil)
 	fresh := transport.Clone()
-	fresh.DisableKeepAlives = true // a kept connection may be closed as well
+	fresh.DisableKeepAlives = true // it has no connections, and is not used again
 	return &again, fresh
 }
 

@@ -349,9 +349,6 @@ type levelRoom struct {
 func (r *redactor) unescapeAndMatch(text []byte, begin, stop int, found []span, room *[2]levelRoom) ([]span, int) {
 	again := stop
 	level, at := text[begin:stop], []int32(nil)
-	if stop < len(text) { // let the last escape end
-		level = text[begin:min(len(text), stop+16)]
-	}
 	for n := range mostLevels {
 		to := &room[n%2]
 		var changed bool

@@ -192,13 +192,13 @@ func TestKeyIsHiddenAnywhere(t *testing.T) {
 	}
 }
 
-// A key across the end of what is unescaped at a time is found whole.
+// A piece across the end of what is unescaped at a time is found whole.
 func TestKeyIsHiddenAcrossParts(t *testing.T) {
 	r := newRedactor(aKey)
-	for _, as := range []string{`\u0041`, "&#65;", "JSON in JSON", "%41"} {
-		written := spellings(aKey)[as]
+	for _, as := range []string{`\u0041`, "&#65;", `\U00000041`, "%41"} {
+		written := spellings(aKey[:8])[as]
 		for n := range 80 {
-			before := strings.Repeat(`\u00e4`, mostAtOnce/6-n)
+			before := strings.Repeat("x", n%6) + strings.Repeat(`\u00e4`, mostAtOnce/6-n/3)
 			if got := r.text(before + written + "."); !strings.HasPrefix(got, before) || leaks(got[len(before):], aKey) != "" {
 				t.Fatalf("%s after %d bytes: %s", as, len(before), got[len(before)-10:])
 			}
@@ -292,6 +292,7 @@ func TestHiddenWithinAnEscape(t *testing.T) {
 		{"nKEYPIECE1", `"\nKEYPIECE1"`, `"[hidden]"`},
 		{"nKEYPIECE1", `"\\nKEYPIECE1"`, `"\\[hidden]"`},
 		{`KEYPIECE1\`, `"KEYPIECE1\"x"`, `"[hidden]x"`},
+		{"k%41b/cdef", `"k%41b\/cdef"`, `"[hidden]"`}, // a key that looks escaped, escaped in part
 		{`KEYPIECE1\`, `"KEYPIECE1\u0041x"`, `"[hidden]x"`},
 		{`KEYPIECE1\`, `"KEYPIECE1\\x"`, `"[hidden]x"`},
 	} {

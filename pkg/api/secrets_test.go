@@ -138,7 +138,7 @@ func TestTraceOfARequestWithTheKey(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, "{}")); return false })
 	var trace bytes.Buffer
 	client := newClient(t, w.url, WithAPIKey(aKey), WithTrace(&trace))
-	body, _ := json.Marshal(strings.Repeat("x", maxTraced-4) + aKey)
+	body, _ := json.Marshal(strings.Repeat("x", maxTraced-20) + aKey + strings.Repeat("y", 100))
 	client.Do(t.Context(), "POST", "/api/other?key="+url.QueryEscape(aKey), body)
 	if piece := leaks(trace.String(), aKey); piece != "" || !strings.Contains(trace.String(), "bytes more") {
 		t.Errorf("%q leaks: %s", piece, trace.String()[:200])
@@ -313,7 +313,6 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 	} {
 		for _, traced := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/traced=%t", tt.name, traced), func(t *testing.T) {
-				var bodies []string
 				hangUp := make(chan struct{})
 				w := newWire(t, nil)
 				w.script = func(c *wireConn, r *http.Request) bool {
@@ -322,7 +321,9 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 						<-hangUp
 						return false
 					}
-					bodies = append(bodies, r.URL.Path+fmt.Sprint(r.ContentLength))
+					if !r.Close {
+						t.Error("the new connection is kept in a transport that nobody uses again")
+					}
 					c.say(reply(200, `"w-1"`))
 					return false
 				}
@@ -418,7 +419,10 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 func TestRefusedCreateIsNotDialledAnew(t *testing.T) {
 	for _, name := range []string{"refused", "given up"} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
-		client := newClient(t, w.url)
+		client, err := New(w.url, WithAPIKey("key"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		warm(t, client)
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := 0
@@ -428,9 +432,9 @@ func TestRefusedCreateIsNotDialledAnew(t *testing.T) {
 			}
 			return errChecked
 		})
-		_, err := client.Withdrawals.Create(ctx, sampleCreate())
+		_, err = client.Withdrawals.Create(ctx, sampleCreate())
 		cancel()
-		client.closeIdle()
+		closeConnections(client)
 		w.stop()
 		if e := failure(t, err); e.Outcome != NotSent || asked != 1 || w.conns.Load() != 1 || w.began.Load() != 0 {
 			t.Errorf("%s: got %v, asked %d times, %d connections", name, err, asked, w.conns.Load())
