@@ -104,7 +104,7 @@ func repeat(s *session, flags waitFlags, what string, step func(context.Context)
 		done, err := step(ctx)
 		pause := flags.interval
 		switch {
-		case s.ctx.Err() != nil && err != nil: // a signal
+		case err != nil && (s.DryRun || s.ctx.Err() != nil): // shown, or stopped by a signal
 			return err
 		case err == nil && done:
 			return nil
