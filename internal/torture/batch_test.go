@@ -45,7 +45,7 @@ type batch struct {
 // batch makes a merchant for a plan. Its journal is in a database of the server or, where that is nil, in a file.
 func (r *run) batch(n int, p batchPlan, server *pgtest.Server) *batch {
 	b := &batch{
-		world: r.world(1_000_000 + n), batchPlan: p, number: n, server: server,
+		world: r.world(1_000_000+n, n%3 == 0), batchPlan: p, number: n, server: server,
 		beside: map[string]bool{}, earlier: map[string]bool{}, tried: map[int]*attempt{}, told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{}, resolved: map[string]bool{},
 	}
 	if server != nil {
@@ -171,7 +171,8 @@ func (b *batch) do(s batchStep) {
 func (b *batch) payBefore() {
 	n := max(b.before, b.elsewhere)
 	for _, r := range b.file[len(b.file)-n:] {
-		other := &world{run: b.world.run, name: b.name, dir: b.dir, key: b.key, door: b.door, journal: b.journal}
+		elsewhere := *b.world
+		other := &elsewhere
 		if b.elsewhere > 0 { // with a journal that nobody else has
 			other.journal = filepath.Join(b.dir, "elsewhere.db")
 		}
@@ -669,7 +670,7 @@ func (b *batch) doBeside(s applyShot) {
 	}
 	id := fmt.Sprint(8_000_000_000 + 100*b.number + len(b.beside))
 	b.beside[id] = true
-	single := b.end(b.create(id, content{code: "Btc", amount: "0.1", address: "bc1qbeside"}, shot{fault: instruction{fault: "ok", commit: true}}, nil))
+	single := b.end(b.create(id, content{code: "Btc", amount: "0.1", address: addressOf(b.number)}, shot{fault: instruction{fault: "ok", commit: true}}, nil))
 	b.noted(single)
 	if printed := strings.TrimSpace(single.stdout.String()); single.exit != 0 && single.exit != 41 || single.exit == 0 && printed == "" {
 		b.wrong("a create beside it ended with %d and printed %q", single.exit, printed)

@@ -196,31 +196,40 @@ type world struct {
 	*run
 	name, dir, key string
 	door           string // address at which the ledger serves this merchant
+	proxy          string // through which it is reached, in TLS; empty: it is reached directly, in plain HTTP
 	journal        string // empty: a file of its own
 }
 
 // ordersPerWorld keeps the lists of a world short enough to be read often.
 const ordersPerWorld = 40
 
-func (r *run) world(n int) *world {
+// world makes a merchant who reaches the ledger in TLS and through a proxy, or directly.
+func (r *run) world(n int, secure bool) *world {
 	w := &world{run: r, journal: r.journal, name: fmt.Sprintf("world-%d-%d", r.seed, n), key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
 	dir, err := os.MkdirTemp("", "till-torture-*")
 	if err != nil {
 		panic(err)
 	}
 	w.dir, w.door = dir, string(r.ask("/door", nil))
-	base := []string{"auto", "1"}[n%2]
+	base, url := []string{"auto", "1"}[n%2], "http://"+w.door
+	if secure {
+		w.proxy, url = string(r.ask("/proxy", w.own())), "https://"+secureHost
+		if err := os.WriteFile(w.authority(), r.ask("/authority", nil), 0o600); err != nil {
+			panic(err)
+		}
+	}
+	w.show(drawView(r.seed, n))
 	profile := fmt.Sprintf(`current: w
 profiles:
   w:
-    base_url: http://%s
+    base_url: %s
     account: %s
     settle_after: 0s
     first_page: "%s"
     currencies:
       - {code: Btc, kind: crypto, decimals: 8}
       - {code: Xlr, kind: crypto, decimals: 7}
-`, w.door, w.name, base)
+`, url, w.name, base)
 	if err := os.MkdirAll(filepath.Join(dir, "config", "till"), 0o700); err != nil {
 		panic(err)
 	}
@@ -228,6 +237,20 @@ profiles:
 		panic(err)
 	}
 	return w
+}
+
+// authority is the file with the certificate that the ledger's own was made with.
+func (w *world) authority() string { return filepath.Join(w.dir, "ca.pem") }
+
+// show sets how the ledger shows the payments of the merchant.
+func (w *world) show(v view) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	values := w.own()
+	values.Set("view", string(text))
+	w.ask("/view", values)
 }
 
 // own names the merchant to the ledger.
@@ -265,6 +288,9 @@ func (w *world) begin(a *attempt, args ...string) {
 		if a.apply.several {
 			a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NUMBER=", a.n))
 		}
+	}
+	if w.proxy != "" {
+		a.cmd.Env = append(a.cmd.Env, "TILL_CA_FILE="+w.authority(), fmt.Sprintf("HTTPS_PROXY=http://%s:-@%s", a.shot.cut, w.proxy))
 	}
 	if a.meet != nil {
 		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_MEET="+a.meet.dir, fmt.Sprint("TILL_TORTURE_PARTIES=", a.meet.parties))

@@ -5,6 +5,7 @@ package torture
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ import (
 type ledger struct {
 	mu       sync.Mutex
 	doors    map[string]net.Listener // by address; nil: nobody listens there
+	proxies  map[string]net.Listener // by the address of the door that they lead to
+	ids      *identity               // of the doors that speak TLS
 	port     int                     // the next to be tried for a door
 	conns    map[int]string          // the doors of those that are open, by the order in which they came
 	came     int
@@ -39,6 +42,7 @@ type ledger struct {
 	released map[int]chan struct{}          // of attempts that wait for an answer
 	pauses   map[string]int                 // by key: how many payments there may be for the time being
 	steady   map[string]bool                // keys whose lists can always be read
+	views    map[string]*view               // by key: how its payments are shown
 }
 
 // created is one call of an attempt at a batch.
@@ -73,6 +77,7 @@ func serveLedger() {
 	l := &ledger{
 		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
 		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
+		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{},
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -179,6 +184,27 @@ func (l *ledger) controls() http.Handler {
 		defer l.mu.Unlock()
 		l.shut(r.FormValue("door"))
 		delete(l.doors, r.FormValue("door"))
+		if proxy := l.proxies[r.FormValue("door")]; proxy != nil {
+			proxy.Close()
+			delete(l.proxies, r.FormValue("door"))
+		}
+	})
+	mux.HandleFunc("/proxy", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, l.newProxy(r.FormValue("door")))
+	})
+	mux.HandleFunc("/authority", func(w http.ResponseWriter, r *http.Request) {
+		w.Write(l.ids.authority)
+	})
+	mux.HandleFunc("/view", func(w http.ResponseWriter, r *http.Request) {
+		v := &view{}
+		if err := json.Unmarshal([]byte(r.FormValue("view")), v); err != nil {
+			http.Error(w, err.Error(), 400)
+			return
+		}
+		v.rng = rand.New(rand.NewPCG(v.Seed, 3))
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.views[r.FormValue("key")] = v
 	})
 	mux.HandleFunc("/quiet", l.quiet)
 	return mux
@@ -204,7 +230,7 @@ func (l *ledger) open(door string) error {
 	ln, err := net.Listen("tcp", door)
 	if err == nil {
 		l.doors[door] = ln
-		go l.accept(door, ln)
+		go l.accept(door, ln, l.serve)
 	}
 	return err
 }
@@ -216,40 +242,58 @@ func (l *ledger) shut(door string) {
 	}
 }
 
-// quiet returns when everything that was written to a door of the ledger before it was asked has been read and dealt with:
-// also what a process wrote that was killed since, and what nobody has accepted yet.
+// quiet returns when everything that was written to a door of the ledger, or to its proxy, before it was asked has been read
+// and dealt with: also what a process wrote that was killed since, and what nobody has accepted yet.
 func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
-	until, door := 0, r.FormValue("door")
+	door := r.FormValue("door")
+	l.mu.Lock()
+	proxy := l.proxies[door]
+	l.mu.Unlock()
+	if proxy != nil { // what it still holds is on its way to the door
+		if !l.drained(proxy.Addr().String()) {
+			http.Error(w, "connections to the proxy stay open", 500)
+			return
+		}
+	}
+	if !l.drained(door) {
+		http.Error(w, "connections stay open", 500)
+	}
+}
+
+// drained waits until all connections to a place are closed that were made before the call. It reports whether they are.
+func (l *ledger) drained(place string) bool {
+	until := 0
 	for until == 0 {
 		l.mu.Lock()
-		open := l.doors[door] != nil
-		if !open { // nothing waits to be accepted
+		ln, door := l.doors[place]
+		shut := door && ln == nil
+		if shut { // nothing waits to be accepted
 			until = l.came + 1
 		}
 		l.mu.Unlock()
-		if open { // a door's connections are accepted in their order, so what comes after this one is new
-			until = ping(door)
+		if !shut { // connections are accepted in their order, so those that come after this one are new
+			until = ping(place)
 		}
 	}
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(time.Millisecond) {
 		l.mu.Lock()
 		before := 0
 		for n, at := range l.conns {
-			if n < until && at == door {
+			if n < until && at == place {
 				before++
 			}
 		}
 		l.mu.Unlock()
 		if before == 0 {
-			return
+			return true
 		}
 	}
-	http.Error(w, "connections stay open", 500)
+	return false
 }
 
 // ping returns the number of the connection that it makes; 0 where nobody listens.
-func ping(door string) (n int) {
-	conn, err := net.Dial("tcp", door)
+func ping(place string) (n int) {
+	conn, err := net.Dial("tcp", place)
 	if err != nil {
 		return 0
 	}
@@ -261,7 +305,8 @@ func ping(door string) (n int) {
 	return n
 }
 
-func (l *ledger) accept(door string, ln net.Listener) {
+// accept serves the connections to a place, each with its number.
+func (l *ledger) accept(place string, ln net.Listener, serve func(n int, c *net.TCPConn)) {
 	for {
 		c, err := ln.Accept()
 		if err != nil {
@@ -270,10 +315,10 @@ func (l *ledger) accept(door string, ln net.Listener) {
 		l.mu.Lock()
 		l.came++
 		n := l.came
-		l.conns[n] = door
+		l.conns[n] = place
 		l.mu.Unlock()
 		go func() {
-			l.serve(n, c)
+			serve(n, c.(*net.TCPConn))
 			c.Close()
 			l.mu.Lock()
 			delete(l.conns, n)
@@ -282,8 +327,23 @@ func (l *ledger) accept(door string, ln net.Listener) {
 	}
 }
 
-func (l *ledger) serve(n int, c net.Conn) {
-	for in := bufio.NewReader(c); ; {
+// A caller is a connection to a door. Skew is how far the clock of the service is ahead for it.
+type caller struct {
+	net.Conn
+	tcp  *net.TCPConn
+	skew time.Duration
+}
+
+// serve answers requests, in TLS if the connection begins with it.
+func (l *ledger) serve(n int, tcp *net.TCPConn) {
+	c := &caller{Conn: tcp, tcp: tcp}
+	in := bufio.NewReader(tcp)
+	if first, err := in.Peek(1); err == nil && first[0] == recordHandshake {
+		secure := tls.Server(buffered{tcp, in}, l.ids.config)
+		defer secure.Close()
+		c.Conn, in = secure, bufio.NewReader(secure)
+	}
+	for {
 		req, err := http.ReadRequest(in)
 		if err != nil {
 			return
@@ -292,10 +352,15 @@ func (l *ledger) serve(n int, c net.Conn) {
 		if err != nil { // it broke off, so nothing is done
 			return
 		}
+		l.mu.Lock()
+		if v := l.views[req.Header.Get("Authorization")]; v != nil {
+			c.skew = v.Skew
+		}
+		l.mu.Unlock()
 		keep := false
 		switch req.URL.Path {
 		case "/ping":
-			answer(c, 200, strconv.Itoa(n))
+			c.answer(200, strconv.Itoa(n))
 		case "/api/merchant_withdrawal/create":
 			keep = l.create(c, req, body)
 		case "/api/merchant_withdrawal/list":
@@ -303,7 +368,7 @@ func (l *ledger) serve(n int, c net.Conn) {
 		case "/api/merchant_withdrawal":
 			keep = l.get(c, req)
 		default:
-			keep = answer(c, 404, envelope)
+			keep = c.answer(404, envelope)
 		}
 		if !keep {
 			return
@@ -313,14 +378,15 @@ func (l *ledger) serve(n int, c net.Conn) {
 
 const envelope = `{"error":{"code":7,"reason":"fault","description":"as it was told to"}}`
 
-func answer(c net.Conn, status int, body string, headers ...string) bool {
-	_, err := c.Write(response(status, body, headers...))
+func (c *caller) answer(status int, body string, headers ...string) bool {
+	_, err := c.Write(c.response(status, body, headers...))
 	return err == nil
 }
 
-func response(status int, body string, headers ...string) []byte {
+func (c *caller) response(status int, body string, headers ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\nContent-Type: application/json\r\n", status, http.StatusText(status), len(body))
+	fmt.Fprintf(&b, "Date: %s\r\n", time.Now().Add(c.skew).UTC().Format(http.TimeFormat))
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
 	}
@@ -376,14 +442,14 @@ func readInstruction(callback string) (i instruction) {
 	return i
 }
 
-func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) {
+func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 	var asked struct {
 		Currency, Amount        json.RawMessage
 		Address, Callback, Memo string
 		OrderID                 string `json:"external_order_id"`
 	}
 	if err := json.Unmarshal(body, &asked); err != nil {
-		return answer(c, 400, envelope)
+		return c.answer(400, envelope)
 	}
 	i := l.instructed(req.Header, asked.OrderID, asked.Callback)
 	if req.URL.RawQuery == "again" { // a redirect was followed
@@ -421,7 +487,7 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 	var out []byte
 	switch i.fault {
 	case "ok":
-		out = response(200, id)
+		out = c.response(200, id)
 	case "wait":
 		l.mu.Lock()
 		released := l.released[i.n]
@@ -429,12 +495,13 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 		if released != nil {
 			<-released
 		}
-		out = response(200, id)
+		out = c.response(200, id)
 	case "slow":
 		time.Sleep(40 * time.Millisecond)
-		out = response(200, id)
+		out = c.response(200, id)
 	case "unread":
-		c.(*net.TCPConn).SetLinger(0)
+		c.tcp.SetLinger(0)
+		c.tcp.Close()
 		return false
 	case "drop", "late":
 		return false
@@ -442,24 +509,24 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 		io.Copy(io.Discard, c) // until the client has gone
 		return false
 	case "cut":
-		out = response(200, id)
+		out = c.response(200, id)
 		c.Write(out[:len(out)-9])
 		return false
 	case "html":
-		out = response(200, "<html>it works</html>")
+		out = c.response(200, "<html>it works</html>")
 	case "null":
-		out = response(200, "null")
+		out = c.response(200, "null")
 	case "empty":
-		out = response(200, `""`)
+		out = c.response(200, `""`)
 	case "trailing":
-		out = response(200, id+id)
+		out = c.response(200, id+id)
 	case "other":
-		out = response(200, strconv.Quote(other))
+		out = c.response(200, strconv.Quote(other))
 		if other == p.ID {
 			return false
 		}
 	case "307":
-		out = response(307, "", "Location: "+req.URL.Path+"?again")
+		out = c.response(307, "", "Location: "+req.URL.Path+"?again")
 	default:
 		text := "a gateway's words"
 		status, withEnvelope := strings.CutSuffix(i.fault, "e")
@@ -470,7 +537,7 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 		if err != nil {
 			panic("there is no fault " + i.fault)
 		}
-		out = response(code, text)
+		out = c.response(code, text)
 	}
 	if i.phase == "answer" {
 		c.Write(out[:len(out)/2])
@@ -482,7 +549,7 @@ func (l *ledger) create(c net.Conn, req *http.Request, body []byte) (keep bool) 
 }
 
 // bad makes a reading fail now and then. It reports whether it did.
-func (l *ledger) bad(c net.Conn, req *http.Request) bool {
+func (l *ledger) bad(c *caller, req *http.Request) bool {
 	l.mu.Lock()
 	fate := l.rng.IntN(300)
 	if l.steady[req.Header.Get("Authorization")] {
@@ -491,33 +558,20 @@ func (l *ledger) bad(c net.Conn, req *http.Request) bool {
 	l.mu.Unlock()
 	switch fate {
 	case 0:
-		answer(c, 500, "a gateway's words")
+		c.answer(500, "a gateway's words")
 	case 1:
-		answer(c, 503, envelope)
+		c.answer(503, envelope)
 	case 2:
-		out := response(200, `{"page_content":[],"page_count":0,"total":0}`)
+		out := c.response(200, `{"page_content":[],"page_count":0,"total":0}`)
 		c.Write(out[:len(out)-7])
 	case 3:
-		answer(c, 200, "<html>it works</html>")
+		c.answer(200, "<html>it works</html>")
 	}
 	return fate < 4
 }
 
-func record(p payment, listed bool) map[string]any {
-	number, _ := strconv.ParseInt(p.OrderID, 10, 64)
-	r := map[string]any{
-		"id": p.ID, "external_id": number, "external_order_id": p.OrderID, "merchant_id": "m-" + p.Key, "currency": p.Currency, "amount": p.Amount,
-		"statuses": []any{map[string]string{"status": "New", "at": "2026-01-02T03:04:05Z"}}, "current": "New", "address": p.Address, "is_testnet": true,
-		"callback": p.Callback, "memo": p.Memo,
-	}
-	if listed {
-		r["address"] = map[string]any{"Crypto": map[string]string{"currency": "Btc", "address": p.Address}}
-	}
-	return r
-}
-
-// list answers with a page, counted from 1, the newest payment first: rows shift while others are made.
-func (l *ledger) list(c net.Conn, req *http.Request) bool {
+// list answers with a page, counted from 1, of the payments as the view of their merchant has them.
+func (l *ledger) list(c *caller, req *http.Request) bool {
 	if l.bad(c, req) {
 		return false
 	}
@@ -525,35 +579,37 @@ func (l *ledger) list(c net.Conn, req *http.Request) bool {
 	size, _ := strconv.Atoi(req.URL.Query().Get("page_size"))
 	size = min(size, listedAtOnce)
 	if page < 1 || size < 1 {
-		return answer(c, 400, envelope)
+		return c.answer(400, envelope)
 	}
+	key := req.Header.Get("Authorization")
 	l.mu.Lock()
-	var own []payment
-	for _, p := range slices.Backward(l.payments) {
-		if p.Key == req.Header.Get("Authorization") {
-			own = append(own, p)
-		}
+	v := l.view(key)
+	own := v.list(l.payments, key, page, l.steady[key])
+	rows := slices.Clone(own[min((page-1)*size, len(own)):min(page*size, len(own))])
+	if v.Shuffle {
+		v.rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	}
 	l.mu.Unlock()
 	content := []any{}
-	for n := (page - 1) * size; n < min(page*size, len(own)); n++ {
-		content = append(content, record(own[n], true))
+	for _, p := range rows {
+		content = append(content, v.record(p, true))
 	}
 	text, err := json.Marshal(map[string]any{"page_content": content, "page_count": (len(own) + size - 1) / size, "total": len(own)})
-	return err == nil && answer(c, 200, string(text))
+	return err == nil && c.answer(200, string(text))
 }
 
-func (l *ledger) get(c net.Conn, req *http.Request) bool {
+func (l *ledger) get(c *caller, req *http.Request) bool {
 	if l.bad(c, req) {
 		return false
 	}
+	key := req.Header.Get("Authorization")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.payments {
-		if p.Key == req.Header.Get("Authorization") && p.ID == req.URL.Query().Get("id") {
-			text, err := json.Marshal(record(p, false))
-			return err == nil && answer(c, 200, string(text))
+		if p.Key == key && p.ID == req.URL.Query().Get("id") {
+			text, err := json.Marshal(l.view(key).record(p, false))
+			return err == nil && c.answer(200, string(text))
 		}
 	}
-	return answer(c, 404, envelope)
+	return c.answer(404, envelope)
 }

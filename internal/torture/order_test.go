@@ -69,6 +69,15 @@ func (o *order) ended(a *attempt) *attempt {
 	default:
 		o.wrong("it ended with %d", a.exit)
 	}
+	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup { // nothing else can have ended it
+		want := 20
+		if c.neverLeft() {
+			want = 40
+		}
+		if a.exit != want {
+			o.wrong("its connection was cut (%s), and it ended with %d", c, a.exit)
+		}
+	}
 	if printed != "" && (a.exit == 0 || a.exit == -1) { // by now it is on record
 		found := false
 		for _, r := range o.rows(o.content[0].address) {

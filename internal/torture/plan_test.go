@@ -50,6 +50,7 @@ type shot struct {
 	other    bool // the other content
 	noLookup bool
 	pause    bool // before the record is made, until the others are there too
+	cut      cut  // where the proxy breaks its connections, where there is one
 }
 
 func (s shot) String() string {
@@ -68,6 +69,7 @@ func (s shot) String() string {
 	add(s.other, "other-content")
 	add(s.noLookup, "lookup=never")
 	add(s.pause, "paused")
+	add(s.cut.Place != "", "cut=%s", s.cut)
 	return text
 }
 
@@ -149,13 +151,67 @@ func sure(seed uint64) (all [][]step) {
 	late := create(shot{fault: instruction{fault: "late"}, noLookup: true})
 	begin(late, step{what: doReconcile}, late)
 	begin(late, step{what: doTwin, shots: [2]shot{{noLookup: true}}})
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	rng := rand.New(rand.NewPCG(seed, 0))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	// The second world has a proxy.
+	var cutting [][]step
+	for _, c := range cuts {
+		c.Reset = rng.IntN(2) == 0
+		cutting = append(cutting, []step{create(shot{fault: instruction{fault: "ok", commit: true}, noLookup: true, cut: c})})
+	}
+	all = slices.Insert(all, ordersPerWorld, cutting...)
+	part := all[ordersPerWorld:min(len(all), 2*ordersPerWorld)]
+	rng.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
 	return all
+}
+
+// cuts are those that every run has. A request is longer than the longest of them, and a response is too.
+var cuts = []cut{
+	{Place: "refused"}, {Place: "answer", After: 0}, {Place: "answer", After: 20}, {Place: "hello", After: 0}, {Place: "hello", After: 1}, {Place: "hello", After: 150},
+	{Place: "request", After: 0}, {Place: "request", After: 1}, {Place: "request", After: 200}, {Place: "request", After: 400},
+	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60}, {Place: "response", After: 130},
+}
+
+func drawCut(rng *rand.Rand) cut {
+	c := pick(rng, cuts)
+	c.After += rng.IntN(20)
+	c.Reset = rng.IntN(2) == 0
+	return c
+}
+
+// addressOf is an address that no other number has: one that may be written in either case.
+func addressOf(n int) string {
+	if n%2 == 1 {
+		return fmt.Sprintf("0xabcdef%034x", n)
+	}
+	const letters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	symbols := make([]byte, 33) // the version, and 20 bytes
+	for i := len(symbols) - 1; n > 0; i-- {
+		symbols[i], n = byte(n%32), n/32
+	}
+	check := uint32(1)
+	text := "bc1"
+	for i, v := range slices.Concat([]byte{3, 3, 0, 2, 3}, symbols, make([]byte, 6)) { // BIP 173
+		top := check >> 25
+		check = check&0x1ffffff<<5 ^ uint32(v)
+		for bit, g := range []uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
+			if top>>bit&1 == 1 {
+				check ^= g
+			}
+		}
+		if i >= 5 && i < 5+len(symbols) {
+			text += string(letters[v])
+		}
+	}
+	for i := range 6 {
+		text += string(letters[(check^1)>>(5*(5-i))&31])
+	}
+	return text
 }
 
 func drawContent(rng *rand.Rand, n int) content {
 	minor := 1 + rng.Int64N(9_000_000_000)
-	c := content{code: "Btc", currency: `{"Crypto":"Btc"}`, address: fmt.Sprintf("bc1qtorture%d", n)}
+	c := content{code: "Btc", currency: `{"Crypto":"Btc"}`, address: addressOf(n)}
 	if rng.IntN(2) == 0 {
 		c.memo = fmt.Sprintf("rent %d", rng.IntN(1000))
 	}
@@ -217,6 +273,8 @@ func drawShot(rng *rand.Rand) (s shot) {
 		s.random = random
 	case fate < 50:
 		s.refuse = true
+	case fate < 60:
+		s.cut = drawCut(rng)
 	}
 	return s
 }

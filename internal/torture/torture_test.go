@@ -131,7 +131,7 @@ func newRun(t *testing.T, seed uint64, enough int) *run {
 func (r *run) all() {
 	told := 0 // thousands
 	for n := 0; !r.stopped(); n++ {
-		w := r.world(n)
+		w := r.world(n, n%2 == 1)
 		numbers := make(chan int)
 		var workers sync.WaitGroup
 		for range r.workers {
