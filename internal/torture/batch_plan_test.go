@@ -11,12 +11,13 @@ import (
 
 // A batchPlan is a file of rows and what is done to it, drawn from the seed of the run and the batch's number alone.
 type batchPlan struct {
-	file  []batchRow
-	jsonl bool
-	kills int  // how many are enough
-	sure  int  // steps that are done in any case, however many kills there were
-	share bool // the journal is one that several processes share, if there is any
-	retry bool // what was rejected is sent once more in the end
+	file   []batchRow
+	jsonl  bool
+	kills  int  // how many are enough
+	sure   int  // steps that are done in any case, however many kills there were
+	share  bool // the journal is one that several processes share, if there is any
+	secure bool // the ledger is reached in TLS and through a proxy
+	retry  bool // what was rejected is sent once more in the end
 	// How many rows were paid before the run begins, by single creates or, which only the list can tell, from another machine.
 	before, elsewhere int
 	steps             []batchStep
@@ -31,6 +32,7 @@ type batchRow struct {
 // A batchStep is something that is done to a batch.
 type batchStep struct {
 	what  string
+	how   string      // more of that
 	shots []applyShot // several: that run at the same moment
 	tidy  bool        // what is unknown afterwards is settled
 }
@@ -56,6 +58,7 @@ type applyShot struct {
 	interrupts    int
 	several       bool // others apply the plan at the same moment
 	meet          *meeting
+	harmed        bool // where its rows stand afterwards is looked at apart
 }
 
 // rowFault is what the ledger does with one of the rows that are left.
@@ -79,7 +82,7 @@ func (s applyShot) String() string {
 func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
-	p := batchPlan{kills: 6 + rng.IntN(8), share: n%2 == 1, jsonl: chance(30), retry: chance(70)}
+	p := batchPlan{kills: 6 + rng.IntN(8), share: n%2 == 1, secure: n%3 == 0, jsonl: chance(30), retry: chance(70)}
 	first, rows := beginning{}, 5+rng.IntN(mostRows-4)
 	if sure := sureOfBatches(seed); n < len(sure) {
 		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
@@ -99,14 +102,21 @@ func drawBatch(seed uint64, n int) batchPlan {
 	}
 	if first.same {
 		p.file[1].content = p.file[0].content
+	} else if first.apart {
+		p.elsewhere = first.elsewhere
 	} else if chance(15) {
 		p.before = 1 + rng.IntN(3)
 	} else if chance(15) {
 		p.elsewhere = 1 + rng.IntN(3)
 	}
-	p.steps, p.sure, p.share = first.steps, len(first.steps), p.share || first.share
-	if p.sure == 0 && chance(10) {
+	p.steps, p.sure, p.share, p.secure = first.steps, len(first.steps), (p.share || first.share) && !first.file, p.secure || first.secure
+	switch {
+	case p.sure > 0:
+	case chance(10):
 		p.steps = append(p.steps, inRun(rng))
+	case chance(25) && p.before == 0 && p.elsewhere == 0:
+		first = pick(rng, besides())
+		p.steps, p.elsewhere, p.share = append(p.steps, first.steps...), first.elsewhere, (p.share || first.share) && !first.file
 	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
@@ -126,6 +136,13 @@ type beginning struct {
 	steps []batchStep
 	same  bool // the first two rows are the same
 	share bool // it takes a journal that several processes share
+	file  bool // it takes a journal in a file
+
+	secure    bool // it takes a proxy
+	apart     bool // nothing is paid before, but
+	elsewhere int  // so many rows by another machine
+
+	finds []string // the mutants that it is for
 }
 
 // enoughRows is so many that some are left when sixteen are under way and some have been sent before.
@@ -154,11 +171,14 @@ func together(rng *rand.Rand) batchStep {
 func sureOfBatches(seed uint64) (all []beginning) {
 	rng := rand.New(rand.NewPCG(seed, 1<<41))
 	var leaving, ending []batchStep
-	for _, point := range slices.Concat(batchPoints, severances) {
+	for _, point := range slices.Concat(batchPoints, severances, failures) {
 		// Sixteen may be recorded in one go, so that some points are passed only once.
 		a := applyShot{shot: shot{point: point, noLookup: true}, concurrency: 16}
 		if rng.IntN(2) == 0 {
 			a.concurrency, a.part = 1, 0.1
+		}
+		if slices.Contains(failures, point) {
+			a.times = 3
 		}
 		s := batchStep{what: doApply, shots: []applyShot{a}}
 		switch point {
@@ -198,6 +218,12 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		}
 		ending = append(ending, batchStep{what: doApply, shots: []applyShot{s}})
 	}
+	for n, c := range []cut{{Place: "hello", After: 100}, {Place: "request", After: 200}, {Place: "response", After: 50}} {
+		c.Reset = n%2 == 0
+		leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{shot: shot{cut: c, noLookup: true}, concurrency: 1}}})
+	}
+	leaving = append(leaving, batchStep{what: doSkew, shots: []applyShot{{concurrency: 1}}})
+	ending = append(ending, endings()...)
 	rng.Shuffle(len(leaving), func(i, j int) { leaving[i], leaving[j] = leaving[j], leaving[i] })
 	rng.Shuffle(len(ending), func(i, j int) { ending[i], ending[j] = ending[j], ending[i] })
 	for i := range max(len(leaving), len(ending)) {
@@ -206,7 +232,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 			b.steps = append(b.steps, inRun(rng))
 		}
 		if i < len(leaving) {
-			b.steps = append(b.steps, leaving[i])
+			b.steps, b.secure = append(b.steps, leaving[i]), leaving[i].shots[0].cut.Place != ""
 		}
 		if i < len(ending) {
 			b.steps = append(b.steps, ending[i])
@@ -221,6 +247,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		rest := applyShot{concurrency: 1, keepGoing: true}
 		all = append(all, beginning{same: true, steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}}})
 	}
+	all = append(all, besides()...)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, b := range all {
 		for i := range b.steps { // so that each finds something to do
@@ -235,6 +262,10 @@ var refusals = []string{"401e", "403e", "429e"}
 
 // severances are points at which the connection to the journal breaks, instead of the program being killed.
 var severances = []string{"sever-before", "sever-after"}
+
+// failures are points at which the record of an outcome fails, three times in a row: the disk is full, it breaks, or the
+// connection to the journal does, before or after the database has done it.
+var failures = []string{"outcome-full", "outcome-error", "outcome-before", "outcome-after"}
 
 func faultOf(part float64, name string) rowFault {
 	f := rowFault{part: part}
@@ -287,7 +318,10 @@ func drawApply(rng *rand.Rand) (s applyShot) {
 		s.point = pick(rng, batchPoints)
 		several(rng.IntN(2))
 	case fate < 54:
-		s.point = pick(rng, severances)
+		s.point = pick(rng, slices.Concat(severances, failures))
+		s.times = 1 + rng.IntN(3)
+	case fate < 57:
+		s.cut = drawCut(rng)
 	case fate < 70:
 		f := rowFault{s.part, instruction{fault: "ok", commit: true, phase: pick(rng, []string{"read", "commit", "answer"})}}
 		if chance(30) {

@@ -30,11 +30,15 @@ type batch struct {
 	runName string         // as the journal calls it
 	beside  map[string]bool
 	earlier map[string]bool // rows that were paid before
+	unseen  map[string]bool // rows that were paid, of which only the list can tell
 	tried   map[int]*attempt
 	told    map[int]map[string]instruction
 	story   []string
 	killed  int
 	settled bool // nothing is left to be done
+	lost    bool // the journal has forgotten something
+
+	alreadyPaid int // what a person says to apply
 
 	// What the journal said at the last look, and which orders were ever unknown.
 	stood    map[string]row
@@ -45,8 +49,8 @@ type batch struct {
 // batch makes a merchant for a plan. Its journal is in a database of the server or, where that is nil, in a file.
 func (r *run) batch(n int, p batchPlan, server *pgtest.Server) *batch {
 	b := &batch{
-		world: r.world(1_000_000+n, n%3 == 0), batchPlan: p, number: n, server: server,
-		beside: map[string]bool{}, earlier: map[string]bool{}, tried: map[int]*attempt{}, told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{}, resolved: map[string]bool{},
+		world: r.world(1_000_000+n, p.secure), batchPlan: p, number: n, server: server,
+		beside: map[string]bool{}, earlier: map[string]bool{}, unseen: map[string]bool{}, tried: map[int]*attempt{}, told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{}, resolved: map[string]bool{},
 	}
 	if server != nil {
 		b.journal = server.Database(r.t)
@@ -164,32 +168,20 @@ func (b *batch) do(s batchStep) {
 	case doRelease:
 		b.ask("/pay-late", b.own())
 		b.story = append(b.story, "what was late is paid now")
+	default:
+		b.doBesides(s)
 	}
 }
 
 // payBefore pays the last rows of the file, before anybody applies the plan. Without being told so, apply pays nothing.
 func (b *batch) payBefore() {
 	n := max(b.before, b.elsewhere)
-	for _, r := range b.file[len(b.file)-n:] {
-		elsewhere := *b.world
-		other := &elsewhere
-		if b.elsewhere > 0 { // with a journal that nobody else has
-			other.journal = filepath.Join(b.dir, "elsewhere.db")
+	for i := len(b.file) - n; i < len(b.file); i++ {
+		if b.elsewhere > 0 {
+			b.payElsewhere(i)
+		} else {
+			b.payAlone(b.world, i)
 		}
-		c := r.content
-		args := []string{"withdraw", "create", "--currency", c.code, "--amount", c.amount, "--address", c.address, "--yes", "--order-id", r.orderID, "--lookup", "never"}
-		if c.memo != "" {
-			args = append(args, "--memo", c.memo)
-		}
-		if r.callback != "" {
-			args = append(args, "--callback", r.callback)
-		}
-		a := other.till(&attempt{}, args...)
-		b.noted(a)
-		if a.exit != 0 {
-			b.wrong("a create before it ended with %d", a.exit)
-		}
-		b.earlier[r.orderID] = true
 	}
 	if b.before == 0 {
 		return
@@ -201,6 +193,33 @@ func (b *batch) payBefore() {
 	}
 }
 
+// payElsewhere pays a row from a machine with a journal that nobody else has.
+func (b *batch) payElsewhere(i int) {
+	other := *b.world
+	other.journal = filepath.Join(b.dir, "elsewhere.db")
+	b.payAlone(&other, i)
+	b.unseen[b.file[i].orderID] = true
+}
+
+func (b *batch) payAlone(w *world, i int) {
+	b.script(0, nil)
+	r := b.file[i]
+	args := []string{"withdraw", "create", "--currency", r.code, "--amount", r.amount, "--address", r.address, "--yes", "--order-id", r.orderID, "--lookup", "never"}
+	if r.memo != "" {
+		args = append(args, "--memo", r.memo)
+	}
+	if r.callback != "" {
+		args = append(args, "--callback", r.callback)
+	}
+	a := w.till(&attempt{}, args...)
+	b.noted(a)
+	if a.exit != 0 {
+		b.wrong("a create before it ended with %d", a.exit)
+	}
+	b.earlier[r.orderID] = true
+	b.alreadyPaid = len(b.earlier)
+}
+
 // left are the orders that are still to be sent.
 func (b *batch) left() (ids []string) {
 	for _, r := range b.file {
@@ -209,6 +228,15 @@ func (b *batch) left() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// script tells the ledger what to do with the rows of an attempt.
+func (b *batch) script(attempt int, rows map[string]instruction) {
+	text, err := json.Marshal(script{attempt, "Bearer " + b.key, rows})
+	if err != nil {
+		panic(err)
+	}
+	b.ask("/script", url.Values{"script": {string(text)}})
 }
 
 // apply begins to apply the plan; end waits for it.
@@ -242,11 +270,7 @@ func (b *batch) apply(s applyShot) *attempt {
 		}
 	}
 	b.tried[a.n], b.told[a.n] = a, told
-	text, err := json.Marshal(script{a.n, "Bearer " + b.key, told})
-	if err != nil {
-		panic(err)
-	}
-	b.ask("/script", url.Values{"script": {string(text)}})
+	b.script(a.n, told)
 	args := []string{"payout", "apply", "staff.plan", "--yes", "--concurrency", fmt.Sprint(s.concurrency), "--timeout", timeout}
 	flag := func(yes bool, name ...string) {
 		if yes {
@@ -256,9 +280,9 @@ func (b *batch) apply(s applyShot) *attempt {
 	flag(s.keepGoing, "--keep-going")
 	flag(s.retryRejected, "--retry-rejected")
 	flag(s.duplicates, "--allow-duplicate")
-	flag(s.noLookup, "--lookup", "never")
+	flag(s.noLookup && !b.lost, "--lookup", "never")
 	flag(s.rate != "", "--rate", s.rate)
-	flag(len(b.earlier) > 0, "--already-paid", fmt.Sprint(len(b.earlier)))
+	flag(b.alreadyPaid > 0, "--already-paid", fmt.Sprint(b.alreadyPaid))
 	b.begin(a, args...)
 	return a
 }
@@ -294,18 +318,32 @@ func (b *batch) applied(attempts ...*attempt) {
 	b.results(attempts)
 }
 
-// look holds the journal against the ledger while nothing is under way.
-func (b *batch) look() {
-	b.alone()
-	b.ask("/quiet", b.own())
+// rowsOfRun is what the journal says of the run: all of its rows, or none.
+func (b *batch) rowsOfRun() (list []row, ok bool) {
+	list = b.rowsNow()
+	if len(list) != 0 && len(list) != len(b.file) {
+		b.wrong("the run has %d rows in the journal, and the plan %d", len(list), len(b.file))
+		return nil, false
+	}
+	return list, !b.failed()
+}
+
+func (b *batch) rowsNow() []row {
 	a := b.till(&attempt{}, "journal", "list", "--run", b.runName, "-o", "jsonl")
 	list, err := decodeRows(&a.stdout)
 	if a.exit != 0 || err != nil {
 		b.wrong("till %s: exit %d, %v: %s", a.what, a.exit, err, a.stderr.String())
-		return
+		return nil
 	}
-	if len(list) != 0 && len(list) != len(b.file) {
-		b.wrong("the run has %d rows in the journal, and the plan %d", len(list), len(b.file))
+	return list
+}
+
+// look holds the journal against the ledger while nothing is under way.
+func (b *batch) look() {
+	b.alone()
+	b.ask("/quiet", b.own())
+	list, ok := b.rowsOfRun()
+	if !ok {
 		return
 	}
 	now := map[string]row{}
@@ -338,7 +376,7 @@ func (b *batch) look() {
 			if why := differ(o, p); why != "" {
 				b.wrong("order %s: %s", p.OrderID, why)
 			}
-		case b.earlier[p.OrderID] && b.elsewhere > 0 && o.State == "planned": // nobody has looked yet
+		case b.unseen[p.OrderID] && (o.State == "planned" || o.State == "rejected"): // nobody has looked yet
 		case o.State != "unknown" && o.State != "sending":
 			b.wrong("order %s was paid as %s, and the journal says that it is %s", p.OrderID, p.ID, o.State)
 		}
@@ -465,6 +503,9 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 		}
 		return
 	}
+	if a.apply.harmed {
+		return
+	}
 	b.judgeRows(a, before, asked)
 	b.judgeExit(a, states, asked)
 }
@@ -475,7 +516,7 @@ func sameContent(a, b row) bool {
 
 // lost reports whether an attempt could not hear or record how its calls ended.
 func (a *attempt) lost() bool {
-	return a.apply.interrupts > 1 || slices.Contains(severances, a.shot.point) || strings.Contains(a.what, "--timeout 300ms")
+	return a.apply.interrupts > 1 || a.shot.cut.Place != "" || slices.Contains(severances, a.shot.point) || strings.Contains(a.what, "--timeout 300ms")
 }
 
 // judgeRows is about an attempt that has ended by itself, and alone.
@@ -502,6 +543,9 @@ func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]st
 			}
 		case "401e", "403e", "429e":
 			want[0] = "planned"
+		}
+		if !sent && a.shot.cut.Place != "" && was != "accepted" && was != "rejected" { // the request was lost
+			want = append(want, "unknown", "planned")
 		}
 		if sent && a.lost() {
 			want = append(want, "unknown", "sending")
@@ -543,7 +587,7 @@ func (b *batch) judgeExit(a *attempt, states map[string]int, asked map[string]st
 	case 32:
 		good = did("429e")
 	case 40:
-		good = a.shot.refuse && accepted+states["rejected"] < len(b.file)
+		good = (a.shot.refuse || a.shot.cut.neverLeft()) && accepted+states["rejected"] < len(b.file)
 	case 41:
 		good = true // any reading may fail
 	case 50:

@@ -92,10 +92,12 @@ func (h *heard) String() string {
 	return string(h.text)
 }
 
-func (a *attempt) interrupt() {
+func (a *attempt) interrupt() { a.signal(os.Interrupt) }
+
+func (a *attempt) signal(s os.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cmd.Process.Signal(os.Interrupt)
+	a.cmd.Process.Signal(s)
 }
 
 func (a *attempt) kill() {
@@ -270,7 +272,7 @@ func (w *world) till(a *attempt, args ...string) *attempt {
 func (w *world) begin(a *attempt, args ...string) {
 	a.what, a.done = strings.Join(args, " "), make(chan struct{})
 	program := w.clean
-	if a.shot.point != "" || a.shot.pause || w.mutant != "" || a.apply != nil && a.apply.several {
+	if a.shot.point != "" || a.shot.pause || a.shot.notes != "" || w.mutant != "" || a.apply != nil && a.apply.several {
 		program = w.patched
 	}
 	if a.shot.refuse {
@@ -282,6 +284,7 @@ func (w *world) begin(a *attempt, args ...string) {
 	a.cmd.Env = []string{
 		"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"), "XDG_STATE_HOME=" + filepath.Join(w.dir, "state"), "TILL_API_KEY=" + w.key, "TILL_RETRIES=1",
 		"TILL_TORTURE_POINT=" + a.shot.point, "TILL_TORTURE_MUTANT=" + w.mutant,
+		"TILL_TORTURE_DO=" + a.shot.do, "TILL_TORTURE_NOTES=" + string(a.shot.notes), fmt.Sprint("TILL_TORTURE_WAIT=", a.shot.wait.Milliseconds()), fmt.Sprint("TILL_TORTURE_TIMES=", a.shot.times),
 	}
 	if a.apply != nil {
 		a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NTH=", a.apply.nth))
@@ -409,6 +412,12 @@ func (w *world) create(orderID string, c content, s shot, with *meeting) *attemp
 		a.meet = with
 	}
 	w.mu.Unlock()
+	if s.ahead != "" || s.do != "" {
+		a.shot.notes = w.notes()
+		if s.do == "" {
+			a.shot.notes.leave("ahead", s.ahead)
+		}
+	}
 	told := s.fault
 	told.n = a.n
 	args := []string{"withdraw", "create", "--currency", c.code, "--amount", c.amount, "--address", c.address, "--callback", told.String(), "--yes"}

@@ -43,6 +43,7 @@ type ledger struct {
 	pauses   map[string]int                 // by key: how many payments there may be for the time being
 	steady   map[string]bool                // keys whose lists can always be read
 	views    map[string]*view               // by key: how its payments are shown
+	twins    map[string]*twins              // by key
 }
 
 // created is one call of an attempt at a batch.
@@ -77,7 +78,7 @@ func serveLedger() {
 	l := &ledger{
 		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
 		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
-		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{},
+		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{}, twins: map[string]*twins{},
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -409,6 +410,7 @@ func (c *caller) response(status int, body string, headers ...string) []byte {
 //	400 400e                 this status, without or with the error envelope
 //	html null empty trailing a 200 that is not an id
 //	other                    a 200 with the id of another payment, one that the journal has
+//	twin                     a 200 with one id for two payments, at the same moment, and afterwards as ok
 //
 // The client is killed after the request was read (read), after the payment was made (commit), or when half of the answer
 // is written (answer).
@@ -525,6 +527,8 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 		if other == p.ID {
 			return false
 		}
+	case "twin":
+		out = c.response(200, strconv.Quote(l.twin(p)))
 	case "307":
 		out = c.response(307, "", "Location: "+req.URL.Path+"?again")
 	default:
@@ -546,6 +550,41 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 	}
 	_, err := c.Write(out)
 	return err == nil
+}
+
+// twin returns the id that two payments of a merchant are answered with, once both are made; that of the payment itself for
+// those after them.
+func (l *ledger) twin(p payment) string {
+	l.mu.Lock()
+	t := l.twins[p.Key]
+	if t == nil {
+		t = &twins{met: make(chan struct{})}
+		l.twins[p.Key] = t
+	}
+	t.payments++
+	switch t.payments {
+	case 1:
+		t.id = p.ID
+	case 2:
+		close(t.met)
+	}
+	after := t.payments > 2
+	l.mu.Unlock()
+	if after {
+		return p.ID
+	}
+	select {
+	case <-t.met:
+	case <-time.After(patience):
+	}
+	return t.id
+}
+
+// twins are two payments that are answered with one id.
+type twins struct {
+	payments int
+	id       string
+	met      chan struct{}
 }
 
 // bad makes a reading fail now and then. It reports whether it did.

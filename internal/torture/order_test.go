@@ -69,7 +69,7 @@ func (o *order) ended(a *attempt) *attempt {
 	default:
 		o.wrong("it ended with %d", a.exit)
 	}
-	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup { // nothing else can have ended it
+	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 { // nothing else can have ended it
 		want := 20
 		if c.neverLeft() {
 			want = 40
@@ -123,6 +123,8 @@ func (o *order) do(s step) {
 		if a.exit != 20 && a.exit != 41 {
 			o.wrong("the same under another order id, while this one is unknown, ended with %d", a.exit)
 		}
+	case doStop:
+		o.stop(s.shots[0])
 	case doReconcile:
 		o.reconcile(s.shots[0])
 	case doResolve:
@@ -130,6 +132,35 @@ func (o *order) do(s step) {
 	case doRelease:
 		o.ask("/release", url.Values{"address": {o.content[0].address}})
 		o.story = append(o.story, "what was late is paid now")
+	}
+}
+
+// stop stops a create between its record and the first byte. While it sleeps, nobody else may send the order. If it slept too
+// long, it does not send either.
+func (o *order) stop(s shot) {
+	if o.orderID == "" {
+		return
+	}
+	before := o.unknown
+	a := o.create(o.orderID, o.content[0], s, nil)
+	held := o.meanwhile(a, func() {
+		if other := o.ended(o.end(o.create(o.orderID, o.content[0], shot{fault: instruction{fault: "ok", commit: true}, noLookup: true}, nil))); other.exit != 13 {
+			o.wrong("a process is about to send it, and another create ended with %d", other.exit)
+		}
+		if s.ahead != "" {
+			a.shot.notes.leave("ahead", s.ahead)
+		}
+	})
+	o.ended(a)
+	if held && s.ahead != "" && a.exit != 40 {
+		o.wrong("it slept too long, and ended with %d", a.exit)
+	}
+	o.accepted = o.accepted || a.exit == 0
+	if a.exit != 20 {
+		return
+	}
+	if o.unknown = before; held {
+		o.unknown, o.doubted = &o.content[0], &o.content[0]
 	}
 }
 

@@ -77,19 +77,68 @@ import (
 // passed is how often this process has come by its point. A point is in one package only.
 var passed atomic.Int64
 
-// at reports whether this is the point, and the time at which it is to happen.
+// at reports whether this is the point, and the time at which it is to happen: the first, or a number of times from
+// another one on.
 func at(name string) bool {
 	if os.Getenv("TILL_TORTURE_POINT") != name {
 		return false
 	}
-	nth, _ := strconv.ParseInt(os.Getenv("TILL_TORTURE_NTH"), 10, 64)
-	return passed.Add(1) == max(nth, 1)
+	from, times := max(numberOf("NTH"), 1), max(numberOf("TIMES"), 1)
+	n := passed.Add(1)
+	return from <= n && n < from+times
 }
 
+func numberOf(name string) int64 {
+	n, _ := strconv.ParseInt(os.Getenv("TILL_TORTURE_"+name), 10, 64)
+	return n
+}
+
+// killpoint is where the program is killed, or is held or stopped until the test lets it go on.
 func killpoint(name string) {
-	if at(name) {
+	if !at(name) {
+		return
+	}
+	switch os.Getenv("TILL_TORTURE_DO") {
+	case "hold":
+		hold("held")
+	case "meet":
+		hold("held-" + strconv.Itoa(os.Getpid()))
+	case "stop": // which other threads may do before this one
+		leaveNote("stops")
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hold("held")
+		leaveNote("went")
+	default:
 		die()
 	}
+}
+
+func hold(note string) {
+	leaveNote(note)
+	for !foundNote("go") {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// leaveNote leaves a note for the test, and foundNote reports whether the test has left one.
+func leaveNote(note string) {
+	if place := os.Getenv("TILL_TORTURE_NOTES"); place != "" {
+		os.WriteFile(filepath.Join(place, note), nil, 0o600)
+	}
+}
+
+func foundNote(note string) bool {
+	_, err := os.Stat(filepath.Join(os.Getenv("TILL_TORTURE_NOTES"), note))
+	return err == nil
+}
+
+// clock is the clock of this machine, as far ahead as the test has noted.
+func clock() time.Time {
+	text, err := os.ReadFile(filepath.Join(os.Getenv("TILL_TORTURE_NOTES"), "ahead"))
+	if ahead, e := time.ParseDuration(string(text)); err == nil && e == nil {
+		return time.Now().Round(0).Add(ahead) // a clock that somebody has set
+	}
+	return time.Now()
 }
 
 func die() {
@@ -121,8 +170,9 @@ func pause() {
 	time.Sleep(20 * time.Millisecond)
 }
 
-// unsynced says that a transaction is over, and not yet committed, and inClaim that somebody in it wants to send.
-var unsynced, inClaim bool
+// unsynced says that a transaction is over, and not yet committed, inClaim that somebody in it wants to send, and inOutcome
+// that it has an outcome.
+var unsynced, inClaim, inOutcome bool
 
 // silence lets what is printed from now on go nowhere: what was printed too early is not printed again.
 func silence() {
@@ -222,6 +272,16 @@ func (b *Book) sendOnce(`,
 `, `
 	"fmt"
 	"sync"
+`,
+	},
+	{
+		"internal/payout/send.go", `
+		order, err := b.Journal.Finish(ctx, ticket, outcome)
+`, `
+		order, err := b.Journal.Finish(ctx, ticket, outcome)
+		if err != nil {
+			leaveNote("failed")
+		}
 `,
 	},
 	{
@@ -337,10 +397,19 @@ func (b *Book) sendOnce(`,
 	}
 	committed = true
 `, `
-	claims := inClaim
-	inClaim = false
+	claims, outcomes := inClaim, inOutcome
+	inClaim, inOutcome = false, false
 	if claims {
 		killpoint("at-commit")
+	}
+	if outcomes {
+		killpoint("before-commit")
+	}
+	if outcomes && at("outcome-full") {
+		return fmt.Errorf("write journal.db-wal: %w", syscall.ENOSPC)
+	}
+	if outcomes && at("outcome-before") { // as sever-before
+		return driver.ErrBadConn
 	}
 	if claims && at("sever-before") { // the connection breaks, and the database has undone it
 		return driver.ErrBadConn
@@ -350,7 +419,15 @@ func (b *Book) sendOnce(`,
 	} else if err := j.dialect.commit(ctx, j.conn); err != nil {
 		return err
 	}
+	if outcomes && at("outcome-error") { // what was written is there, perhaps
+		return fmt.Errorf("sync journal.db-wal: %w", syscall.EIO)
+	}
 	committed = true
+	if outcomes && at("outcome-after") { // as sever-after
+		j.disconnect()
+		unsynced = false
+		return driver.ErrBadConn
+	}
 	if claims && at("sever-after") { // it breaks as well, and the database has done it
 		j.disconnect()
 		unsynced = false
@@ -473,9 +550,73 @@ func (b *Book) sendOnce(`,
 `,
 	},
 	{
+		"internal/journal/write.go", `
+	"slices"
+)
+`, `
+	"slices"
+	"syscall"
+)
+`,
+	},
+	{ // so that it does not take long until the journal's lock is given up
+		"internal/journal/sqlite.go", `
+const wait = 10 * time.Second
+`, `
+var wait = time.Duration(cmp.Or(numberOf("WAIT"), 10_000)) * time.Millisecond
+`,
+	},
+	{
+		"internal/journal/sqlite.go", `
+import (
+	"context"
+`, `
+import (
+	"cmp"
+	"context"
+`,
+	},
+	{
+		"internal/payout/reading.go", `
+	pauseBetween = time.Second
+`, `
+	pauseBetween = 10 * time.Millisecond
+`,
+	},
+	{
+		"internal/cli/book.go", `
+	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
+`, `
+	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: clock, User: userName(), Host: hostName(), Existing: exists})
+`,
+	},
+	{
+		"internal/cli/book.go", `
+		SettleAfter: s.SettleAfter, Now: time.Now, Format: s.money.Format,
+`, `
+		SettleAfter: s.SettleAfter, Now: clock, Format: s.money.Format,
+`,
+	},
+	{
+		"cmd/till/main.go", `
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now,
+`, `
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: clock,
+`,
+	},
+	{
+		"cmd/till/main.go", `
+	"os"
+	"time"
+`, `
+	"os"
+`,
+	},
+	{
 		"internal/journal/finish.go", `
 	old, err := t.orderRow(f.ticket.order.id)
 `, `
+	inOutcome = true
 	killpoint("in-outcome")
 	old, err := t.orderRow(f.ticket.order.id)
 `,
@@ -485,6 +626,7 @@ func (b *Book) sendOnce(`,
 	if err := t.moveAll(changes, noHolder); err != nil {
 `, `
 	if len(changes) > 0 {
+		inOutcome = true
 		killpoint("in-outcome")
 	}
 	if err := t.moveAll(changes, noHolder); err != nil {
@@ -633,7 +775,11 @@ func patchedSources(root string) (map[string]string, error) {
 			sources[p.file] = text
 		}
 		added := filepath.Join(filepath.Dir(p.file), "torture_helpers.go")
-		sources[added] = fmt.Sprintf(helpers, filepath.Base(filepath.Dir(p.file)))
+		name := filepath.Base(filepath.Dir(p.file))
+		if strings.HasPrefix(p.file, "cmd/") {
+			name = "main"
+		}
+		sources[added] = fmt.Sprintf(helpers, name)
 	}
 	return sources, errors.Join(problems...)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A plan is what is done to one order, drawn from the seed of the run and the order's number alone.
@@ -51,6 +52,12 @@ type shot struct {
 	noLookup bool
 	pause    bool // before the record is made, until the others are there too
 	cut      cut  // where the proxy breaks its connections, where there is one
+
+	do    string // at its point, instead of dying: "hold", "stop" or "meet"
+	notes notes
+	wait  time.Duration // for the journal's lock; 0: as long as always
+	times int           // in a row that its point is reached; 0: once
+	ahead string        // how far its clock is; with "stop", from then on
 }
 
 func (s shot) String() string {
@@ -70,6 +77,8 @@ func (s shot) String() string {
 	add(s.noLookup, "lookup=never")
 	add(s.pause, "paused")
 	add(s.cut.Place != "", "cut=%s", s.cut)
+	add(s.do != "", "%s-there", s.do)
+	add(s.ahead != "", "clock+%s", s.ahead)
 	return text
 }
 
@@ -119,7 +128,7 @@ func draw(seed uint64, n int) plan {
 
 // leaveNoDoubt makes a shot one after which the order may still be rejected: one that was ever in doubt stays so.
 func (s *shot) leaveNoDoubt(rng *rand.Rand) {
-	s.random, s.point = 0, pick(rng, []string{"", "before-intent", "in-intent"})
+	s.random, s.cut, s.do, s.times, s.ahead, s.point = 0, cut{}, "", 0, "", pick(rng, []string{"", "before-intent", "in-intent"})
 	s.fault = instruction{fault: pick(rng, []string{"400e", "401e", "403e", "422e", "429e"})}
 }
 
@@ -135,8 +144,9 @@ func sure(seed uint64) (all [][]step) {
 		begin(create(shot{point: name, fault: good, noLookup: true}))
 	}
 	for _, name := range []string{"read", "commit", "answer"} {
-		good.phase = name
-		begin(create(shot{fault: good, noLookup: true}))
+		killed := good
+		killed.phase = name
+		begin(create(shot{fault: killed, noLookup: true}))
 	}
 	for n, name := range faults {
 		if slices.Index(faults, name) == n {
@@ -151,6 +161,15 @@ func sure(seed uint64) (all [][]step) {
 	late := create(shot{fault: instruction{fault: "late"}, noLookup: true})
 	begin(late, step{what: doReconcile}, late)
 	begin(late, step{what: doTwin, shots: [2]shot{{noLookup: true}}})
+	for _, name := range failures {
+		begin(create(shot{point: name, times: 3, fault: good, noLookup: true}))
+	}
+	for _, ahead := range clocks {
+		begin(create(shot{ahead: ahead, fault: instruction{fault: "drop", commit: true}, noLookup: true}), create(shot{fault: good}))
+	}
+	for _, ahead := range []string{"", "6s"} {
+		begin(step{what: doStop, shots: [2]shot{{point: "before-connect", do: "stop", ahead: ahead, fault: good, noLookup: true}}})
+	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	// The second world has a proxy.
@@ -171,6 +190,9 @@ var cuts = []cut{
 	{Place: "request", After: 0}, {Place: "request", After: 1}, {Place: "request", After: 200}, {Place: "request", After: 400},
 	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60}, {Place: "response", After: 130},
 }
+
+// clocks are how far the clocks of some processes are ahead.
+var clocks = []string{"1h", "-1h", "-20s"}
 
 func drawCut(rng *rand.Rand) cut {
 	c := pick(rng, cuts)
@@ -228,7 +250,7 @@ func drawContent(rng *rand.Rand, n int) content {
 }
 
 func drawStep(rng *rand.Rand, named bool) step {
-	whats := []string{doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doTwo, doTwo, doTwo, doReconcile, doReconcile, doResolve, doTwin, doTwin, doRelease}
+	whats := []string{doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doTwo, doTwo, doTwo, doReconcile, doReconcile, doResolve, doTwin, doTwin, doRelease, doStop}
 	s := step{what: whats[rng.IntN(len(whats))]}
 	for n := range s.shots {
 		s.shots[n] = drawShot(rng)
@@ -244,6 +266,10 @@ func drawStep(rng *rand.Rand, named bool) step {
 	}
 	if s.what == doReconcile || s.what == doResolve { // the ledger does not see these, and they have no points
 		s.shots[0] = shot{random: s.shots[0].random}
+	}
+	if s.what == doStop {
+		s.shots[0] = shot{point: "before-connect", do: "stop", ahead: pick(rng, []string{"", "6s"}), fault: s.shots[0].fault, noLookup: s.shots[0].noLookup}
+		s.shots[0].fault.phase = ""
 	}
 	if s.what == doTwin { // it is only to be refused
 		s.shots[0] = shot{noLookup: s.shots[0].noLookup}
@@ -275,6 +301,10 @@ func drawShot(rng *rand.Rand) (s shot) {
 		s.refuse = true
 	case fate < 60:
 		s.cut = drawCut(rng)
+	case fate < 64:
+		s.point, s.times = pick(rng, failures), 1+rng.IntN(3)
+	case fate < 68:
+		s.ahead = pick(rng, clocks)
 	}
 	return s
 }

@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -19,11 +20,12 @@ import (
 )
 
 var (
-	kills   = flag.Int("kills", 200, "how many kills TestCrashes makes, and TestBatchCrashes")
-	seed    = flag.Uint64("seed", 1, "what all of them draw their plans from")
-	place   = flag.String("journal", "", "address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
-	atOnce  = flag.Int("at-once", 4, "how many orders are under way at the same time")
-	oneOnly = flag.String("mutant", "", "the only mutant that TestMutants and TestBatchMutants run")
+	kills    = flag.Int("kills", 200, "how many kills TestCrashes makes, and TestBatchCrashes")
+	seed     = flag.Uint64("seed", 1, "what all of them draw their plans from")
+	place    = flag.String("journal", "", "address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
+	atOnce   = flag.Int("at-once", 4, "how many orders are under way at the same time")
+	stepOnly = flag.String("step", "", "how a step begins: TestBatchCrashes begins with those batches only that have it")
+	oneOnly  = flag.String("mutant", "", "the only mutant that TestMutants and TestBatchMutants run")
 )
 
 var built programs
@@ -232,13 +234,36 @@ func (r *run) allBatches(server *pgtest.Server) {
 			}
 		})
 	}
-	sure := len(sureOfBatches(r.seed))
-	for n := 0; !r.failed() && (n < sure || !r.stopped()); n++ {
+	sure := sureOfBatches(r.seed)
+	order := make([]int, len(sure))
+	for n := range order {
+		order[n] = n
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sure[b].isFor(r.mutant), sure[a].isFor(r.mutant)) })
+	if *stepOnly != "" {
+		order = slices.DeleteFunc(order, func(n int) bool {
+			return !slices.ContainsFunc(sure[n].steps, func(s batchStep) bool { return strings.HasPrefix(s.what+" "+s.how, *stepOnly) })
+		})
+		sure = sure[:len(order)]
+	}
+	for n := 0; !r.failed() && (n < len(sure) || !r.stopped()); n++ {
 		r.orders++
-		numbers <- n
+		if n < len(sure) {
+			numbers <- order[n]
+		} else {
+			numbers <- n
+		}
 	}
 	close(numbers)
 	workers.Wait()
+}
+
+// isFor is 1 where a batch begins with what finds a mutant, and 0 where it does not. It spares a mutant's run the others.
+func (b beginning) isFor(mutant string) int {
+	if slices.Contains(b.finds, mutant) {
+		return 1
+	}
+	return 0
 }
 
 // TestBatchMutants gives the program bugs, and looks whether the crash tests of batches find them by what every run begins with.

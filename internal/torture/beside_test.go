@@ -1,0 +1,684 @@
+//go:build unix
+
+package torture
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite"
+)
+
+// What happens to a batch from outside, while it is applied or between two applies. Unless it says otherwise, the journal may
+// be of either kind.
+const (
+	doPlanFile = "the plan file changes"
+	doFiles    = "files of the journal are lost"                // SQLite
+	doLockFile = "the file of the locks is removed"             // SQLite
+	doRestore  = "an older copy of the journal takes its place" // SQLite
+	doAccount  = "rename, adopt-key and copy"
+	doRenamed  = "the account changes past till"
+	doStop     = "SIGSTOP"
+	doClock    = "the clock is set"
+	doLocked   = "another program holds the journal's lock"
+	doStale    = "the list is stale"
+	doRejected = "what was rejected is paid by another machine"
+	doSkew     = "the service's clock is not that of this machine"
+	doEarly    = "a decision by a clock that is ahead" // PostgreSQL
+	doSameID   = "two outcomes with one id"            // PostgreSQL
+)
+
+func beside(what, how string, s applyShot) batchStep {
+	s.concurrency, s.part = max(s.concurrency, 1), max(s.part, 0.1)
+	return batchStep{what: what, how: how, shots: []applyShot{s}}
+}
+
+// endings are steps that may end a run.
+func endings() (all []batchStep) {
+	for _, how := range []string{"overwritten", "replaced", "truncated", "deleted"} {
+		all = append(all, beside(doPlanFile, how, applyShot{}))
+	}
+	for _, point := range []string{"between-rows", "before-outcome"} {
+		all = append(all, beside(doAccount, "", applyShot{shot: shot{point: point}}))
+	}
+	all = append(all, beside(doClock, "1h", applyShot{shot: shot{point: "between-rows"}}))
+	all = append(all, beside(doClock, "-1h", applyShot{shot: shot{point: "before-intent"}}))
+	all = append(all, beside(doClock, "6s", applyShot{shot: shot{point: "after-intent"}}))
+	all = append(all, beside(doStop, "short", applyShot{}), beside(doStop, "long", applyShot{}))
+	return all
+}
+
+// besides are what the first steps of batches of their own are.
+func besides() []beginning {
+	return []beginning{
+		{apart: true, steps: []batchStep{beside(doPlanFile, "overwritten", applyShot{})}, finds: []string{"plan-again"}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm", applyShot{})}, finds: []string{"one-file"}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm, in flight", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm, killed", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db journal.db-wal journal.db-shm, killed", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doLockFile, "", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doRestore, "", applyShot{})}},
+		{apart: true, steps: []batchStep{beside(doRenamed, "", applyShot{})}, finds: []string{"account-by-name"}},
+		{apart: true, share: true, steps: []batchStep{beside(doStop, "lost", applyShot{})}, finds: []string{"slept"}},
+		{apart: true, file: true, steps: []batchStep{beside(doLocked, "", applyShot{})}, finds: []string{"outcome-once"}},
+		{apart: true, share: true, steps: []batchStep{beside(doLocked, "", applyShot{})}},
+		{apart: true, elsewhere: 3, steps: []batchStep{beside(doStale, "", applyShot{})}, finds: []string{"one-reading", "first-page-once"}},
+		{apart: true, steps: []batchStep{beside(doRejected, "", applyShot{})}, finds: []string{"retry-blind", "one-case"}},
+		{apart: true, share: true, steps: []batchStep{beside(doEarly, "", applyShot{})}, finds: []string{"own-clock"}},
+		{apart: true, share: true, steps: []batchStep{beside(doSameID, "", applyShot{})}, finds: []string{"outcome-unlocked"}},
+	}
+}
+
+// Notes are what a program and the test tell each other with, as files in a directory: "held" or "stops" that the program is
+// at its point, "go" that it may go on, "went" that it does, and "ahead" how far its clock is.
+type notes string
+
+func (w *world) notes() notes {
+	dir, err := os.MkdirTemp(w.dir, "notes-*")
+	if err != nil {
+		panic(err)
+	}
+	return notes(dir)
+}
+
+func (n notes) leave(note, text string) {
+	// Renamed, so that it is never read half written.
+	half := filepath.Join(string(n), note+".half")
+	if err := errors.Join(os.WriteFile(half, []byte(text), 0o600), os.Rename(half, filepath.Join(string(n), note))); err != nil {
+		panic(err)
+	}
+}
+
+func (n notes) found(note string) bool {
+	_, err := os.Stat(filepath.Join(string(n), note))
+	return err == nil
+}
+
+// await waits for a note, or until the attempt that should leave it has ended. It reports whether the note is there.
+func (n notes) await(note string, a *attempt) bool {
+	for !n.found(note) {
+		select {
+		case <-a.done:
+			return n.found(note)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return true
+}
+
+// heldAt applies the plan until one of its rows is at a point, acts, and lets it go on to its end. It reports whether the
+// attempt has come by the point. Nothing is looked at afterwards.
+func (b *batch) heldAt(s applyShot, do, point string, act func(*attempt)) (a *attempt, held bool) {
+	s.point, s.do, s.notes, s.random, s.interrupts, s.rate = point, do, b.notes(), 0, 0, ""
+	a = b.apply(s)
+	held = b.meanwhile(a, func() {
+		b.story = append(b.story, fmt.Sprintf("attempt %d is at the point %s: %s", a.n, point, do))
+		act(a)
+	})
+	return a, held
+}
+
+// meanwhile acts when an attempt is held or stopped at its point, lets it go on, and returns when it has ended. It reports
+// whether the attempt has come by its point.
+func (w *world) meanwhile(a *attempt, act func()) (held bool) {
+	ended := make(chan struct{})
+	go func() {
+		w.end(a)
+		close(ended)
+	}()
+	notes, first := a.shot.notes, "held"
+	if a.shot.do == "stop" { // it may be stopped before it can say more
+		first = "stops"
+	}
+	if held = notes.await(first, a); held {
+		act()
+		notes.leave("go", "")
+		for a.shot.do == "stop" && !notes.found("went") && !a.over() { // a signal that comes before it has stopped says nothing
+			a.signal(syscall.SIGCONT)
+			time.Sleep(time.Millisecond)
+		}
+	}
+	<-ended
+	return held
+}
+
+func (a *attempt) over() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// sent are how many creates the ledger has had from the merchant's batches.
+func (b *batch) sent() int {
+	var all []created
+	if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
+		panic(err)
+	}
+	return len(all)
+}
+
+// run runs a command of its own, and wants one of some exit codes.
+func (b *batch) run(want []int, args ...string) *attempt {
+	a := b.till(&attempt{}, args...)
+	b.noted(a)
+	if !slices.Contains(want, a.exit) {
+		b.wrong("till %s ended with %d", a.what, a.exit)
+	}
+	return a
+}
+
+// doBesides does what a step names. It is the first that is done to a batch.
+func (b *batch) doBesides(s batchStep) {
+	shot := s.shots[0]
+	b.story = append(b.story, s.what+" "+s.how)
+	switch s.what {
+	case doPlanFile:
+		b.doPlanFile(shot, s.how)
+	case doFiles:
+		b.doFiles(shot, s.how)
+	case doLockFile:
+		b.doLockFile(shot)
+	case doRestore:
+		b.doRestore(shot)
+	case doAccount:
+		b.doAccount(shot)
+	case doRenamed:
+		b.doRenamed(shot)
+	case doStop:
+		b.doStop(shot, s.how)
+	case doClock:
+		b.doClock(shot, s.how)
+	case doLocked:
+		b.doLocked(shot)
+	case doStale:
+		b.doStale(shot)
+	case doRejected:
+		b.doRejected(shot)
+	case doSkew:
+		b.doSkew(shot)
+	case doEarly:
+		b.doEarly(shot)
+	case doSameID:
+		b.doSameID(shot)
+	default:
+		panic("there is no step " + s.what)
+	}
+}
+
+// doPlanFile changes the plan while it is applied: the run that has begun stays what it is.
+func (b *batch) doPlanFile(s applyShot, how string) {
+	place := filepath.Join(b.dir, "staff.plan")
+	text, err := os.ReadFile(place)
+	if err != nil {
+		panic(err)
+	}
+	// Other order ids, of the same length, so that every row is at its place.
+	other := bytes.ReplaceAll(text, []byte(`"70000`), []byte(`"60000`))
+	if bytes.Equal(text, other) {
+		b.wrong("the plan has no order ids that can be changed")
+	}
+	write := func(name string, text []byte) error { return os.WriteFile(name, text, 0o600) }
+	a, _ := b.heldAt(s, "hold", "between-rows", func(*attempt) {
+		switch how {
+		case "overwritten":
+			err = write(place, other)
+		case "replaced":
+			err = errors.Join(write(place+".other", other), os.Rename(place+".other", place))
+		case "truncated":
+			err = os.Truncate(place, int64(len(text)/2))
+		case "deleted":
+			err = os.Remove(place)
+		}
+	})
+	if err = errors.Join(err, write(place, text)); err != nil {
+		panic(err)
+	}
+	b.applied(a)
+}
+
+// journalFile is the journal's, or another of its files.
+func (b *batch) journalFile(suffix string) string {
+	return filepath.Join(b.dir, "state", "till", "journal.db"+suffix)
+}
+
+// doFiles removes files of the journal while it is open: after that nothing is sent on the strength of it, and what is on its
+// way is not lost. How has the files, and "killed" if the process dies at that moment, or "in flight" if a call is under way.
+func (b *batch) doFiles(s applyShot, how string) {
+	point := "before-intent"
+	if strings.Contains(how, "in flight") {
+		point = "before-outcome"
+	}
+	before := 0
+	a, held := b.heldAt(s, "hold", point, func(a *attempt) {
+		before = b.sent()
+		for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+			if slices.Contains(strings.Fields(how), "journal.db"+suffix) {
+				if err := os.Remove(b.journalFile(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					panic(err)
+				}
+			}
+		}
+		if strings.Contains(how, "killed") {
+			a.kill()
+			<-a.done
+		}
+	})
+	b.noted(a)
+	if held {
+		paid := b.paid("")
+		if a.exit != -1 && !slices.Contains([]int{14, 20, 50}, a.exit) {
+			b.wrong("%s were removed, and it ended with %d", how, a.exit)
+		}
+		if n := b.sent() - before; n > 0 {
+			b.wrong("%s were removed, and it sent %d more", how, n)
+		}
+		if id := paid[len(paid)-1].ID; point == "before-outcome" && (a.exit != 20 || !strings.Contains(a.stderr.String(), id)) {
+			b.wrong("%s were removed while %s was under way, and it ended with %d", how, id, a.exit)
+		}
+	}
+	b.forgotten()
+}
+
+// doLockFile removes the file of the locks while a call is under way. Another process may then take the one that makes it for
+// dead, and find out what became of the row.
+func (b *batch) doLockFile(s applyShot) {
+	a, _ := b.heldAt(s, "hold", "before-outcome", func(*attempt) {
+		if err := os.Remove(b.journalFile(".lock")); err != nil {
+			panic(err)
+		}
+		b.run([]int{0, 13, 20, 41}, "payout", "apply", "staff.plan", "--yes")
+	})
+	b.noted(a)
+	b.look()
+}
+
+// doRestore puts a copy of the journal, made in the middle of a run, in the place of the journal after the run.
+func (b *batch) doRestore(s applyShot) {
+	a, held := b.heldAt(s, "hold", "between-rows", func(*attempt) {
+		b.run([]int{0}, "journal", "copy", "backup.db")
+	})
+	b.applied(a)
+	if !held {
+		return
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(b.journalFile(suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			panic(err)
+		}
+	}
+	if err := os.Rename(filepath.Join(b.dir, "backup.db"), b.journalFile("")); err != nil {
+		panic(err)
+	}
+	b.forgotten()
+}
+
+// forgotten takes note that the journal may know less than it did: from here on, it is the list that has to keep things from
+// being paid twice.
+func (b *batch) forgotten() {
+	b.lost, b.settled = true, false
+	b.stood, b.doubt = map[string]row{}, map[string]bool{}
+	list, ok := b.rowsOfRun()
+	if !ok {
+		return
+	}
+	known := map[string]row{}
+	for _, o := range list {
+		known[o.OrderID] = o
+	}
+	for _, p := range b.paid("") {
+		if o, found := known[p.OrderID]; !found || o.State == "planned" {
+			b.earlier[p.OrderID], b.unseen[p.OrderID] = true, true
+		}
+	}
+	b.alreadyPaid = len(b.earlier)
+	b.look()
+}
+
+// doAccount tries to change the account while the plan is applied, which is refused, and copies the journal, which is not.
+// Afterwards the account is renamed, there and back.
+func (b *batch) doAccount(s applyShot) {
+	a, _ := b.heldAt(s, "hold", s.point, func(a *attempt) {
+		b.run([]int{13}, "journal", "rename", b.name, b.name+"-new")
+		b.run([]int{13}, "journal", "adopt-key", "--yes")
+		b.run([]int{0}, "journal", "copy", fmt.Sprintf("copy-%d.db", a.n))
+	})
+	b.applied(a)
+	b.run([]int{0}, "journal", "rename", b.name, b.name+"-new")
+	b.run([]int{0}, "journal", "rename", b.name+"-new", b.name)
+	b.look()
+}
+
+// doRenamed renames the account in the database itself, as an older version of the program does that knows nothing of those
+// that are at it. A sender whose account has changed stops.
+func (b *batch) doRenamed(s applyShot) {
+	before := 0
+	a, held := b.heldAt(s, "hold", "between-rows", func(*attempt) {
+		before = b.sent()
+		b.exec("UPDATE accounts SET name = name || '-moved'")
+	})
+	if !held {
+		b.applied(a)
+		return
+	}
+	b.noted(a)
+	if n := b.sent() - before; n > 1 { // the row after the one that has ended may be claimed already
+		b.wrong("its account was renamed, and it sent %d more", n)
+	}
+	if a.exit == 0 || a.exit == -1 {
+		b.wrong("its account was renamed, and it ended with %d", a.exit)
+	}
+	b.exec("UPDATE accounts SET name = substr(name, 1, length(name) - 6) WHERE name LIKE '%-moved'")
+	b.look()
+}
+
+// exec changes the journal past till.
+func (b *batch) exec(query string) {
+	if b.server != nil {
+		conn, err := pgx.Connect(context.Background(), b.journal+"&application_name=torture")
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.Exec(context.Background(), query); err != nil {
+			b.wrong("%s: %v", query, err)
+		}
+		return
+	}
+	db := b.openFile()
+	defer db.Close()
+	if _, err := db.Exec(query); err != nil {
+		b.wrong("%s: %v", query, err)
+	}
+}
+
+func (b *batch) openFile() *sql.DB {
+	db, err := sql.Open("sqlite", "file:"+b.journalFile("")+"?mode=rw&_pragma=busy_timeout(10000)")
+	if err != nil {
+		panic(err)
+	}
+	db.SetMaxOpenConns(1)
+	return db
+}
+
+// doStop stops the process between its record and the first byte. While it sleeps, nobody else moves its row. If it slept too
+// long it does not send. How is "short", "long", or "lost": a long sleep in which the database has ended its sessions, so that
+// others take it for dead, decide about its row, and send that again.
+func (b *batch) doStop(s applyShot, how string) {
+	if how == "lost" && b.server == nil {
+		how = "long"
+	}
+	a, held := b.heldAt(s, "stop", "before-connect", func(a *attempt) {
+		var sending string
+		for _, o := range b.rowsNow() {
+			if o.State == "sending" {
+				sending = o.OrderID
+			}
+		}
+		if sending == "" {
+			b.wrong("it has stopped before a call, and the journal has no row that is being sent")
+			return
+		}
+		if how != "lost" {
+			b.run([]int{13}, "withdraw", "resolve", sending, "--not-sent", "--reason", "it does not move", "--yes")
+		} else {
+			b.endSessions("")
+			b.run([]int{20}, "withdraw", "reconcile", sending)
+			b.run([]int{0}, "withdraw", "resolve", sending, "--not-sent", "--reason", "the provider says so", "--yes")
+			b.resolved[sending] = true
+			other := b.end(b.apply(applyShot{concurrency: 1}))
+			b.noted(other)
+			if other.exit != 0 {
+				b.wrong("another process has ended with %d", other.exit)
+			}
+		}
+		if how != "short" {
+			a.shot.notes.leave("ahead", "6s")
+		}
+	})
+	if !held || how == "short" {
+		b.applied(a)
+		return
+	}
+	b.noted(a)
+	if how == "long" && a.exit != 40 && a.exit != 50 {
+		b.wrong("it slept too long, and ended with %d", a.exit)
+	}
+	b.resolved = map[string]bool{} // nothing else may have become of it
+	b.look()
+}
+
+// doClock sets the clock of the process in the middle of its run.
+func (b *batch) doClock(s applyShot, how string) {
+	s.harmed = true
+	a, _ := b.heldAt(s, "hold", s.point, func(a *attempt) { a.shot.notes.leave("ahead", how) })
+	if !slices.Contains([]int{0, 40, 50}, a.exit) {
+		b.wrong("its clock was set, and it ended with %d", a.exit)
+	}
+	b.applied(a)
+}
+
+// doLocked keeps the journal from being written when an outcome comes, until it was tried in vain: the outcome is recorded all
+// the same.
+func (b *batch) doLocked(s applyShot) {
+	var unlock func()
+	s.wait = 100 * time.Millisecond
+	a, _ := b.heldAt(s, "hold", "before-outcome", func(a *attempt) {
+		release := b.lock()
+		unlock = release
+		go func() {
+			a.shot.notes.await("failed", a)
+			release()
+		}()
+	})
+	if unlock != nil {
+		unlock()
+	}
+	b.applied(a)
+	if a.exit != 0 {
+		b.wrong("an outcome had to wait for the journal's lock, and it ended with %d", a.exit)
+	}
+}
+
+// lock takes the lock that every writer of the journal needs, until release is called.
+func (b *batch) lock() (release func()) {
+	ctx := context.Background()
+	if b.server != nil {
+		conn, err := pgx.Connect(ctx, b.journal+"&application_name=torture")
+		if err == nil {
+			_, err = conn.Exec(ctx, "BEGIN; LOCK TABLE orders IN EXCLUSIVE MODE")
+		}
+		if err != nil {
+			panic(err)
+		}
+		return sync.OnceFunc(func() { conn.Close(ctx) })
+	}
+	db := b.openFile()
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		panic(err)
+	}
+	return sync.OnceFunc(func() {
+		conn.ExecContext(ctx, "ROLLBACK")
+		conn.Close()
+		db.Close()
+	})
+}
+
+// doStale applies the plan while the list does not show yet what another machine has paid of it. It shows it when it is read
+// once more.
+func (b *batch) doStale(s applyShot) {
+	v := drawView(b.seed, b.number)
+	v.Order, v.Restless, v.Stale = "", false, 2
+	for id := range b.earlier {
+		v.Hidden = append(v.Hidden, id)
+	}
+	b.show(v)
+	b.alreadyPaid = 0
+	b.approved(s)
+}
+
+// approved applies the plan as somebody does who does not know yet that some of it is paid already. Once that is found out,
+// and is right, it is applied again.
+func (b *batch) approved(s applyShot) {
+	a := b.end(b.apply(s))
+	if a.exit == 12 {
+		b.noted(a)
+		n, text := 0, a.stderr.String()
+		fmt.Sscanf(text[max(0, strings.LastIndex(text, "--already-paid")):], "--already-paid %d", &n)
+		if n == 0 || n > len(b.unseen) {
+			b.wrong("%d of its orders were paid by another machine, and apply says %d", len(b.unseen), n)
+		}
+		b.alreadyPaid = n
+		a = b.end(b.apply(s))
+	}
+	b.applied(a)
+}
+
+// doRejected has a row rejected, then paid by a machine with another journal, and tries it once more.
+func (b *batch) doRejected(s applyShot) {
+	s.faults, s.keepGoing = everyRow(0.5, faultOf(0, "422e").instruction), true
+	b.applied(b.end(b.apply(s)))
+	for n, r := range b.file {
+		if b.stood[r.orderID].State == "rejected" {
+			b.payElsewhere(n)
+			break
+		}
+	}
+	b.alreadyPaid = 0
+	b.approved(applyShot{concurrency: s.concurrency, retryRejected: true})
+}
+
+// doSkew has nobody decide that something was not sent while the service's clock and this machine's are not the same.
+func (b *batch) doSkew(s applyShot) {
+	unknown := b.oneLate(s)
+	if unknown == "" {
+		return
+	}
+	v := drawView(b.seed, b.number)
+	v.Skew = 10 * time.Minute
+	b.show(v)
+	b.run([]int{12}, "withdraw", "resolve", unknown, "--not-sent", "--reason", "it is not there", "--yes")
+	v.Skew = 0
+	b.show(v)
+	b.look()
+}
+
+// oneLate applies the plan with one row that the service will pay later, and returns its order id once it is unknown.
+func (b *batch) oneLate(s applyShot) string {
+	s.faults = everyRow(0.2, faultOf(0, "late").instruction)
+	b.applied(b.end(b.apply(s)))
+	for _, r := range b.file {
+		if b.stood[r.orderID].State == "unknown" {
+			return r.orderID
+		}
+	}
+	b.wrong("no row is unknown")
+	return ""
+}
+
+// doEarly has a machine whose clock is ahead decide too early that something was not sent. The service's clock is wrong by as
+// much, so that only the database's can tell.
+func (b *batch) doEarly(s applyShot) {
+	unknown := b.oneLate(s)
+	if unknown == "" {
+		return
+	}
+	profile := filepath.Join(b.dir, "config", "till", "config.yaml")
+	text, err := os.ReadFile(profile)
+	if err == nil {
+		err = os.WriteFile(profile, bytes.Replace(text, []byte("settle_after: 0s"), []byte("settle_after: 15m"), 1), 0o600)
+	}
+	if err != nil {
+		panic(err)
+	}
+	v := drawView(b.seed, b.number)
+	v.Skew = 16 * time.Minute
+	b.show(v)
+	note := b.notes()
+	note.leave("ahead", "16m")
+	a := b.till(&attempt{shot: shot{notes: note}}, "withdraw", "resolve", unknown, "--not-sent", "--reason", "it is not there", "--yes")
+	b.noted(a)
+	if a.exit != 12 {
+		b.wrong("it was decided by the clock of a machine, and that ended with %d", a.exit)
+	}
+	v.Skew = 0
+	b.show(v)
+	if err := os.WriteFile(profile, text, 0o600); err != nil {
+		panic(err)
+	}
+	b.look()
+}
+
+// doSameID has two processes at the plan, and the service answers two rows with one id at the same moment.
+func (b *batch) doSameID(s applyShot) {
+	if b.server == nil {
+		return
+	}
+	place := b.notes()
+	var attempts []*attempt
+	for range 2 {
+		s := s
+		s.several, s.keepGoing, s.point, s.do, s.notes = true, true, "before-commit", "meet", place
+		s.faults = everyRow(0, faultOf(0, "twin+c").instruction)
+		attempts = append(attempts, b.apply(s))
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		b.untilBlocked(attempts)
+		place.leave("go", "")
+	}()
+	b.endAll(attempts)
+	<-over
+	b.applied(attempts...)
+}
+
+// untilBlocked waits until a session of the journal waits for a lock, until all attempts are at their point, or until one of
+// them has ended.
+func (b *batch) untilBlocked(attempts []*attempt) {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, b.journal+"&application_name=torture")
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close(ctx)
+	for {
+		at := 0
+		for _, a := range attempts {
+			if a.shot.notes.found(fmt.Sprintf("held-%d", a.cmd.Process.Pid)) {
+				at++
+			}
+			if a.over() {
+				return
+			}
+		}
+		blocked := 0
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&blocked); err != nil {
+			panic(err)
+		}
+		if at == len(attempts) || at > 0 && blocked > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
