@@ -207,6 +207,13 @@ func (l *ledger) controls() http.Handler {
 		defer l.mu.Unlock()
 		l.views[r.FormValue("key")] = v
 	})
+	mux.HandleFunc("/twin", func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if t := l.twins[r.FormValue("key")]; t != nil {
+			close(t.second)
+		}
+	})
 	mux.HandleFunc("/quiet", l.quiet)
 	return mux
 }
@@ -410,7 +417,7 @@ func (c *caller) response(status int, body string, headers ...string) []byte {
 //	400 400e                 this status, without or with the error envelope
 //	html null empty trailing a 200 that is not an id
 //	other                    a 200 with the id of another payment, one that the journal has
-//	twin                     a 200 with one id for two payments, at the same moment, and afterwards as ok
+//	twin                     a 200 with the id of the first payment for the first two, for the second when the tests say so
 //
 // The client is killed after the request was read (read), after the payment was made (commit), or when half of the answer
 // is written (answer).
@@ -552,30 +559,23 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 	return err == nil
 }
 
-// twin returns the id that two payments of a merchant are answered with, once both are made; that of the payment itself for
-// those after them.
+// twin returns the id that a payment is answered with: that of the first of the merchant's for the first two, for the second
+// of them when the tests say so.
 func (l *ledger) twin(p payment) string {
 	l.mu.Lock()
 	t := l.twins[p.Key]
 	if t == nil {
-		t = &twins{met: make(chan struct{})}
+		t = &twins{id: p.ID, second: make(chan struct{})}
 		l.twins[p.Key] = t
 	}
 	t.payments++
-	switch t.payments {
-	case 1:
-		t.id = p.ID
-	case 2:
-		close(t.met)
-	}
-	after := t.payments > 2
+	n := t.payments
 	l.mu.Unlock()
-	if after {
-		return p.ID
+	if n == 2 {
+		<-t.second
 	}
-	select {
-	case <-t.met:
-	case <-time.After(patience):
+	if n > 2 {
+		return p.ID
 	}
 	return t.id
 }
@@ -584,7 +584,7 @@ func (l *ledger) twin(p payment) string {
 type twins struct {
 	payments int
 	id       string
-	met      chan struct{}
+	second   chan struct{} // closed when the second may be answered
 }
 
 // bad makes a reading fail now and then. It reports whether it did.

@@ -59,6 +59,15 @@ var batchMutants = []string{
 	"run-in-parts",   // the rows of a run are not recorded all at once
 	"half-results",   // the results file is written in its place
 	"forget-sending", // a row that a dead process was sending is nobody's
+
+	"plan-again",       // rows are read from the plan's file again while they are sent
+	"account-by-name",  // the account is looked up by its name at each claim
+	"one-reading",      // one reading of the list is trusted
+	"outcome-once",     // an outcome is recorded at once or not at all
+	"retry-blind",      // what was rejected is sent once more without a look at the list
+	"outcome-unlocked", // an outcome does not wait for others of the account
+	"own-clock",        // settle_after is measured by the clock of whoever decides
+	"slept",            // a process that slept after its record sends all the same
 }
 
 // helpers is a file that is added to each package that is patched.
@@ -188,63 +197,66 @@ func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name 
 var patches = []patch{
 	{
 		"internal/payout/send.go", `
-	ticket, err := b.Journal.Claim(ctx, b.Account, claim)
+	ticket, err := b.claim(ctx, w)
 	if err != nil {
 		return b.notClaimed(w, err)
 `, `
-	ticket, err := b.claim(ctx, calls, w.Request, claim)
+	ticket, err := b.claimed(calls, w.Request, func() (journal.Ticket, error) { return b.claim(ctx, w) })
 	if err != nil {
 		return b.notClaimed(w, err)
 `,
 	},
 	{
 		"internal/payout/batch_send.go", `
-	ticket, err := s.book.Journal.Claim(s.ctx, s.book.Account, s.claim(r))
+	ticket, err := s.book.Ledger.Claim(s.ctx, s.claim(r))
 `, `
-	ticket, err := s.book.claim(s.ctx, s.calls, r.CreateWithdrawal, s.claim(r))
+	content := requestOf(journal.Order{OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback})
+	ticket, err := s.book.claimed(s.calls, content, func() (journal.Ticket, error) { return s.book.Ledger.Claim(s.ctx, s.claim(r)) })
 `,
 	},
 	{
 		"internal/payout/send.go", `
-func (b *Book) sendOnce(`, `
+// notClaimed turns the journal's refusal`, `
 var calledAlready sync.Map // by order id: calls that a mutant has made before their time
 
 // callOnce makes a call where it should be made.
-func (b *Book) callOnce(ctx, calls context.Context, r api.CreateWithdrawal, ticket journal.Ticket) called {
-	var call called
-	if made, found := calledAlready.LoadAndDelete(r.ExternalOrderID); found {
-		call = made.(called)
-		call.orderID, call.left = ticket.OrderID, false
+func (b *Book) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c call) {
+	if made, found := calledAlready.LoadAndDelete(ticket.Order().OrderID); found {
+		c = made.(call)
 	} else {
-		call = b.call(ctx, calls, r, ticket)
+		c = b.call(ctx, calls, ticket)
 	}
-	if mutant("report-first") && call.outcome.State == journal.Accepted {
-		fmt.Println(call.outcome.Withdrawal)
+	if mutant("report-first") && c.err == nil {
+		fmt.Println(c.id)
 		silence()
 	}
 	killpoint("before-outcome")
-	return call
+	return c
 }
 
-// claim is where the right to send comes from, as it should be and as mutants do it.
-func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journal.Claim) (ticket journal.Ticket, err error) {
+// claimed is where the right to send comes from, as it should be and as mutants do it.
+func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
 	killpoint("before-intent")
 	pause() // so that two that run at the same moment have both found nothing when they come to the record
+	callBefore := func() {
+		id, err := b.Client.Withdrawals.Create(calls, r)
+		calledAlready.Store(r.ExternalOrderID, call{id: id, err: err})
+	}
 	switch {
 	case mutant("send-first"):
-		calledAlready.Store(r.ExternalOrderID, b.call(ctx, calls, r, journal.Ticket{Began: b.Now()}))
-		ticket, err = b.Journal.Claim(ctx, b.Account, c)
+		callBefore()
+		ticket, err = claim()
 	case mutant("lazy-commit"):
 		claimed := make(chan bool)
 		go func() {
 			time.Sleep(5 * time.Millisecond)
-			ticket, err = b.Journal.Claim(ctx, b.Account, c)
+			ticket, err = claim()
 			claimed <- true
 		}()
-		calledAlready.Store(r.ExternalOrderID, b.call(ctx, calls, r, journal.Ticket{Began: b.Now()}))
+		callBefore()
 		<-claimed
 	default:
-		ticket, err = b.Journal.Claim(ctx, b.Account, c)
+		ticket, err = claim()
 	}
 	if err == nil {
 		killpoint("after-intent")
@@ -252,17 +264,15 @@ func (b *Book) claim(ctx, calls context.Context, r api.CreateWithdrawal, c journ
 	return ticket, err
 }
 
-func (b *Book) sendOnce(`,
+// notClaimed turns the journal's refusal`,
 	},
 	{
 		"internal/payout/send.go", `
-	call := b.call(ctx, calls, r, ticket)
-	var err error
-	call.order, err = b.finish(ctx, calls, ticket, call.outcome)
+	call := b.call(ctx, calls, ticket)
+	order, err := b.record(ctx, calls, ticket, call)
 `, `
-	call := b.callOnce(ctx, calls, r, ticket)
-	var err error
-	call.order, err = b.finish(ctx, calls, ticket, call.outcome)
+	call := b.callOnce(ctx, calls, ticket)
+	order, err := b.record(ctx, calls, ticket, call)
 	killpoint("after-outcome")
 `,
 	},
@@ -276,19 +286,22 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/send.go", `
-		order, err := b.Journal.Finish(ctx, ticket, outcome)
+		order, err := b.Ledger.Finish(ctx, ticket, out)
 `, `
-		order, err := b.Journal.Finish(ctx, ticket, outcome)
+		order, err := b.Ledger.Finish(ctx, ticket, out)
 		if err != nil {
 			leaveNote("failed")
+		}
+		if mutant("outcome-once") {
+			return order, err
 		}
 `,
 	},
 	{
 		"internal/payout/batch_send.go", `
-		call := s.book.call(s.ctx, s.calls, r.CreateWithdrawal, ticket)
+		call := s.book.call(s.ctx, s.calls, ticket)
 `, `
-		call := s.book.callOnce(s.ctx, s.calls, r.CreateWithdrawal, ticket)
+		call := s.book.callOnce(s.ctx, s.calls, ticket)
 `,
 	},
 	{ // those that call first do so for each claim by itself
@@ -298,11 +311,11 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/batch_send.go", `
-			call.order, recorded, following, err = s.book.Journal.FinishAndClaim(s.ctx, ticket, call.outcome, s.book.Account, s.claim(next))
+			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 `, `
 			killpoint("before-intent")
 			pause()
-			call.order, recorded, following, err = s.book.Journal.FinishAndClaim(s.ctx, ticket, call.outcome, s.book.Account, s.claim(next))
+			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 			if err == nil {
 				killpoint("after-intent")
 			}
@@ -310,20 +323,45 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/batch_send.go", `
-		order, ended := s.book.ended(call, recorded)
+		if !goesOn || recording != nil {
+`, `
+		if mutant("outcome-once") && recording != nil {
+			goesOn = false
+		} else if !goesOn || recording != nil {
+`,
+	},
+	{
+		"internal/payout/batch_send.go", `
+		order, ended := s.book.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 `, `
 		killpoint("after-outcome")
-		order, ended := s.book.ended(call, recorded)
+		order, ended := s.book.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 		killpoint("between-rows")
 `,
 	},
 	{
-		"internal/payout/batch.go", `
-	if len(listed) == 0 && !x.book.Journal.Shared() {
+		"internal/payout/batch_send.go", `
+	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
 `, `
-	if len(listed) == 0 && !x.book.Journal.Shared() && !mutant("absent-not-sent") {
+	if mutant("plan-again") {
+		place := 0
+		for row, err := range s.plan.All() {
+			if err == nil && place == r.Place {
+				r.Row, r.Order = row.Row(), journal.Order{}
+			}
+			place++
+		}
+	}
+	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
+`,
+	},
+	{
+		"internal/payout/batch.go", `
+	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() {
+`, `
+	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
@@ -335,14 +373,22 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/batch.go", `
-			if records := listed[r.ExternalOrderID]; len(records) > 0 {
+			case x.sendable(r.Order) && !x.book.NoLookup:
 `, `
-			if mutant("absent-not-sent") && r.order.State == journal.Unknown && len(listed[r.ExternalOrderID]) == 0 {
-				if r.order, err = x.book.Journal.Decide(ctx, x.book.Account, journal.Decision{OrderID: r.ExternalOrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+			case mutant("retry-blind") && r.Order.State == journal.Rejected:
+			case x.sendable(r.Order) && !x.book.NoLookup:
+`,
+	},
+	{
+		"internal/payout/batch.go", `
+			if records := listed[r.Order.OrderID]; len(records) > 0 {
+`, `
+			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed[r.Order.OrderID]) == 0 {
+				if r.Order, err = x.book.Ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
-			if records := listed[r.ExternalOrderID]; len(records) > 0 {
+			if records := listed[r.Order.OrderID]; len(records) > 0 {
 `,
 	},
 	{
@@ -357,22 +403,29 @@ func (b *Book) sendOnce(`,
 	},
 	{
 		"internal/payout/send.go", `
-	id, err := b.Client.Withdrawals.Create(calls, r)
+		if late := b.elapsed(ticket.Began); late > latest {
 `, `
-	killpoint("before-connect")
-	id, err := b.Client.Withdrawals.Create(calls, r)
-	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = b.Client.Withdrawals.Create(calls, r)
-	}
+		if late := b.elapsed(ticket.Began); late > latest && !mutant("slept") {
 `,
 	},
 	{
 		"internal/payout/send.go", `
-	out := journal.Outcome{State: journal.Unknown, Reason: err.Error()}
+	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 `, `
-	out := journal.Outcome{State: journal.Unknown, Reason: err.Error()}
-	if mutant("unknown-no") {
-		out.State = journal.Rejected
+	killpoint("before-connect")
+	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
+		id, err = b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	}
+`,
+	},
+	{
+		"internal/payout/outcome.go", `
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+`, `
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+	if mutant("unknown-no") && out.Ending == journal.WasUncertain {
+		out.Ending = journal.WasRejected
 	}
 `,
 	},
@@ -383,11 +436,62 @@ func (b *Book) sendOnce(`,
 `, `
 	if !r.Listed {
 		if mutant("absent-not-sent") && o.State == journal.Unknown {
-			if decided, err := b.Journal.Decide(ctx, b.Account, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
+			if decided, err := b.Ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
 				r.Order = decided
 			}
 		}
 		return r, nil
+`,
+	},
+	{
+		"internal/payout/reading.go", `
+func twice(before, now reading) bool { return before != nil && agree(before, now) }
+`, `
+func twice(before, now reading) bool { return mutant("one-reading") || before != nil && agree(before, now) }
+`,
+	},
+	{
+		"internal/payout/reading.go", `
+	pauseBetween = time.Second
+`, `
+	pauseBetween = 10 * time.Millisecond
+`,
+	},
+	{
+		"internal/cli/book.go", `
+	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
+`, `
+	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: clock, User: userName(), Host: hostName(), Existing: exists})
+`,
+	},
+	{
+		"internal/cli/book.go", `
+		SettleAfter: s.settleAfter(), Now: time.Now,`, `
+		SettleAfter: s.settleAfter(), Now: clock,`,
+	},
+	{
+		"cmd/till/main.go", `
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now,
+`, `
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: clock,
+`,
+	},
+	{
+		"cmd/till/main.go", `
+	"os"
+	"time"
+`, `
+	"os"
+`,
+	},
+	{
+		"internal/journal/write.go", `
+	"slices"
+)
+`, `
+	"slices"
+	"syscall"
+)
 `,
 	},
 	{
@@ -463,100 +567,16 @@ func (b *Book) sendOnce(`,
 	return errors.Join(j.db.Close(), j.dialect.close())
 `,
 	},
-	{
-		"internal/journal/reap.go", `
-	next.State, next.Reason = Unknown, "the process that was sending it died"
+	{ // the clock of whoever decides
+		"internal/journal/journal.go", `
+	now, err := j.clock(reading{j, ctx})
+	return now, j.failed(err)
 `, `
-	next.State, next.Reason = Unknown, "the process that was sending it died"
-	if mutant("reap-planned") {
-		next.State = Planned
+	now, err := j.clock(reading{j, ctx})
+	if mutant("own-clock") {
+		now = j.options.Now()
 	}
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if c.AllowDuplicate {
-`, `
-	if c.AllowDuplicate || mutant("duplicates") {
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
-`, `
-	if mutant("no-claim") && old.State == Sending || mutant("resend-unknown") && old.State == Unknown && c.Run != "" {
-		free = true
-	}
-	if mutant("blind-claim") && !free && c.Run != "" {
-		free, old.State = true, Planned
-	}
-	if other := old.State != "" && old.Content != c.Content; !free || c.SameContent && other {
-`,
-	},
-	{
-		"internal/journal/transition.go", `
-		where += " AND " + name + " = " + names[1+i]
-`, `
-		where += " AND (" + name + " = " + names[1+i]
-		if mutant("blind-claim") && i < 2 {
-			where += " OR TRUE"
-		}
-		where += ")"
-`,
-	},
-	{
-		"internal/journal/transition.go", `
-		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State {
-`, `
-		if !slices.Contains(steps(c.old.State), c.next.State) && c.old.State != c.next.State && !(mutant("resend-unknown") && c.old.State == Unknown) {
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if p.err != nil {
-		return Ticket{}, p.err
-`, `
-	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempts()) {
-		return Ticket{}, p.err
-`,
-	},
-	{
-		"internal/journal/reap.go", `
-	if o.State != Sending {
-		return nil
-	}
-`, `
-	if o.State != Sending || mutant("forget-sending") {
-		return nil
-	}
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	now, err := t.move(old, c.sending(t, old), c.event())
-`, `
-	killpoint("in-intent")
-	inClaim = true
-	now, err := t.move(old, c.sending(t, old), c.event())
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if err := t.moveAll(changes, only); err != nil {
-`, `
-	killpoint("in-intent")
-	inClaim = true
-	if err := t.moveAll(changes, only); err != nil {
-`,
-	},
-	{
-		"internal/journal/write.go", `
-	"slices"
-)
-`, `
-	"slices"
-	"syscall"
-)
+	return now, j.failed(err)
 `,
 	},
 	{ // so that it does not take long until the journal's lock is given up
@@ -577,63 +597,162 @@ import (
 `,
 	},
 	{
-		"internal/payout/reading.go", `
-	pauseBetween = time.Second
+		"internal/journal/transition.go", `
+	o.State, o.Reason = Unknown, "the process that was sending it died"
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
 `, `
-	pauseBetween = 10 * time.Millisecond
+	o.State, o.Reason = Unknown, "the process that was sending it died"
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	if mutant("reap-planned") {
+		o.State, o.Attempts[len(o.Attempts)-1].Outcome = Planned, SaidNothing
+	}
 `,
 	},
 	{
-		"internal/cli/book.go", `
-	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
+		"internal/journal/claim.go", `
+	if c.AllowDuplicate {
 `, `
-	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: clock, User: userName(), Host: hostName(), Existing: exists})
+	if c.AllowDuplicate || mutant("duplicates") {
 `,
 	},
 	{
-		"internal/cli/book.go", `
-		SettleAfter: s.SettleAfter, Now: time.Now, Format: s.money.Format,
+		"internal/journal/transition.go", `
+	switch {
+	case !sendable:
+		return o, &ExistsError{o, same, o.State == Sending}
 `, `
-		SettleAfter: s.SettleAfter, Now: clock, Format: s.money.Format,
+	if mutant("no-claim") && o.State == Sending || mutant("resend-unknown") && o.State == Unknown && e.Run != "" || mutant("blind-claim") && e.Run != "" {
+		sendable = true
+	}
+	switch {
+	case !sendable:
+		return o, &ExistsError{o, same, o.State == Sending}
 `,
 	},
 	{
-		"cmd/till/main.go", `
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now,
+		"internal/journal/transition.go", `
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
 `, `
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: clock,
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && !mutant("resend-unknown") && !mutant("blind-claim"):
 `,
 	},
 	{
-		"cmd/till/main.go", `
-	"os"
-	"time"
+		"internal/journal/move.go", `
+	where := "id = " + names[0] + " AND order_id = " + names[1] + " AND version = " + names[2] + " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
 `, `
-	"os"
+	where := "id = " + names[0] + " AND order_id = " + names[1] + " AND version = " + names[2] + " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
+	if mutant("blind-claim") {
+		where = strings.Replace(where, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
+	}
+`,
+	},
+	{
+		"internal/journal/claim.go", `
+	if p.err != nil {
+		return Ticket{}, p.err
+`, `
+	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempted()) {
+		return Ticket{}, p.err
+`,
+	},
+	{
+		"internal/journal/reap.go", `
+	if o.State != Sending {
+		return o, nil
+	}
+`, `
+	if o.State != Sending || mutant("forget-sending") {
+		return o, nil
+	}
+`,
+	},
+	{
+		"internal/journal/ledger.go", `
+func (t *tx) lock(l *Ledger) (id int64, err error) {
+`, `
+func (t *tx) lock(l *Ledger) (id int64, err error) {
+	if mutant("account-by-name") {
+		if _, err := t.exec("INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", l.account.Address, l.account.Name, t.now); err != nil {
+			return 0, err
+		}
+		return t.accountNumber(l.account)
+	}
+`,
+	},
+	{
+		"internal/journal/claim.go", `
+	if old.State == "" && c.known.id != 0 {
+`, `
+	if old.State == "" && c.known.id != 0 && !mutant("account-by-name") {
+`,
+	},
+	{
+		"internal/journal/claim.go", `
+	now, err := t.happen(old, c.event(t))
+	c.ticket = t.ticket(now)
+`, `
+	killpoint("in-intent")
+	inClaim = true
+	now, err := t.happen(old, c.event(t))
+	c.ticket = t.ticket(now)
+`,
+	},
+	{
+		"internal/journal/claim.go", `
+	if err := t.move(changes, only); err != nil {
+`, `
+	killpoint("in-intent")
+	inClaim = true
+	if err := t.move(changes, only); err != nil {
 `,
 	},
 	{
 		"internal/journal/finish.go", `
-	old, err := t.orderRow(f.ticket.order.id)
+	if _, err := t.lockNumber(account); err != nil {
+		return err
+	}
+	old, err := t.byNumber(f.ticket.order.id)
 `, `
+	if mutant("outcome-unlocked") {
+		t.locked[account] = Account{}
+	}
+	if _, err := t.lockNumber(account); err != nil {
+		return err
+	}
 	inOutcome = true
 	killpoint("in-outcome")
-	old, err := t.orderRow(f.ticket.order.id)
+	old, err := t.byNumber(f.ticket.order.id)
 `,
 	},
 	{
 		"internal/journal/finish.go", `
-	if err := t.moveAll(changes, noHolder); err != nil {
+	if _, err := t.lockNumber(account); err != nil {
+		return err
+	}
+	times := map[string]int{} // which only a service could say that is wrong
+`, `
+	if mutant("outcome-unlocked") {
+		t.locked[account] = Account{}
+	}
+	if _, err := t.lockNumber(account); err != nil {
+		return err
+	}
+	times := map[string]int{} // which only a service could say that is wrong
+`,
+	},
+	{
+		"internal/journal/finish.go", `
+	if err := t.move(changes, noHolder); err != nil {
 `, `
 	if len(changes) > 0 {
 		inOutcome = true
 		killpoint("in-outcome")
 	}
-	if err := t.moveAll(changes, noHolder); err != nil {
+	if err := t.move(changes, noHolder); err != nil {
 `,
 	},
 	{
-		"internal/journal/together.go", `
+		"internal/journal/values.go", `
 const mostTogether = 64
 `, `
 const mostTogether = 7 // so that a small plan has parts
@@ -641,29 +760,39 @@ const mostTogether = 7 // so that a small plan has parts
 	},
 	{
 		"internal/journal/run.go", `
-			place += len(rows)
+	rowsInAPiece = 16 * mostTogether
 `, `
-			place += len(rows)
-			if mutant("run-in-parts") {
-				if err := t.j.dialect.commit(t.ctx, t.j.conn); err != nil {
-					return err
-				}
-				if _, err := t.j.conn.ExecContext(t.ctx, t.j.dialect.begin()); err != nil {
-					return err
-				}
-				t.accounts = map[Account]int64{}
+	rowsInAPiece = mostTogether
+`,
+	},
+	{
+		"internal/journal/run.go", `
+		if place += len(piece); len(piece) == rowsInAPiece {
+`, `
+		if mutant("run-in-parts") {
+			if err := l.j.write(ctx, func(t *tx) error {
+				_, err := t.exec("UPDATE runs SET began = ?1 WHERE id = ?2", t.now, run.id)
+				return err
+			}); err != nil {
+				return err
 			}
-			killpoint("in-run")
+		}
+		killpoint("in-run")
+		if place += len(piece); len(piece) == rowsInAPiece {
 `,
 	},
 	{
 		"internal/payout/batch.go", `
-	if err == nil {
-		x.run, x.fresh = run, !x.book.Journal.Shared()
+	if err != nil {
+		return accountChanged(err)
+	}
+	x.run = run
 `, `
 	killpoint("after-run")
-	if err == nil {
-		x.run, x.fresh = run, !x.book.Journal.Shared()
+	if err != nil {
+		return accountChanged(err)
+	}
+	x.run = run
 `,
 	},
 	{
