@@ -524,17 +524,16 @@ func (b *batch) lock() (release func()) {
 	})
 }
 
-// doStale applies the plan while the list does not show yet what another machine has paid of it. It shows it when it is read
-// once more.
+// doStale applies the plan while the list does not show yet the last row that another machine has paid: not when the list is
+// read for the first time, nor when its first page is read after that.
 func (b *batch) doStale(s applyShot) {
 	v := drawView(b.seed, b.number)
-	v.Order, v.Restless, v.Stale = "", false, 2
-	for id := range b.earlier {
-		v.Hidden = append(v.Hidden, id)
-	}
+	v.Order, v.Restless, v.Page, v.Stale = "", false, 1, 2
+	v.Hidden = []string{b.file[len(b.file)-1].orderID}
 	b.show(v)
 	b.alreadyPaid = 0
 	b.approved(s)
+	b.show(drawView(b.seed, b.number))
 }
 
 // approved applies the plan as somebody does who does not know yet that some of it is paid already. Once that is found out,

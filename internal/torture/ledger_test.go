@@ -5,6 +5,7 @@ package torture
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -616,13 +617,14 @@ func (l *ledger) list(c *caller, req *http.Request) bool {
 	}
 	page, _ := strconv.Atoi(req.URL.Query().Get("page"))
 	size, _ := strconv.Atoi(req.URL.Query().Get("page_size"))
-	size = min(size, listedAtOnce)
-	if page < 1 || size < 1 {
-		return c.answer(400, envelope)
-	}
 	key := req.Header.Get("Authorization")
 	l.mu.Lock()
 	v := l.view(key)
+	size = min(size, cmp.Or(v.Page, listedAtOnce))
+	if page < 1 || size < 1 {
+		l.mu.Unlock()
+		return c.answer(400, envelope)
+	}
 	own := v.list(l.payments, key, page, l.steady[key])
 	rows := slices.Clone(own[min((page-1)*size, len(own)):min(page*size, len(own))])
 	if v.Shuffle {

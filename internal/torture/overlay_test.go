@@ -62,7 +62,10 @@ var batchMutants = []string{
 
 	"plan-again",       // rows are read from the plan's file again while they are sent
 	"account-by-name",  // the account is looked up by its name at each claim
+	"one-file",         // of the journal's files only the database is looked after
 	"one-reading",      // one reading of the list is trusted
+	"first-page-once",  // its first page is not read again after the last
+	"one-case",         // an address in another case is another address
 	"outcome-once",     // an outcome is recorded at once or not at all
 	"retry-blind",      // what was rejected is sent once more without a look at the list
 	"outcome-unlocked", // an outcome does not wait for others of the account
@@ -444,14 +447,46 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/reading.go", `
-func twice(before, now reading) bool { return before != nil && agree(before, now) }
+		"internal/payout/scan.go", `
+		if before == nil {
+			return "", false, nil
+		}
 `, `
-func twice(before, now reading) bool { return mutant("one-reading") || before != nil && agree(before, now) }
+		if mutant("one-reading") {
+			found, undecided = now, nameless
+			return "", true, nil
+		}
+		if before == nil {
+			return "", false, nil
+		}
 `,
 	},
 	{
-		"internal/payout/reading.go", `
+		"internal/payout/scan.go", `
+	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
+`, `
+	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
+`,
+	},
+	{
+		"internal/payout/onescan.go", `
+	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
+`, `
+	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
+`,
+	},
+	{
+		"internal/journal/files.go", `
+	for end, was := range s.was {
+`, `
+	for end, was := range s.was {
+		if mutant("one-file") && end != "" {
+			continue
+		}
+`,
+	},
+	{
+		"internal/payout/scan.go", `
 	pauseBetween = time.Second
 `, `
 	pauseBetween = 10 * time.Millisecond
@@ -544,7 +579,7 @@ func twice(before, now reading) bool { return mutant("one-reading") || before !=
 	},
 	{
 		"internal/journal/write.go", `
-		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+		err := j.dialect.begin(ctx, j.conn)
 `, `
 		if unsynced {
 			unsynced = false
@@ -552,19 +587,19 @@ func twice(before, now reading) bool { return mutant("one-reading") || before !=
 				return err
 			}
 		}
-		_, err := j.conn.ExecContext(ctx, j.dialect.begin())
+		err := j.dialect.begin(ctx, j.conn)
 `,
 	},
 	{
 		"internal/journal/journal.go", `
 	j.disconnect()
-	return errors.Join(j.db.Close(), j.dialect.close())
+	return j.dialect.close(j.db)
 `, `
 	if unsynced {
 		j.dialect.commit(context.Background(), j.conn)
 	}
 	j.disconnect()
-	return errors.Join(j.db.Close(), j.dialect.close())
+	return j.dialect.close(j.db)
 `,
 	},
 	{ // the clock of whoever decides

@@ -21,14 +21,16 @@ type view struct {
 	// Restless has payments change while the list is read: they move to its front or to its end, and total stays right.
 	Restless bool
 	Shuffle  bool // the payments of a page are in another order at each reading
-	// Hidden are order ids that the list does not show yet, and Stale is how often its first page is still to be read
-	// until it does. Everything in such a list is right, for a moment that has passed.
+	// Hidden are order ids that the list does not show yet, for as many readings of its first page as Stale says, each with
+	// the pages after it. Everything in such a list is right, for a moment that has passed.
 	Hidden   []string
 	Stale    int
+	Page     int // how many payments a page has at most; 0: listedAtOnce
 	Spelling spelling
 	Skew     time.Duration // of the Date header
 
 	rng     *rand.Rand
+	stale   bool
 	changed map[string]int // by id: when, 0: as it was made
 	changes int
 }
@@ -58,12 +60,12 @@ func (l *ledger) view(key string) *view {
 
 // list returns the whole list as it is when one of its pages is read.
 func (v *view) list(all []payment, key string, page int, steady bool) (own []payment) {
-	stale := v.Stale > 0
-	if stale && page == 1 {
+	if page == 1 {
+		v.stale = v.Stale > 0
 		v.Stale--
 	}
 	for _, p := range slices.Backward(all) {
-		if p.Key == key && !(stale && slices.Contains(v.Hidden, p.OrderID)) {
+		if p.Key == key && !(v.stale && slices.Contains(v.Hidden, p.OrderID)) {
 			own = append(own, p)
 		}
 	}
