@@ -519,6 +519,12 @@ func (a *attempt) lost() bool {
 	return a.apply.interrupts > 1 || a.shot.cut.Place != "" || slices.Contains(severances, a.shot.point) || strings.Contains(a.what, "--timeout 300ms")
 }
 
+// claimsUnheard reports whether an attempt may have claimed a row without hearing of it. An outcome and the next claim are one
+// commit.
+func (a *attempt) claimsUnheard() bool {
+	return slices.Contains(severances, a.shot.point) || a.shot.point == "outcome-error" || a.shot.point == "outcome-after"
+}
+
 // judgeRows is about an attempt that has ended by itself, and alone.
 func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]string) {
 	for id, o := range b.stood {
@@ -531,7 +537,7 @@ func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]st
 			if was == "" {
 				want[0] = "planned"
 			}
-			if was == "sending" || was == "planned" && slices.Contains(severances, a.shot.point) || was == "rejected" && slices.Contains(severances, a.shot.point) || was == "" && slices.Contains(severances, a.shot.point) {
+			if was == "sending" || a.claimsUnheard() && (was == "" || was == "planned" || was == "rejected") {
 				want = append(want, "unknown", "sending")
 			}
 		case "ok+c", "slow+c", "wait+c":

@@ -31,6 +31,21 @@
 // mutant, however many kills were asked for. What comes after them is drawn.
 // TestSeveralMachines has three processes at a longer plan while the database ends their sessions and starts anew.
 //
+// The service and the machine misbehave as well:
+//
+//   - a third of the merchants, and half of those with single withdrawals, reach the ledger in TLS, under a private authority,
+//     through a proxy that breaks a connection after a drawn number of bytes of its handshake, its request or its response;
+//   - lists are stale, come in four orders, move both ways while they are read, and spell addresses, codes and order ids in
+//     another way than they were sent; the Date header is wrong by minutes;
+//   - the record of an outcome fails: the disk is full, it breaks, the connection to the journal does, or another program holds
+//     its lock; clocks are set; a process is stopped between its record and the first byte, also for so long that others decide
+//     about its row;
+//   - while a plan is applied, its file is overwritten, replaced, cut or deleted, files of the journal are removed, an older copy
+//     takes their place, the account is renamed, and another machine pays what was rejected.
+//
+// Each of these is the first step of a batch of its own, or ends one (beside_test.go). The program is held or stopped at a point,
+// which the test knows from a note in a directory, until the test has acted. TestFullDisk fills a real disk.
+//
 // Points inside the program are reached with a second binary that is built from copies of its sources, with a few lines
 // patched in (overlay_test.go); the sources themselves know nothing of it. The same binary holds mutants: bugs as somebody
 // might make them. Each must be found out by these tests, or they prove nothing.
@@ -46,5 +61,6 @@
 //	go test ./internal/torture -kills 2000 -seed 7 -v -timeout 0
 //	go test ./internal/torture -run Batch -kills 2000 -seed 7 -v -timeout 0
 //	go test ./internal/torture -run TestCrashes -kills 200 -journal postgres://till@127.0.0.1:5432/till
+//	go test ./internal/torture -run TestBatchCrashes -kills 0 -step 'the plan file changes' -v
 //	make torture N=20000 SEED=1
 package torture

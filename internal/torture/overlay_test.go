@@ -112,20 +112,20 @@ func killpoint(name string) {
 	}
 	switch os.Getenv("TILL_TORTURE_DO") {
 	case "hold":
-		hold("held")
+		holdHere("held")
 	case "meet":
-		hold("held-" + strconv.Itoa(os.Getpid()))
+		holdHere("held-" + strconv.Itoa(os.Getpid()))
 	case "stop": // which other threads may do before this one
 		leaveNote("stops")
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		hold("held")
+		holdHere("held")
 		leaveNote("went")
 	default:
 		die()
 	}
 }
 
-func hold(note string) {
+func holdHere(note string) {
 	leaveNote(note)
 	for !foundNote("go") {
 		time.Sleep(time.Millisecond)
@@ -163,8 +163,8 @@ func attemptNumber() string { return os.Getenv("TILL_TORTURE_NUMBER") }
 
 var met sync.Once
 
-// pause waits for the other processes, and from then on is for a moment, in which all of them come by.
-func pause() {
+// waitForOthers waits for the other processes, and from then on is for a moment, in which all of them come by.
+func waitForOthers() {
 	place := os.Getenv("TILL_TORTURE_MEET")
 	if place == "" {
 		return
@@ -240,7 +240,7 @@ func (b *Book) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c ca
 // claimed is where the right to send comes from, as it should be and as mutants do it.
 func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
 	killpoint("before-intent")
-	pause() // so that two that run at the same moment have both found nothing when they come to the record
+	waitForOthers() // so that two that run at the same moment have both found nothing when they come to the record
 	callBefore := func() {
 		id, err := b.Client.Withdrawals.Create(calls, r)
 		calledAlready.Store(r.ExternalOrderID, call{id: id, err: err})
@@ -317,7 +317,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 `, `
 			killpoint("before-intent")
-			pause()
+			waitForOthers()
 			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 			if err == nil {
 				killpoint("after-intent")
@@ -748,10 +748,11 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	}
 	old, err := t.byNumber(f.ticket.order.id)
 `, `
+	lock := t.lockNumber
 	if mutant("outcome-unlocked") {
-		t.locked[account] = Account{}
+		lock = func(int64) (a Account, err error) { return a, nil }
 	}
-	if _, err := t.lockNumber(account); err != nil {
+	if _, err := lock(account); err != nil {
 		return err
 	}
 	inOutcome = true
@@ -766,10 +767,11 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	}
 	times := map[string]int{} // which only a service could say that is wrong
 `, `
+	lock := t.lockNumber
 	if mutant("outcome-unlocked") {
-		t.locked[account] = Account{}
+		lock = func(int64) (a Account, err error) { return a, nil }
 	}
-	if _, err := t.lockNumber(account); err != nil {
+	if _, err := lock(account); err != nil {
 		return err
 	}
 	times := map[string]int{} // which only a service could say that is wrong
