@@ -882,14 +882,14 @@ const mostTogether = 7 // so that a small plan has parts
 	{
 		"pkg/api/call.go", `
 	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text, c.key)
+		return nil, 0, r.refused(resp, got.text)
 `, `
 	if mutant("follow-307") && resp.StatusCode() == http.StatusTemporaryRedirect {
 		r.query = "again"
 		return c.exchange(ctx, r)
 	}
 	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text, c.key)
+		return nil, 0, r.refused(resp, got.text)
 `,
 	},
 }
