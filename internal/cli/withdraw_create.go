@@ -27,8 +27,8 @@ with the same order id never pays twice: it prints the id that is there, or
 says what has to be settled first. Only after a definite no is it sent once
 more.
 
-When it ends with exit code 20, nobody knows whether it was taken. Run what the
-message says, till withdraw reconcile ORDER: it reads the service's own list.
+When it ends with exit code 20, the outcome is unknown: it may have been paid.
+Run what the message says, till withdraw reconcile ORDER: it reads the service's own list.
 
 Where this journal has sent the order id before, has nothing accepted for the
 account yet, or has found on the service's list what it did not know, that list

@@ -260,17 +260,21 @@ func (b *Book) record(ctx, calls context.Context, ticket journal.Ticket, c call)
 // finish records an outcome, and tries for a minute: a database may be starting anew, another process may hold the journal's
 // lock, and what is not recorded now, somebody has to find out later. A journal whose files are gone does not come back.
 func (b *Book) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
+	began := b.Now()
 	for tries := 1; ; tries++ {
 		order, err := b.Ledger.Finish(ctx, ticket, out)
 		var broken *journal.Error
-		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || b.pause(calls) != nil {
+		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || b.elapsed(began) > longestTry || b.pause(calls) != nil {
 			return order, err
 		}
 	}
 }
 
-// mostTries is how often an outcome is recorded, with a pause of a second after each try, before it is given up.
-const mostTries = 60
+// longestTry is how long an outcome is tried to be recorded, and mostTries how often, with a pause of a second after each try.
+const (
+	longestTry = time.Minute
+	mostTries  = 60
+)
 
 // recorded is how a call has ended, once that is on record or could not be recorded.
 func (b *Book) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {

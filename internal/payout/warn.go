@@ -127,7 +127,7 @@ func (m *maker) warnLikeUnknown() error {
 				break
 			}
 			if marks[i].id != parseID(o.OrderID) {
-				m.warn.about(likeUnknown, &marks[i], "pays the same as order %s, of which nobody knows whether it was paid: till withdraw reconcile %s", o.OrderID, o.OrderID)
+				m.warn.about(likeUnknown, &marks[i], "pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s", o.OrderID, o.OrderID)
 			}
 		}
 	}
