@@ -64,6 +64,29 @@ func TestRowsMove(t *testing.T) {
 	}
 }
 
+// What is found at the beginning when that is read again shows that the list still moves: it is read once more.
+func TestBeginningIsReadUntilNothingIsNew(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.s.fill(100)
+	d.s.take(body("4711"))
+	d.s.fill(250)
+	pages := 0
+	d.s.onPage = func() {
+		switch pages++; pages {
+		case 3: // two rows are hidden by now, and one of them will be found on the first page
+			d.s.move(250, 150)
+			d.s.move(251, 0)
+		case 7: // the first page is read for the third time
+			d.s.move(151, 0)
+		}
+	}
+	if sent, err := d.send(asked("4711")); err != nil || !sent.Was || d.pauses > 0 {
+		t.Errorf("got %+v, %v, %d scans did not count", sent, err, d.pauses)
+	}
+	d.s.wantCreates(0)
+}
+
 // However rows move and are added while the list is read: a scan that counts has seen all that were there throughout.
 func TestScanAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
@@ -186,7 +209,7 @@ func TestAmountsThatFloat(t *testing.T) {
 		"the unit that was sent":           {func(n int) row { return row{"Crypto": row{"Btc": 5000 + n}} }, true, 5, ""},
 		"the same in another spelling":     {func(n int) row { return row{"Crypto": row{[]string{"BTC", "btc"}[n%2]: 5000}} }, true, 2, journal.Accepted},
 		"once the unit that was sent":      {func(n int) row { return []row{{"Crypto": row{"Btc": 5000}}, {"Fiat": row{"USD": 7}}}[min(n, 2)-1] }, true, 3, journal.Accepted},
-		"the unit that was sent, of a new": {func(n int) row { return row{"Crypto": row{"Btc": 5000 - n + 1}} }, false, 2, journal.Conflict},
+		"the unit that was sent, of a new": {func(n int) row { return row{"Crypto": row{"Btc": 4998 + n}} }, false, 2, journal.Conflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -321,7 +344,11 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 
 // A page that is refused after others were shown makes a scan incomplete, and is not the end of the look-up.
 func TestPageIsRefusedInTheMiddle(t *testing.T) {
-	for refusals, sends := range map[int]bool{1: true, 3: true, 4: false} {
+	for _, tt := range []struct {
+		refusals int
+		left     int // of the rows, when the page is refused
+		sends    bool
+	}{{1, 150, true}, {3, 150, true}, {4, 150, false}, {1, 350, true}, {3, 350, true}, {4, 350, false}} {
 		d := newDesk(t)
 		d.FirstPage = api.PageBaseOne
 		d.s.fill(350)
@@ -329,8 +356,8 @@ func TestPageIsRefusedInTheMiddle(t *testing.T) {
 		d.s.onPage = func() { page++ }
 		d.s.listFail = func() (int, string) {
 			if page == 3 {
-				if refused++; refused <= refusals {
-					d.s.rows = d.s.rows[:150]
+				if refused++; refused <= tt.refusals {
+					d.s.rows = d.s.rows[:tt.left]
 					return 404, envelope
 				}
 			}
@@ -342,10 +369,10 @@ func TestPageIsRefusedInTheMiddle(t *testing.T) {
 			return nil
 		}
 		_, err := d.send(asked("4711"))
-		if sends && (err != nil || d.pauses != refusals) {
-			t.Errorf("%d refusals: %v, %d pauses", refusals, err, d.pauses)
+		if tt.sends && (err != nil || d.pauses != tt.refusals) {
+			t.Errorf("%+v: %v, %d pauses", tt, err, d.pauses)
 		}
-		if !sends {
+		if !tt.sends {
 			wantKind(t, err, ReadFailed, "")
 			d.s.wantCreates(0)
 		}
@@ -426,5 +453,44 @@ func TestAddressInAnotherCase(t *testing.T) {
 			t.Error(err)
 		}
 		d.wantState("4711", tt.state)
+	}
+}
+
+// A beginning that brings something new for ever is given up.
+func TestBeginningIsNotReadForEver(t *testing.T) {
+	d := newDesk(t)
+	d.FirstPage = api.PageBaseOne
+	d.s.fill(30)
+	d.s.onList = func(page, _ int) ([]row, int, int) {
+		d.s.fill(1)
+		items, pages, _ := d.s.cut(page, 10)
+		return items, pages, 30
+	}
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "still changed after its beginning was read again 100 times") {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+}
+
+// Of two scans, both must be able to say whose every record is.
+func TestUnreadableInOneOfTwoScans(t *testing.T) {
+	for _, unreadable := range []int{1, 2} {
+		d := newDesk(t)
+		d.FirstPage = api.PageBaseOne
+		d.s.fill(1)
+		n := 0
+		d.s.onPage = func() {
+			if n++; n == unreadable {
+				d.s.rows[0]["external_order_id"], d.s.rows[0]["external_id"] = 7, "x"
+				return
+			}
+			d.s.rows[0]["external_order_id"], d.s.rows[0]["external_id"] = "900000", 900000
+		}
+		_, err := d.send(asked("4711"))
+		if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "withdrawal w1: ") {
+			t.Error(err)
+		}
+		d.s.wantCreates(0)
 	}
 }

@@ -97,3 +97,15 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 }
 
 func unitUnknown(string) (api.Currency, bool) { return api.Currency{}, false }
+
+// An accepted order is as it was sent also where its address comes back in another case.
+func TestRunReadingOfAnAddressInAnotherCase(t *testing.T) {
+	o := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Eth", Unit: "crypto:Eth", Minor: 5, Address: "0x" + strings.Repeat("aB", 20)}}
+	w := record{id: "w1", orderIDs: []string{"4711"}, currency: Currency(o.Currency), amount: Amount(o.Content), address: "0x" + strings.Repeat("ab", 20)}
+	if !soughtOf(o).has(w) {
+		t.Error("it is another record")
+	}
+	if w.address = "0x" + strings.Repeat("ac", 20); soughtOf(o).has(w) {
+		t.Error("another address is taken for it")
+	}
+}

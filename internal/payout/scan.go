@@ -159,7 +159,7 @@ func showAll(records, others []record, orderID string, unit sentUnit) bool {
 		}
 		sent, known := unit(orderID)
 		compared := func(a api.Amount) bool { return known && sameUnit(a, api.Amount{Kind: sent.Kind, Code: sent.Code}) }
-		if !slices.ContainsFunc(others, func(o record) bool { return r.same(o) && !compared(r.amount) && !compared(o.amount) }) {
+		if compared(r.amount) || !slices.ContainsFunc(others, r.same) {
 			return false
 		}
 	}
