@@ -15,8 +15,8 @@ copy in place of the journal, make sure that nobody sends with the old one any
 more: two journals do not protect each other.
 
 Copy a journal with this command or, while nobody uses it, all its files at
-once: journal.db, journal.db-wal and journal.db-shm. journal.db alone lacks what
-was recorded last; till notices that if the journal was in use or not closed.
+once: journal.db, journal.db-wal and journal.db-shm. journal.db alone lacks
+what was recorded last; till notices that if it was in use or not closed.
 An older copy looks the same as the journal: see till help payouts.`,
 		Example: `  till journal copy journal-backup.db`,
 		Args:    args("DEST"),
