@@ -37,18 +37,12 @@ func (r Registry) AddressWarning(c api.Currency, text string) string {
 // that With has put there has a format.
 func (r Registry) CheckAllowed(text string) error {
 	var formats []string
+	var last error
 	for _, e := range r.own {
-		switch e.AddressFormat {
-		case "", address.None:
+		if last = address.Check(e.AddressFormat, text); last == nil { // also where it has no format
 			return nil
 		}
 		formats = append(formats, e.AddressFormat)
-	}
-	var last error
-	for _, format := range formats {
-		if last = address.Check(format, text); last == nil {
-			return nil
-		}
 	}
 	if len(formats) == 0 {
 		return nil
