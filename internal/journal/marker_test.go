@@ -97,7 +97,10 @@ func TestLogIsLost(t *testing.T) {
 				closing(t, to)
 				j := mustOpenFile(t, to)
 				wantRestored(t, j, shop, test.want)
-				if err := j.write(t.Context(), func(tx *tx) error { _, err := tx.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3)`, other.Address, other.Name, "now"); return err }); err != nil {
+				if err := j.write(t.Context(), func(tx *tx) error {
+					_, err := tx.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3)`, other.Address, other.Name, "now")
+					return err
+				}); err != nil {
 					t.Fatal(err)
 				}
 				if err := j.ClearRestored(t.Context(), shop); err != nil {

@@ -302,3 +302,66 @@ func TestOrdersOfAnyRun(t *testing.T) {
 		}
 	})
 }
+
+// However long a plan is, others can write while it is recorded; and until all of it is, the run has not begun.
+func TestOthersWriteWhileARunBegins(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open(func(o *Options) { o.wait = 100 * time.Millisecond })
+		wrote := 0
+		run, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
+			for i := range 3*rowsInAPiece + 1 {
+				if i%rowsInAPiece == 0 {
+					bring(t, other, fmt.Sprint("single ", i), Accepted)
+					wrote++
+				}
+				if runs, err := other.Runs(t.Context(), shop); i%1000 == 0 && (err != nil || len(runs) > 0) {
+					t.Errorf("it is said to have begun: %v, %v", runs, err)
+				}
+				if !yield(row(fmt.Sprint(i)), nil) {
+					return
+				}
+			}
+		})
+		if err != nil || wrote != 4 {
+			t.Fatal(wrote, err)
+		}
+		sums, err := other.Sums(t.Context(), shop, run.Name)
+		if err != nil || len(sums) != 1 || sums[0].Rows != 3*rowsInAPiece+1 {
+			t.Errorf("it has %+v, %v", sums, err)
+		}
+	})
+}
+
+// What a process has recorded of a run before it died is forgotten, but not an order that something has happened to since.
+func TestDeadBeginningIsForgotten(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		dying, j := open(), open()
+		_, err := dying.BeginRun(t.Context(), shop, Run{Name: "dead", Digest: "dead"}, func(yield func(Row, error) bool) {
+			for i := range rowsInAPiece + 1 {
+				if !yield(row(fmt.Sprint(i)), nil) {
+					return
+				}
+			}
+			c := claim("7")
+			c.Content = row("7").Content
+			mustFinish(t, j, mustClaim(t, j, c), unknown)
+			dying.Close()
+		})
+		if err == nil {
+			t.Fatal("it has begun")
+		}
+		if _, err := j.Reap(t.Context(), shop); err != nil {
+			t.Fatal(err)
+		}
+		left := 0
+		for o, err := range j.Orders(t.Context(), shop, Filter{}) {
+			if left++; err != nil || o.OrderID != "7" || o.State != Unknown {
+				t.Errorf("left is %+v, %v", o, err)
+			}
+		}
+		if left != 1 {
+			t.Errorf("%d orders are left", left)
+		}
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
+	})
+}

@@ -1,9 +1,11 @@
 package payout
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -717,4 +719,71 @@ func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 	}
 	tally.want(t, map[journal.State]int{journal.Accepted: 1, journal.Unknown: 1})
 	d.s.wantCreates(1)
+}
+
+// Once a run has begun, its rows are those that were recorded, whatever becomes of the plan's file.
+func TestPlanChangesDuringItsRun(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"overwritten in place": func(path string) error {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt(bytes.ReplaceAll(text, []byte("bc1q150"), []byte("bc1qbad")), 0)
+			return errors.Join(err, f.Close())
+		},
+		"truncated": func(path string) error { return os.Truncate(path, 100) },
+		"deleted":   os.Remove,
+		"replaced":  func(path string) error { return os.WriteFile(path, []byte("{}"), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			p := d.plan(nil, dueTo(300)...)
+			d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+				if err := change(p.Path); err != nil {
+					t.Error(err)
+				}
+				return 200, "", true
+			}})
+			d.mustApply(p, Options{Concurrency: 4}).want(t, map[journal.State]int{journal.Accepted: 300})
+			for _, b := range d.s.bodies {
+				if want := "bc1q" + b["external_order_id"].(string); b["address"] != want {
+					t.Errorf("paid to %v, want %s", b["address"], want)
+				}
+			}
+		})
+	}
+}
+
+// A sender whose account was renamed under it sends nothing more.
+func TestAccountIsRenamedUnderARun(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(3)...)
+	x, err := d.Open(t.Context(), p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Begin(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	tally, err := x.LookUp(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := journal.Account{Address: d.s.URL, Name: "renamed"}
+	if err := d.open().Journal().Rename(t.Context(), d.Ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
+		t.Errorf("while it applies: %v", err)
+	}
+	if err := d.Ledger.Journal().Rename(t.Context(), d.Ledger.Account(), other); err != nil { // as if it were another process, against the rule
+		t.Fatal(err)
+	}
+	wantKind(t, x.Send(t.Context(), t.Context(), tally), Refused, RuleAccount)
+	d.s.wantCreates(0)
+	_, err = d.send(asked("9"))
+	wantKind(t, err, Refused, RuleKey) // which would be tied to an account of another name
+	d.s.wantCreates(0)
 }

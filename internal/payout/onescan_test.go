@@ -81,7 +81,7 @@ func TestBeginningIsReadUntilNothingIsNew(t *testing.T) {
 			d.s.move(151, 0)
 		}
 	}
-	if sent, err := d.send(asked("4711")); err != nil || !sent.Was || d.pauses > 0 {
+	if sent, err := d.send(asked("4711")); err != nil || !sent.Already || d.pauses > 0 {
 		t.Errorf("got %+v, %v, %d scans did not count", sent, err, d.pauses)
 	}
 	d.s.wantCreates(0)

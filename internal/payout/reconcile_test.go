@@ -622,3 +622,114 @@ func TestConflictThatAgreesNow(t *testing.T) {
 		t.Errorf("what it says does not settle it: %v", err)
 	}
 }
+
+// A person's word that something was not sent rests on how long ago it was sent. Where this machine's clock and the service's
+// disagree, that is not known.
+func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
+	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
+	for name, tt := range map[string]struct {
+		ahead time.Duration // of this machine
+		rule  string
+	}{
+		"ahead":           {16 * time.Minute, RuleClock},
+		"behind":          {-2 * time.Minute, RuleClock},
+		"a little behind": {-time.Minute, RuleDecision},
+		"right":           {0, RuleDecision},
+	} {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.s.set(func() { d.s.now = func() time.Time { return d.clock.Now().Add(-tt.ahead) } })
+		d.clock.move(tt.ahead)
+		d.clock.move(-min(tt.ahead, 0)) // only a clock that is ahead makes the order look old
+		wantKind(t, d.Check(t.Context(), not), Refused, tt.rule)
+		d.wantState("10", journal.Unknown)
+		d.s.set(func() { d.s.now = d.clock.Now })
+		d.clock.move(15 * time.Minute)
+		if err := d.Check(t.Context(), not); err != nil {
+			t.Errorf("%s: once the clocks agree: %v", name, err)
+		}
+	}
+}
+
+// The time is counted from the last attempt, and not from when the order was first recorded.
+func TestSettleAfterTheLastAttempt(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	not := Decision{OrderIDs: []string{"10"}, Reason: "x"}
+	d.bring(asked("10"), outNotLeft)
+	d.clock.move(time.Hour)
+	d.bring(asked("10"), outUnknown)
+	d.clock.move(15*time.Minute - time.Second)
+	wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
+	d.clock.move(time.Second)
+	if err := d.Check(t.Context(), not); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the service has once shown was sent, though its list does not have it any more.
+func TestShownIsNeverNotSent(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
+	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantState("10", journal.Conflict)
+	d.s.set(func() { d.s.rows = d.s.rows[1:] })
+	d.clock.move(time.Hour)
+	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
+	d.wantState("10", journal.Conflict)
+	_, err := d.send(asked("10"))
+	wantKind(t, err, Conflict, "")
+	d.s.wantCreates(1)
+}
+
+// Every conflict has a way out: a person takes the withdrawal although it differs, and both contents are recorded.
+func TestPaidAsAlthoughDifferent(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.s.set(func() { d.s.take(body("10")); d.s.rows[0]["address"] = "elsewhere" })
+	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
+		t.Fatal(err)
+	}
+	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w2", Reason: "the payee agreed"}
+	if e := wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision); !strings.Contains(e.Hint, "--although-different") {
+		t.Error(e.Hint)
+	}
+	decision.AlthoughDifferent = true
+	if err := d.Check(t.Context(), decision); err != nil {
+		t.Fatal(err)
+	}
+	orders, err := d.Resolve(t.Context(), decision)
+	if err != nil || orders[0].State != journal.Accepted || orders[0].Withdrawal != "w2" {
+		t.Fatalf("got %+v, %v", orders, err)
+	}
+	if why := orders[0].Decided.Reason; !strings.HasPrefix(why, "the payee agreed") || !strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
+		t.Errorf("the record says %q", why)
+	}
+	other := Decision{OrderIDs: []string{"10"}, PaidAs: "w1", Reason: "x", AlthoughDifferent: true}
+	wantKind(t, d.Check(t.Context(), other), Refused, RuleDecision) // another order's
+}
+
+// A service that writes addresses and codes in another case shows what was sent.
+func TestReconcileAnAddressInAnotherCase(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	w := asked("10")
+	w.Request.Address = "0x52908400098527886E0F7030069857D2E4169EE7"
+	d.bring(w, outUnknown)
+	d.s.set(func() {
+		b := body("10")
+		b["address"] = strings.ToLower(w.Request.Address)
+		d.s.take(b)
+		d.s.rows[0]["currency"] = row{"Crypto": "BTC"}
+	})
+	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantState("10", journal.Accepted)
+}
