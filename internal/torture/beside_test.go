@@ -639,6 +639,7 @@ func (b *batch) doSameID(s applyShot) {
 	for range 2 {
 		s := s
 		s.several, s.noLookup, s.keepGoing, s.point, s.do, s.notes = true, true, true, "before-commit", "meet", place
+		s.part = 0 // the first outcome of each
 		s.faults = everyRow(0, faultOf(0, "twin+c").instruction)
 		attempts = append(attempts, b.apply(s))
 	}

@@ -418,7 +418,8 @@ func (c *caller) response(status int, body string, headers ...string) []byte {
 //	400 400e                 this status, without or with the error envelope
 //	html null empty trailing a 200 that is not an id
 //	other                    a 200 with the id of another payment, one that the journal has
-//	twin                     a 200 with the id of the first payment for the first two, for the second when the tests say so
+//	twin                     a 200 with the id of the first payment for the first two, once both are asked for, and for the
+//	                         second when the tests say so
 //
 // The client is killed after the request was read (read), after the payment was made (commit), or when half of the answer
 // is written (answer).
@@ -566,16 +567,22 @@ func (l *ledger) twin(p payment) string {
 	l.mu.Lock()
 	t := l.twins[p.Key]
 	if t == nil {
-		t = &twins{id: p.ID, second: make(chan struct{})}
+		t = &twins{id: p.ID, both: make(chan struct{}), second: make(chan struct{})}
 		l.twins[p.Key] = t
 	}
 	t.payments++
 	n := t.payments
 	l.mu.Unlock()
-	if n == 2 {
+	switch n {
+	case 1: // both are asked for before either is recorded
+		select {
+		case <-t.both:
+		case <-time.After(patience):
+		}
+	case 2:
+		close(t.both)
 		<-t.second
-	}
-	if n > 2 {
+	default:
 		return p.ID
 	}
 	return t.id
@@ -585,6 +592,7 @@ func (l *ledger) twin(p payment) string {
 type twins struct {
 	payments int
 	id       string
+	both     chan struct{} // closed when both were asked for
 	second   chan struct{} // closed when the second may be answered
 }
 
