@@ -169,7 +169,9 @@ func (b *batch) do(s batchStep) {
 		b.ask("/pay-late", b.own())
 		b.story = append(b.story, "what was late is paid now")
 	default:
-		b.doBesides(s)
+		if b.mutant != leavesOpen {
+			b.doBesides(s)
+		}
 	}
 }
 

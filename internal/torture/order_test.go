@@ -138,7 +138,7 @@ func (o *order) do(s step) {
 // stop stops a create between its record and the first byte. While it sleeps, nobody else may send the order. If it slept too
 // long, it does not send either.
 func (o *order) stop(s shot) {
-	if o.orderID == "" {
+	if o.orderID == "" || o.mutant == leavesOpen {
 		return
 	}
 	before := o.unknown

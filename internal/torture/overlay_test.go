@@ -46,6 +46,10 @@ var mutants = []string{
 	"no-claim",        // a record that says sending keeps nobody from sending
 }
 
+// leavesOpen is the mutant whose transactions stay open. While a process that has it is held or stopped, the journal's lock keeps
+// all others out, which has nothing to do with the bug.
+const leavesOpen = "no-sync"
+
 // batchPoints are those of a batch besides: some of them are reached once for each row, and the program is killed there when
 // it comes by for the time that was drawn.
 var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-commit", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome",
