@@ -316,13 +316,17 @@ When the service's list is asked before sending
   till payout apply asks for every order that it is about to send. For a single
   withdrawal it is asked only in these cases, and never with --lookup never:
   - this journal has sent the order id before,
-  - it has nothing accepted for the account yet, as when it is new or lost, or
-  - it has found a withdrawal on the list before that it did not know.
-  Otherwise, and where till makes the order id, the journal alone decides.
+  - it has nothing accepted for the account yet, as when it is new or lost,
+  - it has found a withdrawal on the list before that it did not know, or
+  - it was not closed and its log is missing, as in a copy of one file alone.
+  Otherwise, and where till makes the order id, the journal alone decides. With
+  --lookup always the list is asked before every order id that you chose.
+  The list is read whole, until two readings in a row agree about the order.
 
 When a backup of the journal was put back
   It lacks the order ids that were used since, and sends them again without
-  asking, but in the cases above. So before anything is sent with it:
+  asking, but in the cases above or with --lookup always. So before anything
+  is sent with it:
     till journal check
   shows what is only there: it was paid since, so take it out of what you still
   mean to pay. Use no order id from since the backup again, listed or not.
@@ -382,7 +386,7 @@ func variables() []variable {
 		{name: "TILL_RETRIES", flag: "retries"},
 		{name: "TILL_DEBUG", flag: "debug"},
 		{name: "TILL_JOURNAL", flag: "journal"},
-		{name: "TILL_LOOKUP", meaning: "whether to ask the service before sending: auto, never"},
+		{name: "TILL_LOOKUP", meaning: "whether to ask the service before sending: auto, always, never"},
 		{name: "TILL_SANDBOX_STATE", meaning: "file of the sandbox inside till"},
 		{name: "NO_COLOR", meaning: "no colour, whatever it is set to"},
 		{name: "CLICOLOR_FORCE", meaning: "colour also where there is no terminal, unless it is 0"},

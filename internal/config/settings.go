@@ -40,7 +40,7 @@ type Settings struct {
 	FirstPage       string         `mapstructure:"first_page"`    // auto, 0, 1
 	TimeLayout      string         `mapstructure:"time_layout"`
 	TimeZone        *time.Location `mapstructure:"-"`
-	Lookup          string         `mapstructure:"lookup"`       // auto, never
+	Lookup          string         `mapstructure:"lookup"`       // auto, always, never
 	LookupSince     string         `mapstructure:"lookup_since"` // as written; empty: from the beginning
 	LookupTimeout   time.Duration  `mapstructure:"lookup_timeout"`
 	SettleAfter     time.Duration  `mapstructure:"settle_after"`

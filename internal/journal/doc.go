@@ -15,8 +15,10 @@
 //	unknown   it may have been taken or not
 //	conflict  the service's record is not what was asked for
 //
-// A step from one state to another is made in one place, transition.go, as a compare-and-set: it names what it starts
-// from, the state, the attempt, the content and when the order was changed last, and does nothing when that is gone. The steps are
+// What an order becomes when something happens to it is decided by one pure function, next in transition.go, and made durable in
+// one place, move.go, as a compare-and-set: every change of an order makes a new version of it, and a change names the version
+// that it starts from and does nothing when that is gone. Which attempts there were, and how each of them ended, is a table of its
+// own: whether an order may have been taken is read from it. The steps are
 //
 //	Claim     planned, rejected           > sending     the right to send, once
 //	Finish    sending                     > accepted, rejected, planned, unknown
@@ -32,6 +34,9 @@
 //
 // An order that is new to the journal begins with BeginRun (planned), Claim (sending), or Settle (accepted, conflict).
 //
+// What the service has once shown, in an answer or on its list, as it was sent or not, is never decided to be not sent: a person
+// can only say which withdrawal it is, also one that differs.
+//
 // There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
 // person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown
 // again after it. And an order of which an attempt was ever in doubt is sent with the same content only, though a person has
@@ -46,7 +51,9 @@
 //
 // # Runs
 //
-// A plan that is applied is a run. An order belongs to itself: it keeps its state under any plan, and a run only notes which
+// A plan that is applied is a run. Its rows are recorded when it begins, in pieces, and from then on they alone are sent, as they
+// were recorded: a claim of a run's row makes no order and takes nothing from a file. A run whose process dies before all rows are
+// recorded has not begun, and is forgotten. An order belongs to itself: it keeps its state under any plan, and a run only notes which
 // orders are its rows, and each order which run sent it last. Of several processes that share a run, each claims a row for
 // itself before it sends it, as a single withdrawal is claimed; in a journal that is a file, one process applies at a time.
 //
@@ -62,7 +69,9 @@
 //
 // # Accounts
 //
-// A row belongs to an account, which is a service's address and a name for the merchant there. The same order id in two
+// A row belongs to an account, which has a number of its own; a service's address and a name for the merchant there are its
+// attributes. A sender finds the account once, as a Ledger, and keeps it: no claim makes an account, and one that was renamed
+// under its sender stops it. The same order id in two
 // accounts is two orders. Which API keys have been used with an account is noted by their fingerprints, so that a key that
 // opens somebody else's account is found out before anything is sent with it.
 //

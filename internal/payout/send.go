@@ -288,7 +288,7 @@ func (b *Book) recorded(ticket journal.Ticket, c call, o journal.Order, recordin
 	case o.State == journal.Accepted:
 		return o, nil
 	case o.State == journal.Unknown:
-		return o, &Error{Kind: Unknown, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
+		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
 	case o.State == journal.Conflict:
 		return o, b.unsettled(o, false)
 	}
@@ -303,7 +303,7 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 	if out.Withdrawal != "" {
 		what = "that the service accepted it as " + out.Withdrawal
 	}
-	return &Error{Kind: Unknown, Err: err, Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
+	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err, Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
 		Hint: "do not send it again: when the journal can be written, till withdraw reconcile " + orderID}
 }
 
@@ -348,12 +348,12 @@ func inWords(s journal.State) string {
 func (b *Book) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
-		return &Error{Kind: Conflict, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
+		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
 			Hint: "see what happened with till journal show " + o.OrderID + ", and settle it with: till withdraw resolve " + o.OrderID}
 	case alive:
-		return &Error{Kind: Busy, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: "wait for it, and run this again"}
+		return &Error{Kind: Busy, OrderID: o.OrderID, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: "wait for it, and run this again"}
 	}
-	return &Error{Kind: Unknown, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
+	return &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
 }
 
 func duplicateOf(e *journal.DuplicateError) error {
