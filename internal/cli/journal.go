@@ -52,6 +52,36 @@ type orderLine struct {
 	Listed *bool       `json:"listed,omitempty"` // of a reconciliation
 	Status string      `json:"status,omitempty"`
 	Events []eventLine `json:"events,omitempty"` // of a whole story
+
+	Attempts []attemptLine `json:"attempts,omitempty"` // likewise
+}
+
+// attemptLine is one call for an order.
+type attemptLine struct {
+	Number   int64  `json:"number"`
+	Began    string `json:"began"`
+	Ended    string `json:"ended"`    // empty: its sender has not said how it ended
+	Outcome  string `json:"outcome"`  // empty while it is under way
+	Decimals *int64 `json:"decimals"` // with which the amount was shown when it was sent; null: they were unknown
+}
+
+func attemptsOf(o journal.Order) []attemptLine {
+	lines := make([]attemptLine, len(o.Attempts))
+	for i, a := range o.Attempts {
+		lines[i] = attemptLine{Number: a.Number, Began: moment(a.Began), Ended: moment(a.Ended), Outcome: string(a.Outcome)}
+		if a.Decimals >= 0 {
+			lines[i].Decimals = &a.Decimals
+		}
+	}
+	return lines
+}
+
+// decimalsSent are those with which the amount was shown at the last attempt; empty: there was none, or they were unknown.
+func decimalsSent(o journal.Order) string {
+	if n := len(o.Attempts); n > 0 && o.Attempts[n-1].Decimals >= 0 {
+		return fmt.Sprint(o.Attempts[n-1].Decimals)
+	}
+	return ""
 }
 
 type resolutionLine struct {
@@ -315,6 +345,7 @@ func (t story) line() orderLine {
 			Callback: e.Callback, Key: e.Key, ID: e.Withdrawal, HTTPStatus: e.Status, Code: e.Code, Reason: e.Reason, User: e.User, Host: e.Host,
 		})
 	}
+	line.Attempts = attemptsOf(t.order)
 	return line
 }
 
@@ -327,6 +358,7 @@ func storyView(m money.Registry) render.View[story] {
 	for _, c := range inner.Columns {
 		view.Columns = append(view.Columns, render.Column[story]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Detail: true, Extra: c.Extra, Wide: c.Wide, Cell: func(t story) render.Cell { return c.Cell(t.order) }})
 	}
+	view.Columns = append(view.Columns, render.Column[story]{Name: "decimals", Detail: true, Cell: func(t story) render.Cell { return render.Own(decimalsSent(t.order)) }})
 	view.Columns = append(view.Columns, render.Column[story]{Name: "story", Detail: true, Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
 	return view
 }

@@ -191,7 +191,8 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	if c.Window == 0 {
 		return nil
 	}
-	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4 AND CASE WHEN sent = '' THEN changed ELSE sent END > ?5`,
+	// By the later of the two: one that was found on the list today may have been sent by a clock that was slow.
+	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4 AND (sent > ?5 OR changed > ?5)`,
 		account, c.Content.key(), c.OrderID, payee(c.Address), stamp(t.at.Add(-c.Window)))
 	if err != nil || len(accepted) == 0 {
 		return err

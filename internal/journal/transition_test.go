@@ -104,6 +104,14 @@ func TestDuplicates(t *testing.T) {
 				}
 			}
 		}
+		// One that is sent by a slow clock, and accepted now, counts from now.
+		at.Time = noon.Add(-time.Hour)
+		slow := mustClaim(t, j, claim("slow"))
+		at.Time = noon
+		mustFinish(t, j, slow, accepted("wslow"))
+		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.As(err, new(*DuplicateError)) {
+			t.Errorf("sent by a slow clock: %v", err)
+		}
 		// Every part of the content makes another withdrawal.
 		bring(t, j, "parts", Unknown)
 		for i, change := range []func(*Content){
