@@ -1,0 +1,78 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// Every status and every outcome of a call leads to one row of the table. What is expected is written out from the rules of
+// sending at most once: only a definite no lets an order be sent again, and what may have been taken is unknown.
+func TestObserve(t *testing.T) {
+	type want struct {
+		ending journal.Ending
+		state  journal.State
+		exit   string
+	}
+	var (
+		taken   = want{journal.WasAccepted, journal.Accepted, ""}
+		no      = want{journal.WasRejected, journal.Rejected, "rejected"}
+		unknown = want{journal.WasUncertain, journal.Unknown, "unknown"}
+		key     = want{journal.SaidNothing, journal.Planned, "unauthorized"}
+		many    = want{journal.SaidNothing, journal.Planned, "rate_limited"}
+		unsent  = want{journal.SaidNothing, journal.Planned, "unreachable"}
+		stopped = want{journal.SaidNothing, journal.Planned, "interrupted"}
+		usage   = want{journal.SaidNothing, journal.Planned, "usage"}
+	)
+	check := func(name string, err error, w want) {
+		t.Helper()
+		if o := Observe(err); o.Ending != w.ending || o.State != w.state || o.Exit != w.exit {
+			t.Errorf("%s: %+v, want %+v", name, o, w)
+		}
+		wrapped := error(nil)
+		if err != nil {
+			wrapped = fmt.Errorf("around it: %w", err)
+		}
+		if Observe(wrapped) != Observe(err) {
+			t.Errorf("%s: it is another one when it is wrapped", name)
+		}
+	}
+	check("no error", nil, taken)
+	check("an error of another kind", errors.New("x"), unknown)
+	check("given up", context.Canceled, unknown)
+	check("too late", context.DeadlineExceeded, unknown)
+	check("no request", &api.InvalidError{Field: "memo", Why: "x"}, usage)
+	for status := range 600 {
+		for outcome, w := range map[api.Outcome]want{api.Rejected: no, api.Unknown: unknown, api.NotSent: unsent, api.Failed: unknown} {
+			switch {
+			case outcome == api.Rejected && (status == 401 || status == 403):
+				w = key
+			case outcome == api.Rejected && status == 429:
+				w = many
+			}
+			check(fmt.Sprint(outcome, " ", status), &api.Error{Outcome: outcome, Status: status}, w)
+		}
+	}
+	check("stopped before it left", &api.Error{Outcome: api.NotSent, Err: context.Canceled}, stopped)
+	check("stopped after it left", &api.Error{Outcome: api.Unknown, Err: context.Canceled}, unknown)
+}
+
+// A row's state is that of an order after its only attempt has ended so.
+func TestObservationsAgreeWithTheJournal(t *testing.T) {
+	d := newDesk(t)
+	for i, o := range Observations() {
+		w := asked(fmt.Sprint(100 + i))
+		out := journal.Outcome{Ending: o.Ending}
+		if o.Ending == journal.WasAccepted {
+			out.Withdrawal = fmt.Sprint("w", i)
+		}
+		d.bring(w, out)
+		if got := d.wantState(w.Request.ExternalOrderID, o.State); got.InDoubt() != (o.State == journal.Unknown) {
+			t.Errorf("%s: %+v", o.Seen, got)
+		}
+	}
+}
