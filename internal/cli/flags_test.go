@@ -73,7 +73,7 @@ func TestWordsOfWrongFlags(t *testing.T) {
 		{create, "withdraw create needs --currency and --address; see: till withdraw create --help"},
 		{append(create, "--currency", "Btc", "--address", "a"), "withdraw create needs --amount or --amount-minor; see: till withdraw create --help"},
 		{append(create, "--currency", "Btc", "--address", "a", "--amount", "1", "--amount-minor", "1"), "--amount and --amount-minor exclude each other; leave one out"},
-		{[]string{"currency", "set", "Btc"}, "currency set needs --kind, --decimals or --memo; see: till currency set --help"},
+		{[]string{"currency", "set", "Btc"}, "currency set needs --kind, --decimals, --memo or --address-format; see: till currency set --help"},
 		{[]string{"api", "GET", ""}, "api: PATH is empty; " + unsetHint},
 		{[]string{"withdraw", "get"}, "withdraw get needs ID, or --order-id N; see: till withdraw get --help"},
 		{[]string{"withdraw", "get", "a", "b"}, `withdraw get: "b" is one argument too many; see: till withdraw get --help`},

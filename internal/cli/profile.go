@@ -196,7 +196,7 @@ func profileKeys() [][2]string {
 		{"first_page", "number of a list's first page: auto, 0 or 1"},
 		{"time_layout", "how times are written, as 2006-01-02T15:04:05"},
 		{"time_zone", "zone of dates and months, such as Europe/Berlin"},
-		{"lookup", "whether to ask the service before sending: auto, always, never"},
+		{"lookup", "whether to ask before sending: auto, always, never"},
 		{"lookup_since", "how far back to look then"},
 		{"lookup_timeout", "how long to look at most"},
 		{"settle_after", "how long an unknown payment may still turn up"},

@@ -28,12 +28,14 @@ says what has to be settled first. Only after a definite no is it sent once
 more.
 
 When it ends with exit code 20, the outcome is unknown: it may have been paid.
-Run what the message says, till withdraw reconcile ORDER: it reads the service's own list.
+Run what the message says, till withdraw reconcile ORDER: it reads the
+service's own list.
 
-Where this journal has sent the order id before, has nothing accepted for the
-account yet, or has found on the service's list what it did not know, that list
-is asked first. Otherwise the journal alone decides, so one that was restored
-from a backup pays again what was paid since: see till help payouts.
+If this journal has sent the order id before, has nothing accepted for the
+account yet, or may have lost something, the service's list is asked first, and
+with --lookup always in any case. Otherwise the journal alone decides, so one
+that was restored from a backup pays again what was paid since: see till help
+payouts.
 
 Every withdrawal has an order id. Give your own with --order-id; otherwise one
 is made and printed on standard error before anything is sent. A script that

@@ -145,7 +145,7 @@ func TestLoadRefuses(t *testing.T) {
 		"negative duration":       {live("duplicate_window: -1m"), []string{":3: ", "negative"}},
 		"first page":              {live("first_page: 2"), []string{":3: ", "auto, 0 or 1"}},
 		"reseller auth":           {live("reseller_auth: basic"), []string{":3: ", "bearer or none"}},
-		"lookup":                  {live("lookup: always"), []string{":3: ", "auto or never"}},
+		"lookup":                  {live("lookup: often"), []string{":3: ", "auto, always or never"}},
 		"time zone":               {live("time_zone: Mars/Olympus"), []string{":3: ", "not a time zone"}},
 		"time zone path":          {live("time_zone: ../../etc/passwd"), []string{":3: ", "not a time zone"}},
 		"layout without a date":   {live(`time_layout: "15:04:05"`), []string{":3: ", "has no year"}},

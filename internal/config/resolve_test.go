@@ -152,11 +152,11 @@ func TestCommandFlags(t *testing.T) {
 	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 || s.Origin("lookup") != "flag --lookup" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if err := in.Command.Set("lookup", "always"); err != nil {
+	if err := in.Command.Set("lookup", "often"); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Resolve(in)
-	fails(t, "lookup", err, "usage", "--lookup", "auto or never")
+	fails(t, "lookup", err, "usage", "--lookup", "auto, always or never")
 }
 
 func TestChoosingAProfile(t *testing.T) {

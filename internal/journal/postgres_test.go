@@ -559,7 +559,7 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 func TestClock(t *testing.T) {
 	ahead := time.Now().Add(16 * time.Minute)
 	eachDialect(t, func(t *testing.T, open opener) {
-		j := open(func(o *Options) { o.Now = func() time.Time { return ahead } })
+		j := open(func(o *Options) { o.Now, o.ownClock = func() time.Time { return ahead }, false })
 		now, err := j.Clock(t.Context())
 		if err != nil {
 			t.Fatal(err)
