@@ -52,14 +52,6 @@ func (b *book) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order, e
 	return b.of(ctx, shop).Finish(ctx, ticket, out)
 }
 
-func (b *book) FinishAndClaim(ctx context.Context, ticket Ticket, out Outcome, a Account, c Claim) (Order, error, Ticket, error) {
-	l, err := b.entered(ctx, a)
-	if err != nil {
-		return Order{}, err, Ticket{}, err
-	}
-	return l.FinishAndClaim(ctx, ticket, out, c)
-}
-
 func (b *book) Settle(ctx context.Context, a Account, e Evidence) (Order, error) {
 	return b.of(ctx, a).Settle(ctx, e)
 }
