@@ -1,0 +1,103 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal/pgtest"
+)
+
+// In PostgreSQL, a claim and an outcome wait for whoever has the account's row: what they were decided on stays what it is
+// until their commit. The other holds a lock that the foreign keys do not ask for.
+func TestPostgresLocksTheAccount(t *testing.T) {
+	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t), Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := bookOf(opened)
+	defer j.Close()
+	bring(t, j, "1", Planned)
+	ticket := mustClaim(t, j, claim("2"))
+	db, err := sql.Open("pgx", placeOf(j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	held, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Exec("SELECT id FROM accounts FOR NO KEY UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	const locked = "is locked by another program"
+	if _, err := j.Claim(t.Context(), shop, claim("1")); err == nil || !strings.Contains(err.Error(), locked) {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, err := j.Finish(t.Context(), ticket, accepted("w2")); err == nil || !strings.Contains(err.Error(), locked) {
+		t.Errorf("an outcome: %v", err)
+	}
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	mustFinish(t, j, ticket, accepted("w2"))
+	mustClaim(t, j, claim("1"))
+}
+
+// A row of a run is not claimed while another order with its content is being sent by a process that has died: that one may
+// have been paid.
+func TestTwinOfADeadSender(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, dying := open(), open()
+		one, two := row("1"), row("2")
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, one, two)
+		mustFinish(t, j, mustClaim(t, j, claim("9")), accepted("w9")) // which ties the key
+		twin := claim("3")
+		twin.Content = two.Content
+		mustClaim(t, dying, twin)
+		dying.Close()
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for alive := true; alive; { // a server takes a moment to see that a session has ended
+			if alive, err = j.dialect.holds(t.Context(), reading{j.Journal, t.Context()}, dying.sender); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var duplicate *DuplicateError
+		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "3" {
+			t.Errorf("got %v", err)
+		}
+		wantState(t, j, "2", Planned)
+		wantState(t, j, "3", Unknown)
+	})
+}
+
+// failingCommit is a dialect whose commits fail.
+type failingCommit struct{ dialect }
+
+var errNoCommit = errors.New("no commit")
+
+func (failingCommit) commit(context.Context, *sql.Conn) error { return errNoCommit }
+
+// A refusal says what the journal has. When its transaction could not be committed, that may be something that is not there.
+func TestRefusalWithoutItsCommit(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Accepted)
+		whole := j.dialect
+		j.dialect = failingCommit{whole}
+		if _, err := j.Claim(t.Context(), shop, claim("1")); errors.As(err, new(*ExistsError)) || !errors.Is(err, errNoCommit) {
+			t.Errorf("got %v", err)
+		}
+		j.dialect = whole
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
+			t.Errorf("with its commit: %v", err)
+		}
+	})
+}
