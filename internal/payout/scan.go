@@ -270,8 +270,8 @@ func (b *Book) untilComplete(ctx context.Context, scan func(ctx context.Context)
 		defer cancel()
 	}
 	why := ""
-	for n := range mostScans {
-		if n > 0 && why != "" {
+	for n := 0; n < mostScans || why == "" && b.othersApply(ctx); n++ {
+		if n > 0 && why != "" || n >= mostScans {
 			if err := b.pause(ctx); err != nil {
 				return b.tooLong(ctx, err, why)
 			}
@@ -288,6 +288,16 @@ func (b *Book) untilComplete(ctx context.Context, scan func(ctx context.Context)
 		why = "no two of them agreed"
 	}
 	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: "run it again when fewer withdrawals are being made"}
+}
+
+// othersApply reports whether other machines apply plans from the same journal: what they send makes scans differ, and that ends
+// when they do.
+func (b *Book) othersApply(ctx context.Context) bool {
+	if !b.Ledger.Journal().Shared() {
+		return false
+	}
+	living, err := b.Ledger.Journal().Appliers(ctx)
+	return err == nil && len(living) > 1
 }
 
 // errLookupTimeout is the cause of a context whose end is the end of LookupTimeout.
