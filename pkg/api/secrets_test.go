@@ -198,7 +198,11 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
+	times := 2
+	if raceDetector { // to walk through a connection that is in use is a race of the test's own
+		times = 1
+	}
+	for range times {
 		var shown strings.Builder
 		for name, value := range map[string]any{
 			"client": client, "service": client.Withdrawals, "option": option, "options": []Option{option},
