@@ -86,7 +86,7 @@ func (s shot) String() string {
 var faults = []string{
 	"ok+c", "ok+c", "ok+c", "slow+c", "unread", "unread+c", "drop", "drop+c", "drop+c", "late", "late", "late", "late", "late", "late", "hang", "hang+c", "hang+c", "hang+c", "hang+c", "cut", "cut+c",
 	"500", "500+c", "500e", "500e+c", "502", "502+c", "503e", "503e+c", "504+c", "400", "400+c", "400e", "422e", "422e", "401e", "403e", "429e", "429+c",
-	"408e+c", "409e+c", "307", "307+c", "307+c", "307+c", "307+c", "html", "html+c", "null+c", "empty", "trailing+c", "other", "other+c",
+	"408e+c", "409e+c", "307", "307+c", "307+c", "307+c", "307+c", "html", "html+c", "null+c", "empty", "empty", "empty", "trailing+c", "other", "other+c",
 }
 
 // draw makes the plan of an order.
