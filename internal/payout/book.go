@@ -108,6 +108,10 @@ func (b *Book) VerifyKey(ctx context.Context) error {
 		if !open {
 			return b.note(ctx, journal.KeyFirst)
 		}
+		// What is open may be what another process has begun with this very key since.
+		if known, err := b.knows(ctx); known || err != nil {
+			return err
+		}
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt)
 	}
 	newest := *status.Newest
