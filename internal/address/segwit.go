@@ -17,11 +17,11 @@ func isSegwitShape(text string) bool {
 // checkSegwit follows BIP 173 and BIP 350: a witness version from 0 to 16 and 2 to 40 bytes, in bech32 for version 0, which
 // has 20 or 32 bytes, and in bech32m for all others. A version that no network uses yet is valid, as BIP 350 wants.
 func checkSegwit(text string) error {
-	if text != strings.ToLower(text) && text != strings.ToUpper(text) {
+	lower := strings.ToLower(text)
+	if text != lower && text != strings.ToUpper(text) {
 		return reason("it mixes capital and small letters, and an address in bech32 has one case throughout: copy it again from where it came from")
 	}
 	separator := strings.LastIndexByte(text, '1')
-	lower := strings.ToLower(text)
 	if i := strings.IndexByte(lower, '1'); i != separator { // the data part has no 1
 		separator = i
 	}

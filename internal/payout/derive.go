@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,14 +36,16 @@ func appendContent(b []byte, c journal.Content) []byte {
 	return append(append(b, c.Memo...), '\n')
 }
 
-// contentHash tells contents apart.
+// contentHash tells contents apart. It differs in every process, so that no file can be made whose rows collide.
 func contentHash(c journal.Content) hash128 {
 	var room [256]byte
-	sum := sha256.Sum256(appendContent(room[:0], c))
-	return hash128{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
+	text := appendContent(room[:0], c)
+	return hash128{maphash.Bytes(hashSeeds[0], text), maphash.Bytes(hashSeeds[1], text)}
 }
 
-// hash128 is half of a SHA-256: equal by chance once in 2^64 rows.
+var hashSeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// hash128 is two independent hashes of 64 bits.
 type hash128 [2]uint64
 
 const maxBatch = 64 // bytes
