@@ -250,7 +250,35 @@ type desk struct {
 	checked map[string]Checked
 }
 
-func newDesk(t testing.TB) *desk { return deskAt(t, filepath.Join(t.TempDir(), "journal.db")) }
+// newDesk has a copy of an empty journal: to make one takes longer than most tests.
+func newDesk(t testing.TB) *desk {
+	place := filepath.Join(t.TempDir(), "journal.db")
+	if err := os.WriteFile(place, emptyJournal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return deskAt(t, place)
+}
+
+var emptyJournal = sync.OnceValue(func() []byte {
+	dir, err := os.MkdirTemp("", "journal.*")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	place := filepath.Join(dir, "journal.db")
+	j, err := journal.Open(context.Background(), place, journal.Options{Now: time.Now, User: "ann", Host: "till1"})
+	if err != nil {
+		panic(err)
+	}
+	if err := j.Close(); err != nil {
+		panic(err)
+	}
+	file, err := os.ReadFile(place)
+	if err != nil {
+		panic(err)
+	}
+	return file
+})
 
 func deskAt(t testing.TB, place string) *desk {
 	s := newService(t)
