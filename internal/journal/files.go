@@ -74,7 +74,7 @@ func checkFiles(path string) error {
 	for _, end := range []string{"", logFile, indexFile, locksFile} {
 		name := path + end
 		info, err := os.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) && end != "" {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {

@@ -60,8 +60,11 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	d.path = path
-	if d.locks, err = openLockFile(path + ".lock"); err != nil {
+	if d.locks, err = openLockFile(path + locksFile); err != nil {
 		return nil, err
+	}
+	if err := d.secureFile(ctx); err != nil {
+		return nil, errors.Join(err, d.locks.close())
 	}
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
 		"mode":    {"rw"}, // a file that was moved away must not be made anew
@@ -258,8 +261,67 @@ func (d *sqliteDialect) close(db *sql.DB) error {
 	return errors.Join(err, db.Close(), d.locks.close())
 }
 
-// prepareFile makes a journal's file and the directories above it, where they are missing, readable by their owner only, and
-// returns its path with links followed.
+// secureFile makes the journal's file where it is missing, and refuses one that others could change.
+func (d *sqliteDialect) secureFile(ctx context.Context) error {
+	if err := checkFiles(d.path); err != nil {
+		return err
+	}
+	if err := d.makeFile(ctx); err != nil {
+		return err
+	}
+	info, err := os.Stat(d.path)
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
+		return SyncDirectory(filepath.Dir(d.path))
+	}
+	return nil
+}
+
+// makeFile makes the journal's file where it is missing, readable by its owner only. It refuses to where the other files say
+// that the journal was there, and is in use: a new one would know nothing of what is under way.
+func (d *sqliteDialect) makeFile(ctx context.Context) error {
+	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := d.enter(ctx); err != nil {
+		return err
+	}
+	defer d.leave()
+	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) { // another process has just made it
+		return err
+	}
+	unused, err := d.nobodyWrites()
+	if err != nil {
+		return err
+	}
+	var left []string
+	for _, end := range []string{logFile, indexFile} {
+		if _, err := os.Lstat(d.path + end); err == nil {
+			left = append(left, filepath.Base(d.path+end))
+		}
+	}
+	if !unused {
+		return &Error{Place: d.name, Msg: "was moved away or removed while another process uses it; end that process, put the file back, and run the command again; if it is gone, run till journal check first", Lost: true}
+	}
+	if len(left) > 0 {
+		return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and ")), Lost: true}
+	}
+	// Where it is there already it is not opened: closing it again would take SQLite's own locks away from another journal of
+	// this process.
+	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// prepareFile makes the directories above a journal's file where they are missing, readable by their owner only, and returns its
+// path with links followed.
 func prepareFile(name string) (path string, err error) {
 	if path, err = filepath.Abs(name); err != nil {
 		return "", err
@@ -277,24 +339,6 @@ func prepareFile(name string) (path string, err error) {
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
 		return "", err
-	}
-	// Not opened where it is there: closing it again would take SQLite's own locks away from another journal of this process.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	if err := checkFiles(path); err != nil {
-		return "", err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
-		return path, SyncDirectory(filepath.Dir(path))
 	}
 	return path, nil
 }

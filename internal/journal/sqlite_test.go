@@ -316,6 +316,51 @@ func TestMovedAway(t *testing.T) {
 	}
 }
 
+// A journal whose file is gone is not made anew while its other files, or a process that uses it, say that it was there.
+func TestNotMadeAnew(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not let a file go that is open")
+	}
+	for name, tt := range map[string]struct {
+		removed []string
+		dies    bool // the process that used it
+		want    string
+	}{
+		"in use":                      {[]string{""}, false, "while another process uses it"},
+		"in use, without the log":     {[]string{"", logFile, indexFile}, false, "while another process uses it"},
+		"left by one that died":       {[]string{""}, true, "with journal.db-wal and journal.db-shm left behind"},
+		"left, only its index":        {[]string{"", logFile}, true, "with journal.db-shm left behind"},
+		"left, nothing but its locks": {[]string{"", logFile, indexFile}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			p := claimedIn(t, path, "a")
+			if tt.dies {
+				p.kill()
+			}
+			for _, end := range tt.removed {
+				if err := os.Remove(path + end); err != nil {
+					t.Fatal(err)
+				}
+			}
+			j, err := openFile(t, path)
+			if tt.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				j.Close()
+				return
+			}
+			if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("its file: %v", err)
+			}
+		})
+	}
+}
+
 // Others that open a journal, send and close it change none of its files.
 func TestOthersComeAndGo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
