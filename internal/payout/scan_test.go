@@ -286,7 +286,7 @@ func TestEndless(t *testing.T) {
 				return rows, page + 1, 2
 			}
 			_, err := d.send(asked("4711"))
-			if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "not ended") {
+			if want := map[bool]string{true: "has not ended", false: "had nothing new"}[fresh]; err == nil || !strings.Contains(err.Error(), want) {
 				t.Error(err)
 			}
 			d.s.wantCreates(0)
@@ -581,6 +581,30 @@ func TestTotalIsOfThePage(t *testing.T) {
 				if results, err := d.Reconcile(context.Background(), "4712"); err != nil || results[0].Order.State != journal.Accepted {
 					t.Errorf("base %d (%d given): reconciled as %+v, %v", base, told, results, err)
 				}
+			}
+		}
+	}
+}
+
+// A total below what a page shows says nothing: the pages are read until they end.
+func TestTotalIsTooSmall(t *testing.T) {
+	for _, base := range []int{0, 1} {
+		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
+			for _, total := range []int{0, 1, 50, 99} {
+				t.Run(fmt.Sprintf("%d/%d/%d", base, told, total), func(t *testing.T) {
+					d := newDesk(t)
+					d.s.base, d.FirstPage = base, told
+					d.s.take(body("4711"))
+					d.s.fill(150)
+					d.s.onList = func(page, size int) ([]row, int, int) {
+						items, _, _ := d.s.cut(page, 100)
+						return items, 1, total
+					}
+					if sent, err := d.send(asked("4711")); err != nil || !sent.Already {
+						t.Errorf("got %+v, %v", sent, err)
+					}
+					d.s.wantCreates(0)
+				})
 			}
 		}
 	}

@@ -203,7 +203,7 @@ func inARow(n int, so bool) int {
 
 // mostStale is how many pages in a row may have nothing new on them. One does where the service answers to a number that
 // is too small with its first page, and where rows shift, a few do; a service that goes on so has no end.
-const mostStale = 1000
+const mostStale = 20
 
 // read asks for the page, and finds the first one.
 func (w *walk) read() (WithdrawalPage, error) {
@@ -256,12 +256,12 @@ func (w *walk) learn(all, fresh int, total int64, steady bool) {
 // more reports whether to ask for the page after this one. Unless the base is known to be zero, the last page has the
 // number page_count. Where page_count and total contradict each other, the one that says there is more counts, until the
 // pages show that it is wrong: one that is empty or two that bring nothing new beyond page_count, two that are empty
-// where total withdrawals were read.
+// where total withdrawals were read. A total below what was read says nothing, and the list ends where its pages do.
 func (w *walk) more(got WithdrawalPage) bool {
-	if w.base == PageBaseAuto && w.page == 0 && w.seen >= got.Total && got.PageCount <= 1 {
+	if w.base == PageBaseAuto && w.page == 0 && w.seen == got.Total && got.PageCount <= 1 {
 		return false // everything was on this page, whatever its number is
 	}
-	promised, missing := int64(w.page) < w.last(w.pages), w.seen < w.most
+	promised, missing := int64(w.page) < w.last(w.pages), w.seen != w.most
 	switch {
 	case promised && missing:
 		return true
