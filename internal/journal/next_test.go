@@ -39,7 +39,7 @@ const mostEvents = 6
 //   - sending means that the last attempt has no outcome, and an attempt without one is never called settled by silence;
 //   - nothing is claimed while an attempt may have been taken, unless a person has said since that it was not;
 //   - what may have been taken under an order id never goes out under it as something else;
-//   - what the service has accepted or shown is never called planned, rejected, unknown or sending again;
+//   - what the service has accepted or shown never becomes planned, rejected, unknown or sending again;
 //   - a rejected order has no attempt that may have been taken.
 func TestNext(t *testing.T) {
 	seen, histories := map[string]bool{}, 0
@@ -88,6 +88,7 @@ func happenings(w world) map[string]event {
 		"paid as w0":         decided{Decision: Decision{OrderID: "1", PaidAs: "w0"}, at: at},
 		"paid as another's":  decided{Decision: Decision{OrderID: "1", PaidAs: "w9", AlthoughDifferent: true, Reason: "x"}, holder: "9", at: at},
 		"listed differently": listed{Evidence: Evidence{OrderID: "1", Withdrawal: "w5", Differs: "amount", Content: w.order.Content}},
+		"shown":              shown{"w5"},
 	}
 	for i, taken := range w.truth {
 		id := fmt.Sprintf("w%d", i)

@@ -48,3 +48,15 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	})
 	return o, err
 }
+
+// Show records that the service has shown an unknown order, under this id, in a reading that settles nothing: one that is
+// incomplete, or about other orders. A person can no longer say of it that it was not sent.
+func (l *Ledger) Show(ctx context.Context, orderID, withdrawal string) error {
+	return l.j.write(ctx, func(t *tx) error {
+		_, old, err := t.current(l, orderID)
+		if err == nil {
+			_, err = t.happen(old, shown{withdrawal})
+		}
+		return err
+	})
+}

@@ -121,6 +121,9 @@ func (e ended) changes(o Order) (Order, error) {
 			o.State, o.Reason = Unknown, "this attempt was rejected, and the outcome of an earlier one is unknown: "+e.Reason
 		}
 	}
+	if o.Shown != "" && (o.State == Planned || o.State == Rejected) { // another sender's, perhaps
+		o.State, o.Reason = Unknown, fmt.Sprintf("this attempt was not accepted, and the service has shown the order as %s: %s", o.Shown, e.Reason)
+	}
 	return o, nil
 }
 
@@ -232,6 +235,18 @@ func (e listed) told(_, now Order) Event {
 	}
 	return t
 }
+
+// shown: a reading that settles nothing has shown a record of the order.
+type shown struct{ withdrawal string }
+
+func (e shown) changes(o Order) (Order, error) {
+	if o.State == Unknown {
+		o.show(e.withdrawal)
+	}
+	return o, nil
+}
+
+func (e shown) told(_, _ Order) Event { return Event{What: eventShown, Withdrawal: e.withdrawal} }
 
 // decided: a person says what became of the order.
 type decided struct {

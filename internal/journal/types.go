@@ -171,6 +171,7 @@ const (
 	eventAnswered = "answered"      // it has ended
 	eventLate     = "answered late" // after it was given up for unknown
 	eventDied     = "sender died"
+	eventShown    = "shown" // on the service's list, of which no more was read
 	eventFound    = "found" // on the service's list
 	eventDiffers  = "differs"
 	eventPaidAs   = "paid-as" // a person's decisions

@@ -49,9 +49,9 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 	var all []Difference
 	var ids map[string]bool
 	var broken *Error
-	err := b.untilComplete(ctx, func(ctx context.Context) (incomplete string, enough bool, err error) {
+	err := b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
 		all, ids = nil, map[string]bool{}
-		incomplete, err = b.scan(ctx, filter, nil, func(w listed) bool {
+		incomplete, err = b.scan(ctx, s, filter, nil, func(w listed) bool {
 			if w.err != nil {
 				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: "ask the service's provider about this record"}
 				return false

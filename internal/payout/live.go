@@ -25,13 +25,13 @@ func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, e
 		return nil, err
 	}
 	var statuses map[string]string
-	err := b.untilComplete(ctx, func(ctx context.Context) (incomplete string, enough bool, err error) {
+	err := b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
 		newest, err := b.witness(ctx, from, func(journal.Order) bool { return true })
 		if err != nil {
 			return "", false, err
 		}
 		statuses = map[string]string{}
-		incomplete, err = b.scan(ctx, api.WithdrawalFilter{From: from}, newest, func(w listed) bool {
+		incomplete, err = b.scan(ctx, s, api.WithdrawalFilter{From: from}, newest, func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}

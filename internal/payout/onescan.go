@@ -73,10 +73,14 @@ const manyPages = 100
 
 // scan reads the list once, and shows every record to see until that has seen enough. A record may be shown more than once.
 // incomplete says why the scan does not count; empty: it is complete, or see has seen enough.
-func (b *Book) scan(ctx context.Context, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
+func (b *Book) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
+	show := func(w listed) bool {
+		seen.see(w)
+		return see(w)
+	}
 	var first error
 	for _, size := range pageSizes() {
-		s := newScan(newest, see)
+		s := newScan(newest, show)
 		incomplete, err := s.whole(ctx, b, filter, size)
 		if s.pages > 0 || !rejects(err) {
 			return incomplete, err

@@ -119,7 +119,7 @@ func TestScanAtRandom(t *testing.T) {
 			return d.s.cut(page, 3)
 		}
 		seen := map[string]bool{}
-		incomplete, err := d.scan(t.Context(), api.WithdrawalFilter{}, nil, func(w listed) bool { seen[w.ID] = true; return true })
+		incomplete, err := d.scan(t.Context(), sightings{}, api.WithdrawalFilter{}, nil, func(w listed) bool { seen[w.ID] = true; return true })
 		if err != nil {
 			t.Fatal(err)
 		}

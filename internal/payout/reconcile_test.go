@@ -687,6 +687,70 @@ func TestShownIsNeverNotSent(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
+// That the service has shown an order is kept even if the reading that showed it settles nothing.
+func TestShownInAReadingThatSettlesNothing(t *testing.T) {
+	for name, read := range map[string]func(d *desk) error{
+		"an incomplete one": func(d *desk) error {
+			d.s.onList = func(page, size int) ([]row, int, int) {
+				items, pages, total := d.s.cut(page, size)
+				return items, pages, total + 1
+			}
+			_, err := d.Reconcile(t.Context(), "10")
+			return err
+		},
+		"one that fails the second time": func(d *desk) error {
+			d.FirstPage = api.PageBaseOne
+			lists := 0
+			d.s.listFail = func() (int, string) {
+				if lists++; lists > 1 {
+					return 500, ""
+				}
+				return -1, ""
+			}
+			_, err := d.Reconcile(t.Context(), "10")
+			return err
+		},
+		"one with a record that may be any order's": func(d *desk) error {
+			nameless := row{"external_order_id": 5, "external_id": "x"}
+			d.s.set(func() { d.s.rows = append(d.s.rows, nameless) })
+			_, err := d.Reconcile(t.Context(), "10", "11")
+			return err
+		},
+		"one for another order": func(d *desk) error {
+			d.AlwaysLookup = true
+			d.send(asked("12"))
+			return errors.New("which is sent")
+		},
+		"a check": func(d *desk) error {
+			differences, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+			if err == nil && len(differences) == 1 {
+				err = errors.New(differences[0].Why)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.bring(asked("10"), outUnknown)
+			d.bring(asked("11"), outUnknown)
+			d.s.set(func() { d.s.take(body("10")) })
+			if err := read(d); err == nil {
+				t.Fatal("the reading settled the order")
+			}
+			if o := d.wantState("10", journal.Unknown); o.Shown == "" {
+				t.Error("it is forgotten that the service has shown it")
+			}
+			if o := d.wantState("11", journal.Unknown); o.Shown != "" {
+				t.Errorf("the service has never shown it, and the journal says as %s", o.Shown)
+			}
+			d.s.set(func() { d.s.rows, d.s.onList, d.s.listFail = nil, nil, nil })
+			d.clock.move(time.Hour)
+			wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
+		})
+	}
+}
+
 // Every conflict has a way out: a person takes the withdrawal although it differs, and both contents are recorded.
 func TestPaidAsAlthoughDifferent(t *testing.T) {
 	d := newDesk(t)

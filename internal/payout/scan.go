@@ -104,9 +104,9 @@ func (b *Book) scanUntilAgreed(ctx context.Context, orders runSought, seeks func
 	var last *runReading        // the last one that was complete
 	var nameless string         // on it
 	earlier := orders.reading() // what other scans have shown
-	err = b.untilComplete(ctx, func(ctx context.Context) (incomplete string, enough bool, err error) {
+	err = b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
 		now := orders.reading()
-		unread, incomplete, err := b.scanFor(ctx, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
+		unread, incomplete, err := b.scanFor(ctx, s, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
 		if err != nil {
 			return "", false, err
 		}
@@ -125,6 +125,9 @@ func (b *Book) scanUntilAgreed(ctx context.Context, orders runSought, seeks func
 		}
 		now.union(before)
 		found, undecided = now, cmp.Or(namelessBefore, nameless)
+		if undecided == "" {
+			s.settled(seeks)
+		}
 		return "", true, nil
 	})
 	if err != nil {
@@ -173,13 +176,13 @@ func undecidedBy(record string) *Error {
 
 // scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
 // order's; empty: there is none.
-func (b *Book) scanFor(ctx context.Context, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
+func (b *Book) scanFor(ctx context.Context, s sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
 	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
 	if err != nil {
 		return "", "", err
 	}
 	dropped := false
-	incomplete, err = b.scan(ctx, api.WithdrawalFilter{From: from}, newest, func(w listed) (more bool) {
+	incomplete, err = b.scan(ctx, s, api.WithdrawalFilter{From: from}, newest, func(w listed) (more bool) {
 		ids := bears(w.Withdrawal)
 		found := slices.ContainsFunc(ids, sought)
 		if w.nameless() || found && !w.readable("id") {
@@ -262,8 +265,24 @@ func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map
 	return b.scanTwice(ctx, sought, from)
 }
 
-// untilComplete scans again and again, until a scan is complete and enough, or often or long enough to give up.
-func (b *Book) untilComplete(ctx context.Context, scan func(ctx context.Context) (incomplete string, enough bool, err error)) error {
+// untilComplete scans again and again, until a scan is complete and enough, or often or long enough to give up. What any scan
+// has shown of unknown orders, and nothing was settled by, is recorded in the end.
+func (b *Book) untilComplete(ctx context.Context, scan scanOnce) error {
+	s, err := b.sightings(ctx)
+	if err != nil {
+		return err
+	}
+	err = b.scanAgain(ctx, s, scan)
+	if broken := s.record(context.WithoutCancel(ctx), b.Ledger); err == nil {
+		err = broken
+	}
+	return err
+}
+
+// scanOnce makes one scan. incomplete says why it does not count; enough is whether no other is needed.
+type scanOnce func(ctx context.Context, s sightings) (incomplete string, enough bool, err error)
+
+func (b *Book) scanAgain(ctx context.Context, s sightings, scan scanOnce) error {
 	if b.LookupTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, b.LookupTimeout, errLookupTimeout)
@@ -276,7 +295,7 @@ func (b *Book) untilComplete(ctx context.Context, scan func(ctx context.Context)
 				return b.tooLong(ctx, err, why)
 			}
 		}
-		incomplete, enough, err := scan(ctx)
+		incomplete, enough, err := scan(ctx, s)
 		if err != nil {
 			return b.tooLong(ctx, err, why)
 		}

@@ -484,7 +484,7 @@ func TestLongList(t *testing.T) {
 	}
 	before := heap()
 	found := reading{}
-	_, incomplete, err := d.scanFor(t.Context(), func(id string) bool { return sought[id] }, found.add, "")
+	_, incomplete, err := d.scanFor(t.Context(), sightings{}, func(id string) bool { return sought[id] }, found.add, "")
 	if err != nil || incomplete != "" || len(found) != pages {
 		t.Fatalf("found %d, %q, %v", len(found), incomplete, err)
 	}
@@ -546,7 +546,7 @@ func TestSmallPages(t *testing.T) {
 		d.s.fill(101)
 		d.s.maxSize = largest
 		found := reading{}
-		_, incomplete, err := d.scanFor(t.Context(), func(id string) bool { return id == "900050" }, found.add, "")
+		_, incomplete, err := d.scanFor(t.Context(), sightings{}, func(id string) bool { return id == "900050" }, found.add, "")
 		if _, _, lists := d.s.counts(); want == 0 {
 			if !rejects(err) || lists > 2*len(pageSizes()) { // the first page may have two numbers
 				t.Errorf("at most %d: %v after %d requests", largest, err, lists)

@@ -1,0 +1,55 @@
+package payout
+
+import (
+	"context"
+
+	"example.com/till/internal/journal"
+)
+
+// sightings are the orders that are unknown, and under which id the service's list has shown each; empty: it has not.
+type sightings map[string]string
+
+// sightings are those of no scan yet.
+func (b *Book) sightings(ctx context.Context) (sightings, error) {
+	s := sightings{}
+	for o, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+		if err != nil {
+			return nil, err
+		}
+		if o.Shown == "" {
+			s[o.OrderID] = ""
+		}
+	}
+	return s, nil
+}
+
+// see takes note of a record of the list.
+func (s sightings) see(w listed) {
+	for _, id := range bears(w.Withdrawal) {
+		if seen, unknown := s[id]; unknown && seen == "" && w.ID != "" {
+			s[id] = w.ID
+		}
+	}
+}
+
+// settled forgets the orders that were sought: what was found of them is recorded as evidence.
+func (s sightings) settled(sought func(orderID string) bool) {
+	for id := range s {
+		if sought(id) {
+			delete(s, id)
+		}
+	}
+}
+
+// record keeps what was seen from being lost with the reading.
+func (s sightings) record(ctx context.Context, l *journal.Ledger) error {
+	for orderID, id := range s {
+		if id == "" {
+			continue
+		}
+		if err := l.Show(ctx, orderID, id); err != nil {
+			return accountChanged(err)
+		}
+	}
+	return nil
+}
