@@ -23,7 +23,7 @@ const (
 )
 
 // A redactor hides a key in text, whole or in pieces, and however it is spelled: plain, in base64 or hexadecimal, and any
-// of these escaped for JSON, URLs or HTML, up to mostLevels times over. Letters count in either case. It is safe for
+// of these escaped for JSON, C, URLs or HTML, up to mostLevels times over. Letters count in either case. It is safe for
 // concurrent use.
 //
 // A text without the key costs little. Every three characters in a row of any spelling are marked in a table, and a window
@@ -419,22 +419,26 @@ func escapeAt(text []byte) (c, n int) {
 		return -1, 1
 	case '%':
 		if len(text) > 1 && text[1] == 'u' {
-			return hexNumber(text, 2, 4)
+			return digitsAt(text, 2, 4, 16)
 		}
-		return hexNumber(text, 1, 2)
+		return digitsAt(text, 1, 2, 16)
 	case '\\':
 		if len(text) < 2 {
 			return 0, 0
 		}
 		switch text[1] {
 		case 'u':
-			return hexNumber(text, 2, 4)
+			return digitsAt(text, 2, 4, 16)
 		case 'U':
-			return hexNumber(text, 2, 8)
+			return digitsAt(text, 2, 8, 16)
 		case 'x':
-			return hexNumber(text, 2, 2)
+			return digitsAt(text, 2, 2, 16)
 		case 'a', 'b', 'f', 'n', 'r', 't', 'v':
 			return ' ', 2 // no key has such a character
+		case '0', '1':
+			if c, n := digitsAt(text, 1, 3, 8); n > 0 {
+				return c, n
+			}
 		}
 		return int(text[1]), 2
 	case '&':
@@ -443,17 +447,17 @@ func escapeAt(text []byte) (c, n int) {
 	return 0, 0
 }
 
-// hexNumber reads an escape's digits in hexadecimal, of which there are so many.
-func hexNumber(text []byte, from, digits int) (c, n int) {
+// digitsAt reads an escape's digits, of which there are so many, to the base 8 or 16.
+func digitsAt(text []byte, from, digits, base int) (c, n int) {
 	if len(text) < from+digits {
 		return 0, 0
 	}
 	for _, d := range text[from : from+digits] {
-		value := strings.IndexByte("0123456789abcdef", normal[d])
+		value := strings.IndexByte("0123456789abcdef"[:base], normal[d])
 		if value < 0 {
 			return 0, 0
 		}
-		c = min(c<<4|value, beyond)
+		c = min(c*base+value, beyond)
 	}
 	return c, from + digits
 }

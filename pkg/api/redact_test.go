@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,6 +38,7 @@ func spellings(text string) map[string]string {
 		"HTML": html.EscapeString(text), "HTML in JSON": quoted(html.EscapeString(text)), "URL in HTML": html.EscapeString(url.QueryEscape(text)),
 		`\u0041`: each(`\u%04x`), `\x41`: each(`\x%02x`), `\U00000041`: each(`\U%08X`), "%u0041": each("%%u%04x"), "%41": each("%%%02x"), "%4F": each("%%%02X"),
 		"&#65;": each("&#%d;"), "&#065;": each("&#%04d;"), "&#x41;": each("&#x%x;"), "&#X41;": each("&#X%X;"), "&amp;#65;": each("&amp;#%d;"),
+		`\101`:   each(`\%03o`),
 		"UTF-16": each("%c\x00"), `\u0041\u0000`: each(`\u%04x\u0000`),
 		"hexadecimal": hex.EncodeToString([]byte(text)), "HEXADECIMAL": strings.ToUpper(hex.EncodeToString([]byte(text))),
 		"HTML names": strings.NewReplacer("/", "&sol;", "+", "&plus;", "=", "&equals;", "_", "&lowbar;", "%", "&percnt;").Replace(text),
@@ -52,6 +55,8 @@ func spellings(text string) map[string]string {
 	return all
 }
 
+var octal = regexp.MustCompile(`\\[01][0-7][0-7]`)
+
 // leaks returns a piece of the key that a text shows once it is read in any way, or nothing. It is slow and plain, and
 // shares nothing with what it tests.
 func leaks(text, key string) string {
@@ -65,6 +70,10 @@ func leaks(text, key string) string {
 			for _, mark := range []string{`\u00`, `\U000000`, `\x`, "%u00", "%"} {
 				more = append(more, replaceHex(t, mark))
 			}
+			more = append(more, octal.ReplaceAllStringFunc(t, func(digits string) string {
+				n, _ := strconv.ParseUint(digits[1:], 8, 8)
+				return string(rune(n))
+			}))
 		}
 		if i < 8 {
 			for _, run := range strings.FieldsFunc(t, func(c rune) bool { return !strings.ContainsRune(base64Letters+"-_", c) || c == '=' }) {
