@@ -66,22 +66,33 @@ func (d *sqliteDialect) nobodyWrites() (bool, error) {
 
 // inspect looks how the journal was left. If it has lost its log, the gate stays closed until that is on record.
 func (d *sqliteDialect) inspect(ctx context.Context) error {
-	if err := d.enter(ctx); err != nil {
-		return err
-	}
-	open, err := d.saysOpen(ctx)
-	if err == nil && open && logIsEmpty(d.path) { // only now: a log with this marker in it stays as long as the connection does
+	for began := time.Now(); ; {
+		if err := d.enter(ctx); err != nil {
+			return err
+		}
+		open, err := d.saysOpen(ctx)
 		alone, e := d.nobodyWrites()
-		if e == nil && alone {
+		err = errors.Join(err, e)
+		switch {
+		case err != nil:
+		case open && logIsEmpty(d.path) && alone: // only now: a log with this marker in it stays as long as the connection does
 			d.lost = true
 			return nil
-		}
-		if err = e; err == nil {
+		case open && logIsEmpty(d.path):
 			err = errLogTaken
+		case !open && !alone && time.Since(began) > d.wait:
+			err = errReplaced
+		case !open && !alone: // the other process may be about to set the marker
+			if err := errors.Join(d.leave(), rest(ctx, 10*pause)); err != nil {
+				return err
+			}
+			continue
 		}
+		return errors.Join(err, d.leave())
 	}
-	return errors.Join(err, d.leave())
 }
+
+var errReplaced = errors.New("another process uses a file that was here before")
 
 var errLogTaken = errors.New("its log was taken away from a process that uses it")
 

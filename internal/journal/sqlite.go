@@ -75,6 +75,11 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	err = d.check(ctx, db)
+	if err != nil && logIsEmpty(path) { // without its log a file in use looks damaged
+		if alone, e := d.nobodyWrites(); e == nil && !alone {
+			err = errLogTaken
+		}
+	}
 	if err == nil {
 		d.anchor, err = db.Conn(ctx)
 	}
@@ -243,6 +248,8 @@ func (d *sqliteDialect) explain(err error) string {
 	switch {
 	case errors.Is(err, errLogTaken):
 		return fmt.Sprintf("has lost a file while another process uses it (%s); wait until that process has ended, and then run till journal check", filepath.Base(d.path)+logFile)
+	case errors.Is(err, errReplaced):
+		return "was replaced while another process uses it; end that process, put its file back, and run the command again; if it is gone, run till journal check first"
 	case errors.Is(err, errDamaged):
 		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

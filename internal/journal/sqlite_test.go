@@ -361,6 +361,48 @@ func TestNotMadeAnew(t *testing.T) {
 	}
 }
 
+// A file that was put in the place of one that is in use, such as an older copy, is not used: it knows nothing of what is under
+// way. Nor is one whose log was taken away called damaged.
+func TestReplacedInUse(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not let a file go that is open")
+	}
+	for name, tt := range map[string]struct {
+		replace func(t *testing.T, path, old string) error
+		want    string
+	}{
+		"an older copy": {func(t *testing.T, path, old string) error {
+			return errors.Join(os.Rename(old, path), os.Remove(path+logFile), os.Remove(path+indexFile))
+		}, "was replaced while another process uses it"},
+		"another journal": {func(t *testing.T, path, old string) error {
+			other := filepath.Join(t.TempDir(), "other.db")
+			closing(t, other)
+			return errors.Join(os.Rename(other, path), os.Remove(path+logFile), os.Remove(path+indexFile))
+		}, "was replaced while another process uses it"},
+		"the log removed": {func(t *testing.T, path, old string) error { return os.Remove(path + logFile) }, "has lost a file while another process uses it"},
+		"the log emptied": {func(t *testing.T, path, old string) error { return os.Truncate(path+logFile, 0) }, "has lost a file while another process uses it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			closing(t, path)
+			old := copyFiles(t, path, "")
+			claimedIn(t, path, "a")
+			if err := tt.replace(t, path, old); err != nil {
+				t.Fatal(err)
+			}
+			d := newSQLite(path, 100*time.Millisecond, false)
+			db, err := d.open(t.Context())
+			if err == nil {
+				d.close(db)
+				t.Fatal("it is used")
+			}
+			if text := d.explain(err); !strings.Contains(text, tt.want) {
+				t.Errorf("got %v: %s", err, text)
+			}
+		})
+	}
+}
+
 // Others that open a journal, send and close it change none of its files.
 func TestOthersComeAndGo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
