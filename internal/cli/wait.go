@@ -144,16 +144,11 @@ func repeat(s *session, flags waitFlags, what string, step func(context.Context)
 	}
 }
 
-// passes reports whether a reading that failed may succeed the next time: an outage, a time-out, a garbled answer or too
-// many calls. A refused key, an id that the service does not know and any other definite answer stay as they are.
+// passes reports whether a reading that failed may succeed the next time. A refused key and an id that the service does not
+// know stay as they are; any other answer may be one of an outage.
 func passes(err error) bool {
 	if call := (*api.Error)(nil); errors.As(err, &call) {
-		switch call.Status {
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
-			return false
-		case http.StatusRequestTimeout, http.StatusTooManyRequests:
-			return true
-		}
+		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)
 	}
 	return explain(err).code == exitReadFailed
 }

@@ -56,9 +56,7 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 		return run, err
 	}
 	if err := l.recordRows(ctx, &run, rows); err != nil {
-		if e := l.discard(context.WithoutCancel(ctx), run); e != nil {
-			return Run{}, errors.Join(err, e)
-		}
+		l.discard(context.WithoutCancel(ctx), run) // or the next one that begins does
 		return Run{}, err
 	}
 	return run, nil
