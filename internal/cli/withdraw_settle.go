@@ -204,6 +204,9 @@ recorded. An order that the service has ever shown was sent.`,
 			if err != nil {
 				return err
 			}
+			if checked.Undated {
+				s.note("the service's answers have no date, so its clock and this machine's could not be compared: see that this one is right")
+			}
 			if err := s.confirmDecision(checked); err != nil {
 				return err
 			}

@@ -202,7 +202,7 @@ func TestCheckDecimals(t *testing.T) {
 		"others":            {with(10), with(8), "was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},
 		"no longer known":   {with(8), money.NewRegistry(), "was made with 8 decimals of Doge, and the profile has no decimals known now"},
 		"none, and now one": {with(0), with(1), "was made with 0 decimals of Doge, and the profile has 1 decimal now"},
-		"known since":       {money.NewRegistry(), with(8), ""},
+		"known since":       {money.NewRegistry(), with(8), "was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is 0.01000000 DOGE today"},
 		"never known":       {money.NewRegistry(), money.NewRegistry(), ""},
 		"another of a name": {with(8), money.NewRegistry().With(money.Entry{Code: "Doge", Kind: api.Fiat, Decimals: 8}), "no decimals known now"},
 	} {

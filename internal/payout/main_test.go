@@ -46,7 +46,7 @@ type service struct {
 	onList   func(page, size int) (items []row, pageCount, total int)
 	onPage   func() // before each page is made
 	listFail func() (status int, answer string)
-	now      func() time.Time // of its Date header; nil: the real time
+	now      func() time.Time // of its Date header; nil: the real time; the zero time: it has none
 	maxSize  int              // the largest page that it does not refuse; 0: any
 }
 
@@ -85,7 +85,10 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 		status, answer = 404, envelope
 	}
 	if s.now != nil {
-		w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
+		w.Header()["Date"] = nil
+		if now := s.now(); !now.IsZero() {
+			w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+		}
 	}
 	if status == 0 { // no answer
 		conn, _, _ := w.(http.Hijacker).Hijack()

@@ -3,8 +3,10 @@ package payout
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"strings"
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
@@ -23,10 +25,27 @@ func (l listed) readable(field string) bool {
 	return api.UnreadableWithdrawal{Unread: l.unread}.Readable(field)
 }
 
-// nameless reports whether nobody can say whose order a record is: the fields that would say it cannot be read. One that
-// bears no order id is not nameless.
+// nameless reports whether a record may be any order's: the fields that would say whose cannot be read, or their names are
+// written in another case. One that bears no order id is not nameless.
 func (l listed) nameless() bool {
-	return len(bears(l.Withdrawal)) == 0 && !(l.readable("external_order_id") && l.readable("external_id"))
+	if len(bears(l.Withdrawal)) > 0 {
+		return false
+	}
+	return !l.readable("external_order_id") || !l.readable("external_id") || l.misspelt() != ""
+}
+
+// misspelt is the name of a field that would be an order id if its case were right; empty: there is none.
+func (l listed) misspelt() string {
+	var fields map[string]json.RawMessage
+	json.Unmarshal(l.RawJSON(), &fields)
+	for name := range fields {
+		for _, right := range []string{"external_order_id", "external_id"} {
+			if name != right && strings.EqualFold(name, right) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // String names a record that cannot be read, and says why.
@@ -34,6 +53,9 @@ func (l listed) String() string {
 	name := "withdrawal " + l.ID
 	if l.ID == "" {
 		name = fmt.Sprintf("record %d of page %d", l.place+1, l.page)
+	}
+	if l.err == nil {
+		return fmt.Sprintf("%s: a field has the name %q", name, l.misspelt())
 	}
 	return fmt.Sprintf("%s: %v", name, l.err)
 }

@@ -270,16 +270,17 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		found     journal.State
 		undecided string // the record that the message names
 	}{
-		"its amount":                 {func(r row) { r["amount"] = 7 }, journal.Accepted, ""},
-		"its amount, at another one": {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, journal.Conflict, ""},
-		"its currency":               {func(r row) { r["currency"] = "Btc" }, journal.Accepted, ""},
-		"one of two order ids":       {func(r row) { r["external_id"] = "x" }, journal.Accepted, ""},
-		"both order ids":             {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 }, "", "withdrawal w2: "},
-		"the only order id":          {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") }, "", "withdrawal w2: "},
-		"its id":                     {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
-		"another's id":               {func(r row) { delete(r, "id"); r["external_id"], r["external_order_id"] = 5, "5" }, journal.Planned, ""},
-		"its id and its order id":    {func(r row) { delete(r, "id"); r["external_order_id"] = 7; delete(r, "external_id") }, "", "record 1 of page 1: "},
-		"no order id at all":         {func(r row) { r["amount"] = 7; delete(r, "external_order_id"); delete(r, "external_id") }, journal.Planned, ""},
+		"its amount":                   {func(r row) { r["amount"] = 7 }, journal.Accepted, ""},
+		"its amount, at another one":   {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, journal.Conflict, ""},
+		"its currency":                 {func(r row) { r["currency"] = "Btc" }, journal.Accepted, ""},
+		"one of two order ids":         {func(r row) { r["external_id"] = "x" }, journal.Accepted, ""},
+		"both order ids":               {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 }, "", "withdrawal w2: "},
+		"the only order id":            {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") }, "", "withdrawal w2: "},
+		"its id":                       {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
+		"another's id":                 {func(r row) { delete(r, "id"); r["external_id"], r["external_order_id"] = 5, "5" }, journal.Planned, ""},
+		"its id and its order id":      {func(r row) { delete(r, "id"); r["external_order_id"] = 7; delete(r, "external_id") }, "", "record 1 of page 1: "},
+		"its order id in another case": {func(r row) { r["External_Order_Id"] = "4711"; delete(r, "external_order_id"); delete(r, "external_id") }, "", "withdrawal w2: "},
+		"no order id at all":           {func(r row) { r["amount"] = 7; delete(r, "external_order_id"); delete(r, "external_id") }, journal.Planned, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			prepare := func(out journal.Outcome) *desk {

@@ -65,12 +65,11 @@ func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
 
 // CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today: whoever approved it has read
-// other amounts than these are now. It takes a plan that shows minor units, which are what is sent, when the decimals have become
-// known since.
+// other amounts than these are now.
 func (p *Plan) CheckDecimals(m money.Registry) error {
 	for _, t := range p.Totals {
 		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount)
-		if then != now && then != money.Unknown {
+		if then != now {
 			return refused(RuleDecimals, fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
 				p.Path, DecimalsText(then), t.Amount.Code, DecimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
 				"find out how many decimals the service counts, set them with till currency set, and make the plan anew")

@@ -652,6 +652,23 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 	}
 }
 
+// A service whose answers have no date lets clocks differ unnoticed, which a person is told.
+func TestResolveNotSentWithoutADate(t *testing.T) {
+	for _, undated := range []bool{true, false} {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		d.clock.move(time.Hour)
+		if undated {
+			d.s.set(func() { d.s.now = func() time.Time { return time.Time{} } })
+		}
+		c, err := d.Book.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "support said so"})
+		if err != nil || c.Undated != undated {
+			t.Errorf("got %+v, %v, want %v", c, err, undated)
+		}
+	}
+}
+
 // The time is counted from the last attempt, and not from when the order was first recorded.
 func TestSettleAfterTheLastAttempt(t *testing.T) {
 	d := newDesk(t)

@@ -26,6 +26,8 @@ type Checked struct {
 	Decision
 	// Differs says how the withdrawal differs from the order; empty: it does not. Asked and Shown are the two contents.
 	Differs, Asked, Shown string
+	// Undated says that no answer of the service had a date, so that its clock and this machine's were not compared.
+	Undated bool
 
 	orders []journal.Order
 }
@@ -125,7 +127,9 @@ func (b *Book) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 		}
 	}
 	var skew time.Duration
+	c.Undated = true
 	results, err := b.settle(api.ObserveDate(ctx, func(service time.Time) {
+		c.Undated = false
 		if now := b.Now().Sub(service); now.Abs() > skew.Abs() {
 			skew = now
 		}
