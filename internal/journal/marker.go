@@ -177,33 +177,38 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// unmark takes the marker away if nobody else writes. It need not be on the disk before the rest is.
-func (d *sqliteDialect) unmark(ctx context.Context) error {
-	if !d.marks || d.anchor == nil || d.files.intact() != nil || logIsEmpty(d.path) {
-		return nil
+// unmark takes the marker away if no other process writes, and reports whether it is away. Then the gate stays closed until the
+// locks go, so that none sets it before the log is gone. It need not be on the disk before the rest is.
+func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
+	if d.files.intact() != nil {
+		return false, nil
 	}
 	if err := d.enter(ctx); err != nil {
-		return err
+		return false, err
 	}
-	defer d.leave()
 	if d.writes {
 		if err := d.locks.free(writerByte); err != nil {
-			return err
+			return false, err
 		}
 		d.writes = false
 	}
-	if alone, err := d.nobodyWrites(); err != nil || !alone {
-		return err
+	alone, err := d.nobodyWrites()
+	if err != nil || !alone {
+		return false, errors.Join(err, d.leave())
 	}
-	if open, err := d.saysOpen(ctx); err != nil || !open {
-		return err
+	if logIsEmpty(d.path) { // nothing was written since the last one to close it
+		return true, nil
+	}
+	open, err := d.saysOpen(ctx)
+	if err != nil || !open {
+		return err == nil, err
 	}
 	for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE", "UPDATE till_journal SET opened = 0", "COMMIT"} {
 		if err := d.exec(ctx, d.anchor, statement); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // exec runs a statement that may have to wait for others. SQLite by itself tries ever more rarely, up to ten times a second,

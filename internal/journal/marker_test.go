@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -293,12 +294,51 @@ func TestMarkerGoesWithTheLastWriter(t *testing.T) {
 		leaves *book
 		want   bool
 	}{{one, true}, {two, false}} {
-		if err := step.leaves.dialect.(*sqliteDialect).unmark(t.Context()); err != nil {
-			t.Fatal(err)
+		leaves := step.leaves.dialect.(*sqliteDialect)
+		if unmarked, err := leaves.unmark(t.Context()); unmarked == step.want || err != nil {
+			t.Fatalf("the marker is away: %v, %v", unmarked, err)
 		}
+		leaves.leave()
 		if open, err := reader.dialect.(*sqliteDialect).saysOpen(t.Context()); open != step.want || err != nil {
 			t.Errorf("it says that it is open: %v, %v", open, err)
 		}
+	}
+}
+
+// The log of a process that was killed stays if the last one to close the journal cannot take the marker away, or cannot open it
+// in the first place: a database that says that it is open, and has no log, has lost something.
+func TestLogStaysWithTheMarker(t *testing.T) {
+	for _, opened := range []bool{true, false} {
+		t.Run(fmt.Sprintf("opened: %v", opened), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			p := claimedIn(t, path, "a")
+			d := newSQLite(path, 50*time.Millisecond, false)
+			db, err := d.open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !opened {
+				d.close(db)
+			}
+			p.kill()
+			others, err := openLockFile(path + locksFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := others.try(gateByte, false); !got || err != nil {
+				t.Fatal(got, err)
+			}
+			if opened {
+				err = d.close(db)
+			} else {
+				_, err = newSQLite(path, 50*time.Millisecond, false).open(t.Context())
+			}
+			if !errors.Is(err, errLocked) {
+				t.Fatalf("got %v", err)
+			}
+			others.close()
+			wantRestored(t, mustOpenFile(t, path), shop, false)
+		})
 	}
 }
 

@@ -74,14 +74,14 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = d.check(ctx, db)
-	if err != nil && logIsEmpty(path) { // without its log a file in use looks damaged
-		if alone, e := d.nobodyWrites(); e == nil && !alone {
-			err = errLogTaken
-		}
-	}
+	d.anchor, err = db.Conn(ctx)
 	if err == nil {
-		d.anchor, err = db.Conn(ctx)
+		err = d.check(ctx, d.anchor)
+		if err != nil && logIsEmpty(path) { // without its log a file in use looks damaged
+			if alone, e := d.nobodyWrites(); e == nil && !alone {
+				err = errLogTaken
+			}
+		}
 	}
 	if err == nil {
 		err = d.inspect(ctx)
@@ -93,14 +93,31 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		err = checkFiles(path) // which SQLite has made, or somebody else has
 	}
 	if err != nil {
-		d.anchor = nil
-		return nil, errors.Join(err, db.Close())
+		d.disconnect(db, true)
+		return nil, err
 	}
 	return db, nil
 }
 
+// disconnect ends all connections. The last one takes the log away, unless it is to be kept.
+func (d *sqliteDialect) disconnect(db *sql.DB, keepLog bool) error {
+	db.SetMaxIdleConns(-1) // the anchor is the last
+	var err error
+	if d.anchor != nil {
+		if keepLog {
+			err = d.anchor.Raw(func(conn any) error {
+				_, err := conn.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+				return err
+			})
+		}
+		err = errors.Join(err, d.anchor.Close())
+		d.anchor = nil
+	}
+	return errors.Join(err, db.Close(), d.locks.close())
+}
+
 // check refuses a file that is not a journal's, or is damaged.
-func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
+func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 	var tables, own int
 	if err := db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'till_journal') FROM sqlite_schema").Scan(&tables, &own); err != nil {
 		return err
@@ -131,7 +148,7 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.DB) error {
 // logMode switches a new journal to a log that is written ahead, and returns the mode that it then has. Of several processes
 // that do this at the same moment, SQLite turns away all but one at once, whatever busy_timeout says, because each of them
 // holds what another one waits for.
-func (d *sqliteDialect) logMode(ctx context.Context, db *sql.DB) (mode string, err error) {
+func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string, err error) {
 	for began := time.Now(); ; {
 		err = db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
 		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > d.wait {
@@ -261,11 +278,8 @@ func (d *sqliteDialect) explain(err error) string {
 func (d *sqliteDialect) now(querier) (time.Time, error) { return time.Time{}, nil }
 
 func (d *sqliteDialect) close(db *sql.DB) error {
-	err := d.unmark(context.Background())
-	if d.anchor != nil {
-		err = errors.Join(err, d.anchor.Close())
-	}
-	return errors.Join(err, db.Close(), d.locks.close())
+	unmarked, err := d.unmark(context.Background())
+	return errors.Join(err, d.disconnect(db, !unmarked))
 }
 
 // secureFile makes the journal's file where it is missing, and refuses one that others could change.
