@@ -121,7 +121,8 @@ func drawBatch(seed uint64, n int) batchPlan {
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
 	}
-	if p.elsewhere > 0 { // and nobody may go without the list
+	rejected := slices.ContainsFunc(p.steps, func(s batchStep) bool { return s.what == doRejected })
+	if p.elsewhere > 0 || rejected { // another machine pays some, so nobody may go without the list
 		for _, s := range p.steps {
 			for i := range s.shots {
 				s.shots[i].noLookup = false

@@ -293,7 +293,26 @@ func (b *batch) doFiles(s applyShot, how string) {
 			b.wrong("%s were removed while %s was under way, and it ended with %d", how, id, a.exit)
 		}
 	}
+	if _, err := os.Stat(b.journalFile("")); errors.Is(err, fs.ErrNotExist) {
+		b.removeRest()
+	}
 	b.forgotten()
+}
+
+// removeRest removes what is left of a journal whose database is gone. Until that is done, no journal is made in its place.
+func (b *batch) removeRest() {
+	left := 0
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(b.journalFile(suffix)); err == nil {
+			left++
+		}
+	}
+	if left > 0 {
+		b.run([]int{14}, "payout", "apply", "staff.plan", "--yes")
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		os.Remove(b.journalFile(suffix))
+	}
 }
 
 // doLockFile removes the file of the locks while a call is under way. Another process may then take the one that makes it for
