@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -131,5 +132,51 @@ func TestOldVersion(t *testing.T) {
 			}
 		}
 		bring(t, j, "1", Accepted)
+	})
+}
+
+// What an older journal's stories say that the service has shown is not a person's to call not sent. A person's word alone is.
+func TestOldVersionKnowsWhatWasShown(t *testing.T) {
+	told := []struct {
+		what, withdrawal string
+		shown            bool
+	}{
+		{eventAnswered, "w1", true}, {eventLate, "w2", true}, {eventFound, "w3", true}, {eventDiffers, "w4", true},
+		{eventAnswered, "", false}, {eventPaidAs, "w6", false}, {eventDied, "", false},
+	}
+	eachDialect(t, func(t *testing.T, open opener) {
+		old := open(func(o *Options) { o.steps = schema()[:3] })
+		err := old.write(t.Context(), func(tx *tx) error {
+			account, err := shopNumber(tx)
+			if err != nil {
+				return err
+			}
+			for i, e := range told {
+				var order int64
+				err := tx.row(`INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, last_doubt, user_name, host, created, changed)
+					VALUES (?1, ?2, 'unknown', 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', ?2, '', 1, 1, 1, 'ann', 'till1', ?3, ?3) RETURNING id`, account, fmt.Sprint(i), tx.now).Scan(&order)
+				if err != nil {
+					return err
+				}
+				for _, e := range []struct{ what, withdrawal string }{{eventSending, ""}, {e.what, e.withdrawal}, {eventNotSent, ""}, {eventPaidAs, "w9"}} {
+					if _, err := tx.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, withdrawal)
+						VALUES (?1, ?2, 'ann', 'till1', ?3, 'unknown', '', '', 5, '', '', '', ?4)`, order, tx.now, e.what, e.withdrawal); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := open()
+		for i, e := range told {
+			var gone *GoneError
+			_, err := j.Decide(t.Context(), shop, Decision{OrderID: fmt.Sprint(i), NotSent: true, Reason: "x"})
+			if refused := errors.As(err, &gone) && gone.Taken == e.withdrawal; refused != e.shown || !refused && err != nil {
+				t.Errorf("%s %q: %v", e.what, e.withdrawal, err)
+			}
+		}
 	})
 }
