@@ -268,6 +268,20 @@ func TestApplyStaysUnknown(t *testing.T) {
 	})
 }
 
+// A rejection is the service's word. Before the row is sent once more, the list is asked whether it was taken all the same.
+func TestRejectedRowsAreLookedUp(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { return 422, envelope, true }})
+		p := d.plan(nil, dueTo(3)...)
+		d.mustApply(p, Options{}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Rejected: 1})
+		d.mustApply(p, Options{RetryRejected: true}).want(t, map[journal.State]int{journal.Accepted: 3})
+		if o := d.wantState("102", journal.Accepted); !strings.HasPrefix(o.Reason, "found on the service's list") {
+			t.Errorf("it says %q", o.Reason)
+		}
+		d.s.wantCreates(3)
+	})
+}
+
 func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 	tests := map[string]struct {
 		well map[string]bool // those that are answered
