@@ -164,6 +164,29 @@ func TestAdmitWithoutHistory(t *testing.T) {
 	}
 }
 
+// Another process begins with the same new key after VerifyKey has looked whether the key is known: what is open then was
+// begun with this key, and does not keep it out. What was begun with another key does.
+func TestAdmitBesideAnotherProcess(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		if known, err := d.knows(t.Context()); known || err != nil {
+			t.Fatal(known, err)
+		}
+		other := *d.Book
+		other.Ledger = d.open()
+		if err := other.VerifyKey(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.claim(t.Context(), asked("10")); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.verifyNewKey(t.Context()); err != nil {
+			t.Error(err)
+		}
+		d.Key = "key2"
+		wantKind(t, d.verifyNewKey(t.Context()), Refused, RuleKey)
+	})
+}
+
 func TestWayOut(t *testing.T) {
 	old, now := journal.Account{Address: "http://a.test", Name: "x"}, journal.Account{Address: "http://a.test", Name: "y"}
 	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y") || strings.Contains(got, "--to-base-url") {

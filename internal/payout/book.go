@@ -94,6 +94,11 @@ func (b *Book) VerifyKey(ctx context.Context) error {
 	if known, err := b.knows(ctx); known || err != nil {
 		return err
 	}
+	return b.verifyNewKey(ctx)
+}
+
+// verifyNewKey is VerifyKey for a key that the account had not been used with a moment ago.
+func (b *Book) verifyNewKey(ctx context.Context) error {
 	account := b.Ledger.Account()
 	status, err := b.Ledger.Status(ctx)
 	if err != nil {
