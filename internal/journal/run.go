@@ -181,13 +181,24 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 		if err := t.stillNewest(account, *run); err != nil {
 			return err
 		}
-		run.Began = t.at
-		n, err := t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2 AND began = ''`, t.now, run.id)
-		if err == nil && n != 1 {
-			err = &RunError{Run: run.Name, Msg: "was taken back by another process while it was being recorded: run it again"}
+		if err := t.stillRecording(*run); err != nil {
+			return err
 		}
+		run.Began = t.at
+		_, err = t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id)
 		return err
 	})
+}
+
+// stillRecording refuses to go on with a run that another process has begun to take back, because this one looked dead: some of
+// its rows may be gone.
+func (t *tx) stillRecording(run Run) error {
+	n := 0
+	err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender).Scan(&n)
+	if err == nil && n != 1 {
+		err = &RunError{Run: run.Name, Msg: "was taken back by another process while it was being recorded: run it again"}
+	}
+	return err
 }
 
 func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
@@ -214,6 +225,9 @@ func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 // recordPiece makes the orders that are not there yet, which is their step to planned, and records the rows as the run's.
 func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 	account, err := t.lock(l)
+	if err == nil {
+		err = t.stillRecording(run)
+	}
 	if err != nil {
 		return err
 	}
@@ -343,13 +357,19 @@ func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 }
 
 // discard removes a run that has not begun, in pieces, and with it the orders that it has made and that nobody has touched
-// since. No other run has them: one run of an account begins at a time.
+// since. No other run has them: one run of an account begins at a time. The first piece takes the run away from its sender,
+// which may live after all, and would otherwise begin it with what is left.
 func (l *Ledger) discard(ctx context.Context, run Run) error {
 	for left := true; left; {
 		err := l.j.write(ctx, func(t *tx) error {
 			left = false
-			begun := 0
-			if err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = ''`, run.id).Scan(&begun); err != nil || begun == 0 {
+			if _, err := t.lockNumber(l.id.Load()); errors.Is(err, sql.ErrNoRows) { // the account was removed, and its runs with it
+				return nil
+			} else if err != nil {
+				return err
+			}
+			found, err := t.exec(`UPDATE runs SET sender = 0 WHERE id = ?1 AND began = ''`, run.id)
+			if err != nil || found == 0 {
 				return err
 			}
 			const piece = `(SELECT order_row FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`

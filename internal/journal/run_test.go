@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
@@ -365,5 +367,74 @@ func TestDeadBeginningIsForgotten(t *testing.T) {
 			t.Errorf("%d orders are left", left)
 		}
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
+	})
+}
+
+// before is a dialect that calls a function before each transaction that writes.
+type before struct {
+	dialect
+	call func()
+}
+
+func (b before) begin(ctx context.Context, conn *sql.Conn) error {
+	b.call()
+	return b.dialect.begin(ctx, conn)
+}
+
+// A process that records a run, and is taken for dead because its connection broke, has begun all of it or nothing, whatever
+// others remove of it meanwhile.
+func TestBeginningIsTakenBackWhileItGoesOn(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open()
+		bring(t, j, "single", Accepted)
+		half, ended, removed := make(chan bool), make(chan bool), make(chan error)
+		writes := 0
+		other.dialect = before{other.dialect, func() {
+			if writes++; writes == 3 { // it has looked for the dead, and removed a piece
+				close(half)
+				<-ended
+			}
+		}}
+		const all = 2*rowsInAPiece + 1
+		run, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
+			for i := range all {
+				if !yield(row(fmt.Sprint(i)), nil) {
+					return
+				}
+			}
+			loseLock(t, j)
+			go func() {
+				_, err := other.Reap(t.Context(), shop)
+				removed <- err
+			}()
+			<-half
+		})
+		close(ended)
+		if e := <-removed; e != nil {
+			t.Error(e)
+		}
+		rows := 0
+		if err == nil {
+			sums, e := j.Sums(t.Context(), shop, run.Name)
+			if e != nil {
+				t.Fatal(e)
+			}
+			for _, s := range sums {
+				rows += s.Rows
+			}
+			if rows != all {
+				t.Errorf("it has begun with %d of %d rows", rows, all)
+			}
+			return
+		}
+		if !errors.As(err, new(*RunError)) {
+			t.Errorf("it ended with %v", err)
+		}
+		for o := range j.Orders(t.Context(), shop, Filter{}) {
+			if o.OrderID != "single" {
+				t.Fatalf("left is order %s", o.OrderID)
+			}
+		}
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 	})
 }
