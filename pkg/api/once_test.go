@@ -622,6 +622,24 @@ func TestGateFollowsEachRequestByItself(t *testing.T) {
 	}
 }
 
+// What was written to a connection that nobody watches is not known, so it is never said that nothing was.
+func TestConnectionThatIsNotWatched(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) {
+		httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{Conn: near})
+		return nil, errors.New("broken")
+	})}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rt.RoundTrip(req); err == nil || errors.As(err, new(notSentError)) {
+		t.Error("it may have been written, and yet it says: ", err)
+	}
+}
+
 // A server that closes an idle connection just as the create is written: one byte of it has been read.
 func TestCreateOnConnectionBeingClosed(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
