@@ -40,6 +40,11 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 		if err != nil || o.State != f.want {
 			t.Errorf("%+v: %s, %v, want %s", f.finding, o.State, err, f.want)
 		}
+		// But the order id is on the list.
+		var gone *GoneError
+		if _, err := j.Decide(ctx, a, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.As(err, &gone) || o.State == Unknown && gone.Taken != "w" {
+			t.Errorf("after %+v, a person says that it was not sent: %v", f.finding, err)
+		}
 	}
 }
 
