@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -375,6 +376,69 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			wantKind(t, err, Unknown, "")
 			d.wantState("4711", journal.Unknown)
 			d.s.wantCreates(2)
+		})
+	}
+}
+
+// closeOrders keeps orders from being changed until the function that it returns is called.
+func (d *desk) closeOrders() (open func()) {
+	d.t.Helper()
+	driver, begin, end := "sqlite", "CREATE TRIGGER closed BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'closed'); END", "DROP TRIGGER closed"
+	if d.Ledger.Journal().Shared() {
+		driver, end = "pgx", "DROP TRIGGER closed ON orders"
+		begin = `CREATE FUNCTION closed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''closed''; END';
+			CREATE TRIGGER closed BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION closed()`
+	}
+	db, err := sql.Open(driver, d.place)
+	if err == nil {
+		_, err = db.Exec(begin)
+	}
+	if err != nil {
+		d.t.Error(err)
+	}
+	return func() {
+		if _, err := db.Exec(end); err != nil {
+			d.t.Error(err)
+		}
+		db.Close()
+	}
+}
+
+// An outcome that cannot be recorded at once is tried again: the order is not unknown for it, whether it is sent by itself or in
+// a run, where the next row is claimed in the same commit.
+func TestOutcomeIsTriedAgain(t *testing.T) {
+	for name, send := range map[string]func(d *desk) error{
+		"by itself": func(d *desk) error { _, err := d.send(asked("102")); return err },
+		"in a run": func(d *desk) error {
+			_, err := d.apply(d.plan(nil, dueTo(20)...), Options{})
+			if errors.As(err, new(*journal.Error)) { // the next row could not be claimed
+				err = nil
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachJournal(t, func(t *testing.T, d *desk) {
+				d.history()
+				var open func()
+				d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+					open = d.closeOrders()
+					return 200, "", true
+				}})
+				pauses := 0
+				d.Pause = func(context.Context, time.Duration) error {
+					if pauses++; pauses == 3 {
+						open()
+					}
+					return nil
+				}
+				if err := send(d); err != nil {
+					t.Error(err)
+				}
+				if o := d.wantState("102", journal.Accepted); o.Withdrawal == "" || pauses != 3 {
+					t.Errorf("it was accepted as %s after %d pauses", o.Withdrawal, pauses)
+				}
+			})
 		})
 	}
 }
