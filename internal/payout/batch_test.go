@@ -528,8 +528,10 @@ func TestOneApplyAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	var busy *journal.BusyError
-	if _, err := other.Open(t.Context(), q, Options{}); !errors.As(err, &busy) || busy.Run != p.Name() {
-		t.Errorf("a second one: %v", err)
+	for name, plan := range map[string]*Plan{"another plan": q, "the same plan": p} {
+		if _, err := other.Open(t.Context(), plan, Options{}); !errors.As(err, &busy) || busy.Run != p.Name() {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -628,6 +630,48 @@ func TestUnknownMeanwhile(t *testing.T) {
 		}
 		wantKind(t, err, Unknown, "")
 		tally.want(t, map[journal.State]int{journal.Accepted: 3, journal.Unknown: 1, journal.Planned: 2})
+	}
+}
+
+// A row that another machine was sending when this one came by, and whose outcome is unknown since, stops it as well.
+func TestUnknownOfAnotherMachine(t *testing.T) {
+	for _, keepGoing := range []bool{false, true} {
+		d := deskAt(t, pgtest.Shared(t).Database(t))
+		d.NoLookup = true // so that the first row is not sent by itself
+		p := d.plan(nil, dueTo(6)...)
+		x, err := d.Open(t.Context(), p, Options{KeepGoing: keepGoing})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Begin(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		tally, err := x.LookUp(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := d.open()
+		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: "104", Content: ContentOf(due("104").CreateWithdrawal), Key: "key1", Run: p.Name(), SameContent: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		d.s.onCreate = func(map[string]any) (int, string, bool) {
+			if calls++; calls == 5 { // of the others
+				if _, err := other.Finish(context.Background(), taken, outUnknown); err != nil {
+					t.Error(err)
+				}
+			}
+			return 200, "", true
+		}
+		err = x.Send(t.Context(), t.Context(), tally)
+		if keepGoing && err != nil {
+			t.Error(err)
+		}
+		if !keepGoing {
+			wantKind(t, err, Unknown, "")
+		}
+		d.s.wantCreates(5)
 	}
 }
 
@@ -747,7 +791,8 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = f.WriteAt(bytes.ReplaceAll(text, []byte("bc1q150"), []byte("bc1qbad")), 0)
+			text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("bc1q150"), []byte("bc1qbad")), []byte("shop.test"), []byte("evil.test"))
+			_, err = f.WriteAt(text, 0)
 			return errors.Join(err, f.Close())
 		},
 		"truncated": func(path string) error { return os.Truncate(path, 100) },
@@ -756,7 +801,11 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			p := d.plan(nil, dueTo(300)...)
+			rows := dueTo(300)
+			for i := range rows {
+				rows[i].Callback = "https://shop.test/" + rows[i].ExternalOrderID
+			}
+			p := d.plan(nil, rows...)
 			d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
 				if err := change(p.Path); err != nil {
 					t.Error(err)
@@ -765,8 +814,12 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 			}})
 			d.mustApply(p, Options{Concurrency: 4}).want(t, map[journal.State]int{journal.Accepted: 300})
 			for _, b := range d.s.bodies {
-				if want := "bc1q" + b["external_order_id"].(string); b["address"] != want {
+				id := b["external_order_id"].(string)
+				if want := "bc1q" + id; b["address"] != want {
 					t.Errorf("paid to %v, want %s", b["address"], want)
+				}
+				if want := "https://shop.test/" + id; b["callback"] != want {
+					t.Errorf("its callback is %v, want %s", b["callback"], want)
 				}
 			}
 		})
