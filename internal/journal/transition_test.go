@@ -254,6 +254,19 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 	})
 }
 
+// Of two outcomes with one id that wait for the same commit, one says nothing about its order.
+func TestOneIDForTwoOrders(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		one, two := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2"))
+		atOnce(j, func() { mustFinish(t, j, one, accepted("w1")) }, func() { mustFinish(t, j, two, accepted("w1")) })
+		wantState(t, j, "1", Accepted)
+		if o := wantState(t, j, "2", Unknown); o.Withdrawal != "" || !strings.Contains(o.Reason, "order 1 has") {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
 // A sender that was taken for dead, and comes back with an outcome.
 func TestLateOutcome(t *testing.T) {
 	notSent := Decision{OrderID: "1", NotSent: true, Reason: "asked"}
