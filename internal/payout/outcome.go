@@ -68,6 +68,12 @@ func observed(err error) int {
 	return sawRejected
 }
 
+// neverLeft reports whether no byte of a create that ended with an error was written.
+func neverLeft(err error) bool {
+	seen := observed(err)
+	return seen == sawNeverLeft || seen == sawStopped || seen == sawNoRequest
+}
+
 // outcomeOf is what is recorded of a create.
 func outcomeOf(id string, err error) journal.Outcome {
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}

@@ -281,9 +281,11 @@ func (b *Book) recorded(ticket journal.Ticket, c call, o journal.Order, recordin
 	if c.left {
 		atomic.AddInt32(&b.underWay, -1)
 	}
+	orderID := ticket.Order().OrderID
 	switch {
+	case recording != nil && neverLeft(c.err):
+		return journal.Order{OrderID: orderID}, fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
 	case recording != nil:
-		orderID := ticket.Order().OrderID
 		return journal.Order{OrderID: orderID, Withdrawal: c.id}, unrecorded(orderID, outcomeOf(c.id, c.err), recording)
 	case o.State == journal.Accepted:
 		return o, nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -380,6 +381,24 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 	}
 }
 
+// A file of the journal that is removed after the record was made keeps the withdrawal from being sent: the next process would
+// not find that record.
+func TestJournalIsLostBeforeTheCall(t *testing.T) {
+	for _, file := range []string{"", "-wal", "-shm", ".lock"} {
+		d := newDesk(t)
+		d.history()
+		d.Now = func() time.Time { // it is asked right before the call
+			os.Remove(d.place + file)
+			return d.clock.Now()
+		}
+		_, err := d.send(asked("4711"))
+		d.s.wantCreates(1)
+		if lost := (*journal.Error)(nil); !errors.As(err, &lost) || !lost.Lost || errors.As(err, new(*Error)) || !strings.HasPrefix(err.Error(), "order 4711 was not sent") {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+}
+
 // closeOrders keeps orders from being changed until the function that it returns is called.
 func (d *desk) closeOrders() (open func()) {
 	d.t.Helper()
@@ -664,6 +683,16 @@ func TestWhenItIsLookedUp(t *testing.T) {
 		"sent before, rejected":    {func(d *desk) { d.history(); d.bring(asked("4711"), outRejected) }, asked("4711"), true},
 		"another was, and unknown": {func(d *desk) { d.history(); d.bring(asked("10"), outUnknown) }, asked("4711"), false},
 		"something rejected only":  {func(d *desk) { d.bring(asked("10"), outRejected) }, asked("4711"), true},
+		"restored":                 {func(d *desk) { d.history(); d.restored() }, asked("4711"), true},
+		"restored, made":           {func(d *desk) { d.history(); d.restored() }, made, false},
+		"always":                   {func(d *desk) { d.history(); d.AlwaysLookup = true }, asked("4711"), true},
+		"found on the list before": {func(d *desk) {
+			d.history()
+			listed := d.s.take(body("10"))
+			if _, err := d.Ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: listed, Content: ContentOf(asked("10").Request)}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, asked("4711"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -680,6 +709,19 @@ func TestWhenItIsLookedUp(t *testing.T) {
 			d.s.wantCreates(creates + 1)
 		})
 	}
+}
+
+// restored makes the journal one that has lost what was recorded last.
+func (d *desk) restored() {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", d.place)
+	if err == nil {
+		_, err = db.Exec("UPDATE till_journal SET restored = restored + 1")
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	db.Close()
 }
 
 // A lost journal: what is on the list is not sent again.
