@@ -98,10 +98,12 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 	return nil
 }
 
-// untieKey lets a first key be used elsewhere after all: nothing that was sent with the account has ever left this machine.
+// untieKey lets a first key be used elsewhere after all: nothing that was sent with the account has ever left this machine. An
+// attempt that the service answered about the key or the number of calls has left it, which its event says.
 func (t *tx) untieKey(account int64, fingerprint string) error {
 	n, err := t.exec(`UPDATE keys SET answered = '' WHERE account = ?1 AND fingerprint = ?2 AND how = '`+KeyFirst+`'
-		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(SaidNothing)+`')`, account, fingerprint)
+		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(SaidNothing)+`')
+		AND NOT EXISTS (SELECT 1 FROM orders JOIN events ON order_row = orders.id WHERE orders.account = ?1 AND events.status <> 0)`, account, fingerprint)
 	if n > 0 {
 		delete(t.j.tied, keyTie{account, fingerprint})
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,6 +70,70 @@ func TestAccountsAndKeys(t *testing.T) {
 			t.Errorf("the accounts are %v, %v", all, err)
 		}
 	})
+}
+
+// A first key is an account's once the service may have had something that was sent with it, and may be corrected until then. One
+// that was checked, or that a person vouched for, is the account's whatever becomes of a call.
+func TestKeyOfACallThatNeverLeft(t *testing.T) {
+	closedKey := Outcome{Ending: SaidNothing, Status: 401, Reason: "no such key"}
+	for name, tt := range map[string]struct {
+		how    string
+		before []Outcome // of other orders; what is under way has none
+		out    Outcome
+		tied   bool
+	}{
+		"never left":                      {KeyFirst, nil, notLeft, false},
+		"never left, twice":               {KeyFirst, []Outcome{notLeft}, notLeft, false},
+		"the key was refused":             {KeyFirst, nil, closedKey, true},
+		"too many calls":                  {KeyFirst, nil, limited, true},
+		"unknown":                         {KeyFirst, nil, unknown, true},
+		"another was accepted":            {KeyFirst, []Outcome{accepted("w9")}, notLeft, true},
+		"another is unknown":              {KeyFirst, []Outcome{unknown}, notLeft, true},
+		"another is under way":            {KeyFirst, []Outcome{{}}, notLeft, true},
+		"another was one too many":        {KeyFirst, []Outcome{limited}, notLeft, true},
+		"it was checked":                  {KeyChecked, nil, notLeft, true},
+		"a person vouched for it":         {KeyAdopted, nil, notLeft, true},
+		"another one, of another account": {KeyFirst, nil, notLeft, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				j := open()
+				if strings.HasSuffix(name, "account") {
+					mustFinishFor(t, j, Account{shop.Address, "office"}, Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
+				}
+				if err := j.NoteKey(t.Context(), shop, "key1", tt.how); err != nil {
+					t.Fatal(err)
+				}
+				for i, out := range tt.before {
+					ticket := mustClaim(t, j, claim(fmt.Sprint(i+2)))
+					if out != (Outcome{}) {
+						mustFinish(t, j, ticket, out)
+					}
+				}
+				mustFinish(t, j, mustClaim(t, j, claim("1")), tt.out)
+				used, err := j.KeyUsedBy(t.Context(), "key1")
+				if err != nil || slices.Contains(used, shop) != tt.tied {
+					t.Errorf("it was used by %v, %v", used, err)
+				}
+				// What is sent with it afterwards ties it in any case.
+				mustFinish(t, j, mustClaim(t, j, claim("99")), accepted("w99"))
+				if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Contains(used, shop) {
+					t.Errorf("after another call, it was used by %v, %v", used, err)
+				}
+			})
+		})
+	}
+}
+
+func mustFinishFor(t *testing.T, j *book, a Account, c Claim, out Outcome) {
+	t.Helper()
+	ticket, err := j.Claim(t.Context(), a, c)
+	if err == nil {
+		_, err = j.Finish(t.Context(), ticket, out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestRename(t *testing.T) {
