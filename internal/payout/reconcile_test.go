@@ -669,6 +669,31 @@ func TestResolveNotSentWithoutADate(t *testing.T) {
 	}
 }
 
+// One answer with another time is enough: it is not known which of them is right.
+func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.clock.move(time.Hour)
+	n, other := 0, 1
+	d.s.set(func() {
+		d.s.now = func() time.Time {
+			if n++; n == other {
+				return d.clock.Now().Add(2 * time.Minute)
+			}
+			return d.clock.Now()
+		}
+	})
+	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
+	wantKind(t, d.Check(t.Context(), not), Refused, RuleClock)
+	d.s.set(func() { n, other = 0, n }) // the last one
+	wantKind(t, d.Check(t.Context(), not), Refused, RuleClock)
+	d.s.set(func() { other = 0 })
+	if err := d.Check(t.Context(), not); err != nil {
+		t.Error(err)
+	}
+}
+
 // The time is counted from the last attempt, and not from when the order was first recorded.
 func TestSettleAfterTheLastAttempt(t *testing.T) {
 	d := newDesk(t)

@@ -109,3 +109,14 @@ func TestRunReadingOfAnAddressInAnotherCase(t *testing.T) {
 		t.Error("another address is taken for it")
 	}
 }
+
+// Two readings agree where each shows what the other does, whichever of them was first.
+func TestReadingsAgreeBothWays(t *testing.T) {
+	one := record{id: "w1", orderIDs: []string{"1"}}
+	two := record{id: "w2", orderIDs: []string{"1"}}
+	fewer, more := reading{"1": {one}}, reading{"1": {one, two}}
+	unit := func(string) (api.Currency, bool) { return api.Currency{}, false }
+	if agree(fewer, more, unit) || agree(more, fewer, unit) || !agree(more, reading{"1": {two, one}}, unit) {
+		t.Error("a second record for one order id is overlooked")
+	}
+}
