@@ -506,6 +506,29 @@ func TestApplyDuplicates(t *testing.T) {
 	d.mustApply(p, Options{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
 }
 
+// An id that a run could not record is told at once: it is nowhere else.
+func TestApplyTellsWhatItCannotRecord(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(3)...)
+	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+		d.Ledger.Journal().Close()
+		return 200, `"w77"`, true
+	}})
+	var notes []string
+	if _, err := d.apply(p, Options{Note: func(text string) { notes = append(notes, text) }}); err == nil {
+		t.Error("it says that it is done")
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "order 102") || !strings.Contains(notes[0], "w77") {
+		t.Errorf("it notes %q", notes)
+	}
+	d.wantArrived("101", "102")
+	d.Ledger = d.open()
+	if err := d.Ledger.Reap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.wantState("102", journal.Unknown)
+}
+
 // A first signal lets what is under way come to its end.
 func TestApplyInterrupted(t *testing.T) {
 	d := newDesk(t)
