@@ -223,6 +223,11 @@ func TestDeriveOrderID(t *testing.T) {
 	if DeriveOrderID("b", c, 1) != DeriveOrderID("b", shouting, 1) {
 		t.Error("the spelling of a code matters")
 	}
+	capitals := c
+	capitals.Address = strings.ToUpper(c.Address) // or the list of payees the address
+	if DeriveOrderID("b", c, 1) != DeriveOrderID("b", capitals, 1) {
+		t.Error("the spelling of an address matters")
+	}
 	for _, name := range []string{"", " x", "x ", "a\nb", "a\u200bb", strings.Repeat("x", 65)} {
 		if CheckBatch(name) == nil {
 			t.Errorf("%q is taken for a batch", name)

@@ -119,4 +119,10 @@ func TestReadingsAgreeBothWays(t *testing.T) {
 	if agree(fewer, more, unit) || agree(more, fewer, unit) || !agree(more, reading{"1": {two, one}}, unit) {
 		t.Error("a second record for one order id is overlooked")
 	}
+	small := record{id: "w1", orderIDs: []string{"1"}, address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
+	capitals := small
+	capitals.address = strings.ToUpper(small.address)
+	if !agree(reading{"1": {small}}, reading{"1": {capitals}}, unit) {
+		t.Error("the spelling of an address matters")
+	}
 }
