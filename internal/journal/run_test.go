@@ -197,6 +197,25 @@ func TestClaimOfARun(t *testing.T) {
 	})
 }
 
+// What a run sends is its own row, though the order was recorded before with another callback and note.
+func TestClaimIsOfTheRow(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", Planned)
+		r := row("1")
+		r.Callback, r.Note = "http://shop.test/other", "other"
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r)
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticket := mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8))
+		if o := ticket.Order(); o.Callback != r.Callback || o.Note != r.Note || o.Content != r.Content || o.Run != "cafe" {
+			t.Errorf("it sends %+v", o)
+		}
+	})
+}
+
 func TestHeldAndPaid(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -104,12 +104,27 @@ func TestAdmit(t *testing.T) {
 				t.Error("it was sent")
 			}
 			d.s.wantCreates(want)
-			// Reconciling and resolving keep to the same.
+			// A run keeps to the same, and so do reconciling and resolving.
 			d.bring(asked("10"), outUnknown)
 			if !let {
+				d.NoLookup = true
+				if _, err := d.apply(d.plan(nil, due("101")), Options{}); err == nil {
+					t.Error("a plan was applied")
+				}
+				d.s.wantCreates(want)
+				d.NoLookup = false
 				d.SettleAfter = 0
 				if _, err := d.Reconcile(t.Context(), "10"); err == nil {
 					t.Error("it was reconciled")
+				}
+				rows := func(yield func(journal.Row, error) bool) {
+					yield(journal.Row{OrderID: "10", Content: ContentOf(asked("10").Request)}, nil)
+				}
+				if _, err := d.Ledger.BeginRun(t.Context(), journal.Run{Name: "cafe", Digest: "cafe"}, rows); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := d.ReconcileRun(t.Context(), "cafe"); err == nil {
+					t.Error("a run was reconciled")
 				}
 				if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err == nil {
 					t.Error("it was resolved")
