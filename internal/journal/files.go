@@ -24,10 +24,11 @@ type fileSet struct {
 	path    string
 	was     map[string]fs.FileInfo // by the end of the name
 	logSize atomic.Int64           // how large the log was at least; SQLite never makes it shorter while it is open
+	stat    func(name string) (fs.FileInfo, error)
 }
 
 func newFileSet(path string) (*fileSet, error) {
-	s := &fileSet{path: path, was: map[string]fs.FileInfo{}}
+	s := &fileSet{path: path, was: map[string]fs.FileInfo{}, stat: os.Stat}
 	for _, end := range []string{"", logFile, indexFile, locksFile} {
 		info, err := os.Stat(path + end)
 		if err != nil {
@@ -42,12 +43,13 @@ func newFileSet(path string) (*fileSet, error) {
 // may not find.
 func (s *fileSet) intact() error {
 	for end, was := range s.was {
-		now, err := os.Stat(s.path + end)
+		least := s.logSize.Load() // before another one sees it grow
+		now, err := s.stat(s.path + end)
 		switch {
 		case err != nil:
 		case !os.SameFile(was, now):
 			err = errors.New("another file stands in its place")
-		case end == logFile && now.Size() < s.logSize.Load():
+		case end == logFile && now.Size() < least:
 			err = errors.New("it was cut short")
 		case end == logFile:
 			s.logSize.Store(max(s.logSize.Load(), now.Size()))

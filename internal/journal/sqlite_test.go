@@ -530,3 +530,30 @@ func TestTurnOfAnother(t *testing.T) {
 		t.Errorf("it waited %v", waited)
 	}
 }
+
+// Several look at the files side by side. A log that has grown between what one of them sees and what it compares that with was
+// not cut short.
+func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	bring(t, j, "1", Accepted)
+	files := j.dialect.(*sqliteDialect).files
+	grown := false
+	files.stat = func(name string) (fs.FileInfo, error) {
+		info, err := os.Stat(name)
+		if strings.HasSuffix(name, logFile) && !grown {
+			grown = true
+			bring(t, j, "2", Accepted) // which looks as well
+		}
+		return info, err
+	}
+	if err := j.Intact(); err != nil {
+		t.Error(err)
+	}
+	files.stat = os.Stat
+	if err := os.Truncate(files.path+logFile, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Intact(); err == nil || !strings.Contains(err.Error(), "it was cut short") {
+		t.Errorf("cut short: %v", err)
+	}
+}
