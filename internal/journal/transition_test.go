@@ -254,6 +254,39 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 	})
 }
 
+// Two spellings of an address or a code are the same content: under the same order id and under another one.
+func TestContentInAnotherCase(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		small := Content{"crypto:Btc", "fiat:Usd", 5000, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "leaf"}
+		capitals := Content{"crypto:BTC", "fiat:USD", 5000, strings.ToUpper(small.Address), "leaf"}
+		mustFinish(t, j, mustClaim(t, j, Claim{OrderID: "1", Content: small, Key: "key1"}), unknown)
+		var exists *ExistsError
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.As(err, &exists) || !exists.Same {
+			t.Errorf("the same order: %v", err)
+		}
+		var duplicate *DuplicateError
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "1" {
+			t.Errorf("another order: %v", err)
+		}
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, Row{OrderID: "3", Content: capitals})
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "1" {
+			t.Errorf("a row of a run: %v", err)
+		}
+		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "1" {
+			t.Errorf("what was accepted a moment ago: %v", err)
+		}
+		if paid, err := j.Paid(t.Context(), shop, []string{capitals.Address}); err != nil || !paid[capitals.Address] {
+			t.Errorf("paid are %v, %v", paid, err)
+		}
+	})
+}
+
 // Of two outcomes with one id that wait for the same commit, one says nothing about its order.
 func TestOneIDForTwoOrders(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
