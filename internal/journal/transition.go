@@ -22,6 +22,7 @@ func next(o Order, e event) (Order, error) {
 	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
 		return o, fmt.Errorf("there is no step from %q to %q (order %s)", o.State, n.State, o.OrderID)
 	}
+	n.Reason = keepable(n.Reason) // an id in it may be anything
 	return n, nil
 }
 

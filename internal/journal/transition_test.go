@@ -563,3 +563,36 @@ func TestTextThatCannotBeKept(t *testing.T) {
 		}
 	})
 }
+
+// Whatever id the service gives is kept as it is: it is asked for by it, and found on the list by it.
+func TestIDsOfAnyKind(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for n, id := range []string{"a\x00b", "a\x01b", "a\x010b", "a\x011b", "\x01\x00", strings.Repeat("x", 300) + "1", strings.Repeat("x", 300) + "2", "w'; --"} {
+			order := fmt.Sprint(n)
+			mustFinish(t, j, mustClaim(t, j, claim(order)), accepted(id))
+			if o := wantState(t, j, order, Accepted); o.Withdrawal != id || o.Shown != id {
+				t.Errorf("%q is read again as %q, and %q", id, o.Withdrawal, o.Shown)
+			}
+			if events := story(t, j, order); events[len(events)-1].Withdrawal != id {
+				t.Errorf("%q is told as %q", id, events[len(events)-1].Withdrawal)
+			}
+			if o := mustSettle(t, j, Evidence{OrderID: order, Withdrawal: id}); o.State != Accepted {
+				t.Errorf("%q is not taken for itself: %s", id, o.Reason)
+			}
+			other := fmt.Sprint("other ", n)
+			if o := mustFinish(t, j, mustClaim(t, j, claim(other)), accepted(id)); o.State != Unknown {
+				t.Errorf("%q is taken for two orders'", id)
+			}
+			if o := mustSettle(t, j, Evidence{OrderID: other, Withdrawal: id}); o.State != Conflict {
+				t.Errorf("%q is found for two orders: %s", id, o.State)
+			}
+			if o := mustSettle(t, j, Evidence{OrderID: order, Withdrawal: id + "\x00"}); o.State != Conflict {
+				t.Errorf("%q is taken for another id: %s", id, o.State)
+			}
+			if o := mustDecide(t, j, Decision{OrderID: order, PaidAs: id, Reason: "no\xff\x00good"}); o.Withdrawal != id {
+				t.Errorf("a person who says %q has said %q", id, o.Withdrawal)
+			}
+		}
+	})
+}
