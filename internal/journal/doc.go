@@ -35,7 +35,8 @@
 // An order that is new to the journal begins with BeginRun (planned), Claim (sending), or Settle (accepted, conflict).
 //
 // What the service has once shown, in an answer or on its list, as it was sent or not, is never decided to be not sent: a person
-// can only say which withdrawal it is, also one that differs.
+// can only say which withdrawal it is, also one that differs. That it was shown is kept (Show) even if the reading that showed it
+// settles nothing, because it was incomplete or about other orders.
 //
 // There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
 // person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown
