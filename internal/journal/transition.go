@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -262,10 +263,10 @@ func (e decided) changes(o Order) (Order, error) {
 	switch {
 	case !open:
 		return o, &GoneError{OrderID: o.OrderID, State: o.State, Alive: o.State == Sending}
-	case e.About != nil && e.About.version != o.version: // a decision about an attempt says nothing about one made since
-		return o, &GoneError{OrderID: o.OrderID, State: o.State}
 	case e.NotSent && o.Shown != "":
 		return o, &GoneError{OrderID: o.OrderID, State: o.State, Taken: o.Shown}
+	case e.About != nil && o.movedOn(*e.About): // a decision about an attempt says nothing about one made since
+		return o, &GoneError{OrderID: o.OrderID, State: o.State}
 	case e.PaidAs != "" && e.holder != "" && !e.AlthoughDifferent:
 		return o, &HolderError{e.PaidAs, e.holder}
 	}
@@ -277,6 +278,12 @@ func (e decided) changes(o Order) (Order, error) {
 	}
 	o.Decided = &Decided{At: e.at, User: e.by.User, Host: e.by.Host, As: as, Reason: e.Reason}
 	return o, nil
+}
+
+// movedOn reports whether anything has happened to an order since, but that a reading has shown it.
+func (o Order) movedOn(since Order) bool {
+	since.Shown, since.Changed, since.version = o.Shown, o.Changed, o.version
+	return !reflect.DeepEqual(o, since)
 }
 
 func (e decided) told(_, now Order) Event {

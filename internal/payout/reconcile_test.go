@@ -463,6 +463,37 @@ func TestResolveSeveral(t *testing.T) {
 	d.wantState("12", journal.Unknown)
 }
 
+// While a person is asked, another process's reading shows the order: it is still the one that was paid, and no longer one that was
+// not sent.
+func TestResolveShownMeanwhile(t *testing.T) {
+	for paidAs, want := range map[string]string{"w2": "", "": RuleDecision} {
+		d := newDesk(t)
+		d.history()
+		d.bring(asked("10"), outUnknown)
+		if paidAs != "" {
+			d.s.set(func() { d.s.take(body("10")) })
+		}
+		d.clock.move(time.Hour)
+		decision := Decision{OrderIDs: []string{"10"}, PaidAs: paidAs, Reason: "support said so"}
+		if err := d.Check(t.Context(), decision); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Ledger.Show(t.Context(), "10", "w2"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.Resolve(t.Context(), decision)
+		if want != "" {
+			wantKind(t, err, Refused, want)
+			d.wantState("10", journal.Unknown)
+			continue
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		d.wantState("10", journal.Accepted)
+	}
+}
+
 // While one person is asked, another decides and sends again: the yes that comes then is not about that attempt.
 func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d := newDesk(t)

@@ -352,6 +352,7 @@ func (b *batch) doRestore(s applyShot) {
 // being paid twice.
 func (b *batch) forgotten() {
 	b.lost, b.settled = true, false
+	os.Remove(filepath.Join(b.dir, "staff.plan.results.csv")) // it is of a journal that knew more
 	b.stood, b.doubt = map[string]row{}, map[string]bool{}
 	list, ok := b.rowsOfRun()
 	if !ok {
