@@ -177,6 +177,58 @@ func TestRename(t *testing.T) {
 	})
 }
 
+// While a process applies a plan, its account keeps its name, and none is renamed over it: one with a history, one that the plan's
+// run has made, and one that is empty.
+func TestRenameBesideAnApplier(t *testing.T) {
+	moved := Account{"https://new.test/api", "shop"}
+	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to Account){
+		"a history": func(t *testing.T, applies *book) (old, to Account) {
+			bring(t, applies, "1", Accepted)
+			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe"); err != nil {
+				t.Fatal(err)
+			}
+			return shop, moved
+		},
+		"a new account": func(t *testing.T, applies *book) (old, to Account) {
+			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe"); err != nil {
+				t.Fatal(err)
+			}
+			mustBegin(t, applies, Run{Name: "cafe", Digest: "cafe"}, row("1"))
+			return shop, moved
+		},
+		"an empty account": func(t *testing.T, applies *book) (old, to Account) {
+			bring(t, applies, "1", Accepted)
+			empty, err := applies.entered(t.Context(), moved)
+			if err == nil {
+				err = empty.Alone(t.Context(), "cafe")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return shop, moved
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				applies, j := open(), open()
+				old, to := prepare(t, applies)
+				var busy *BusyError
+				if err := j.Rename(t.Context(), old, to); !errors.As(err, &busy) || busy.Run != "cafe" {
+					t.Errorf("got %v", err)
+				}
+				applies.Close()
+				for busy = nil; ; { // a server takes a moment to see that a session has ended
+					if err := j.Rename(t.Context(), old, to); err == nil {
+						break
+					} else if !errors.As(err, &busy) {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // An outcome finds its order, and what other order has its id, though the account has another name by now.
 func TestFinishAfterRename(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
