@@ -125,6 +125,40 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 	}
 }
 
+// Of two accounts with one first key, and of two first keys of one account, the first that is sent with has it.
+func TestFirstKeyIsTiedOnce(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		office := Account{shop.Address, "office"}
+		for _, noted := range []struct {
+			a   Account
+			key string
+		}{{shop, "key1"}, {office, "key1"}, {shop, "key2"}} {
+			if err := j.NoteKey(t.Context(), noted.a, noted.key, KeyFirst); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole := j.dialect
+		j.dialect = failingCommit{whole}
+		if _, err := j.Claim(t.Context(), shop, claim("0")); !errors.Is(err, errNoCommit) {
+			t.Errorf("without its commit: %v", err)
+		}
+		j.dialect = whole
+		mustClaim(t, j, claim("1")) // with key1
+		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []Account{shop}) {
+			t.Errorf("key1 was used by %v, %v", used, err)
+		}
+		if _, err := j.Claim(t.Context(), office, claim("1")); !errors.As(err, new(*AccountError)) {
+			t.Errorf("with the same key for another account: %v", err)
+		}
+		other := claim("2")
+		other.Key = "key2"
+		if _, err := j.Claim(t.Context(), shop, other); !errors.As(err, new(*AccountError)) {
+			t.Errorf("with another first key: %v", err)
+		}
+	})
+}
+
 func mustFinishFor(t *testing.T, j *book, a Account, c Claim, out Outcome) {
 	t.Helper()
 	ticket, err := j.Claim(t.Context(), a, c)

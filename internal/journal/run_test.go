@@ -459,3 +459,36 @@ func TestBeginningIsTakenBackWhileItGoesOn(t *testing.T) {
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 	})
 }
+
+// A row whose order is gone is not sent: a claim of it makes none.
+func TestClaimOfARowThatIsGone(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.write(t.Context(), func(tx *tx) error { return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders") }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.As(err, new(*GoneError)) {
+			t.Errorf("got %v", err)
+		}
+		for o := range j.Orders(t.Context(), shop, Filter{}) {
+			t.Errorf("it made %+v", o)
+		}
+	})
+}
+
+// A run that has begun is not taken back, though a process has found it dead a moment before.
+func TestBegunRunIsNotTakenBack(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
+		if err := j.of(t.Context(), shop).discard(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		wantRows(t, j, run, "1 planned", "2 planned")
+	})
+}

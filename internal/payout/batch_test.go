@@ -656,6 +656,30 @@ func TestUnknownMeanwhile(t *testing.T) {
 	}
 }
 
+// An order of the run that a single create has had rejected meanwhile is not sent again, unless that is asked for.
+func TestRejectedMeanwhile(t *testing.T) {
+	for _, retry := range []bool{false, true} {
+		d := newDesk(t)
+		p := d.plan(nil, dueTo(6)...)
+		other := d.open()
+		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: ContentOf(due("104").CreateWithdrawal), Key: "key1"})
+			if err == nil {
+				_, err = other.Finish(context.Background(), ticket, outRejected)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			return 200, "", true
+		}})
+		want := map[journal.State]int{journal.Accepted: 5, journal.Rejected: 1}
+		if retry {
+			want = map[journal.State]int{journal.Accepted: 6}
+		}
+		d.mustApply(p, Options{RetryRejected: retry}).want(t, want)
+	}
+}
+
 // A row that another machine was sending when this one came by, and whose outcome is unknown since, stops it as well.
 func TestUnknownOfAnotherMachine(t *testing.T) {
 	for _, keepGoing := range []bool{false, true} {
