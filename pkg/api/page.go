@@ -203,7 +203,7 @@ func inARow(n int, so bool) int {
 
 // mostStale is how many pages in a row may have nothing new on them. One does where the service answers to a number that
 // is too small with its first page, and where rows shift, a few do; a service that goes on so has no end.
-const mostStale = 20
+const mostStale = 100
 
 // read asks for the page, and finds the first one.
 func (w *walk) read() (WithdrawalPage, error) {
