@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
 )
 
@@ -738,6 +739,35 @@ func TestSettleAfterTheLastAttempt(t *testing.T) {
 	d.clock.move(time.Second)
 	if err := d.Check(t.Context(), not); err != nil {
 		t.Error(err)
+	}
+}
+
+// Machines that share a journal count by the server's clock: one whose own is ahead, as the service's is, does not decide early.
+func TestSettleAfterByTheServersClock(t *testing.T) {
+	d := deskAt(t, pgtest.Shared(t).Database(t))
+	d.clock.move(time.Since(d.clock.Now()))
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.clock.move(time.Hour)
+	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}), Refused, RuleDecision)
+	d.SettleAfter = 0
+	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Something is missing in the journal where the service has what it does not call accepted or in conflict: one that it calls
+// planned would be sent again.
+func TestMissing(t *testing.T) {
+	record := &api.Withdrawal{ID: "w1"}
+	for _, state := range journal.States() {
+		want := state != journal.Accepted && state != journal.Conflict
+		if got := (Difference{What: Different, Order: &journal.Order{State: state}, Record: record}).Missing(); got != want {
+			t.Errorf("%s: %v", state, got)
+		}
+	}
+	if !(Difference{What: OnlyThere, Record: record}).Missing() || (Difference{What: OnlyHere, Order: &journal.Order{State: journal.Accepted}}).Missing() {
+		t.Error("what only one of the two has is taken for the other")
 	}
 }
 
