@@ -69,7 +69,7 @@ func (o *order) ended(a *attempt) *attempt {
 	default:
 		o.wrong("it ended with %d", a.exit)
 	}
-	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 { // nothing else can have ended it
+	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 && a.exit != 13 { // nothing else but its twin can have ended it
 		want := 20
 		if c.neverLeft() {
 			want = 40
