@@ -22,18 +22,7 @@ func TestPostgresLocksTheAccount(t *testing.T) {
 	defer j.Close()
 	bring(t, j, "1", Planned)
 	ticket := mustClaim(t, j, claim("2"))
-	db, err := sql.Open("pgx", placeOf(j))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	held, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := held.Exec("SELECT id FROM accounts FOR NO KEY UPDATE"); err != nil {
-		t.Fatal(err)
-	}
+	held := otherHolds(t, j, "SELECT id FROM accounts FOR NO KEY UPDATE")
 	const locked = "is locked by another program"
 	if _, err := j.Claim(t.Context(), shop, claim("1")); err == nil || !strings.Contains(err.Error(), locked) {
 		t.Errorf("a claim: %v", err)

@@ -277,7 +277,26 @@ func TestInterruptedWhileOpening(t *testing.T) {
 	}
 }
 
-// Nobody waits for ever for a program that holds a row.
+// otherHolds has another program take a lock in the database of a journal, until it rolls back or the test ends.
+func otherHolds(t *testing.T, j *book, statement string) *sql.Tx {
+	t.Helper()
+	db, err := sql.Open("pgx", placeOf(j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	held, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { held.Rollback() })
+	if _, err := held.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
+// A program that holds a row is not waited for without end.
 func TestPostgresLocked(t *testing.T) {
 	s := pgtest.Shared(t)
 	opened, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
@@ -287,18 +306,7 @@ func TestPostgresLocked(t *testing.T) {
 	j := bookOf(opened)
 	defer j.Close()
 	bring(t, j, "1", Unknown)
-	db, err := sql.Open("pgx", placeOf(j))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	held, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := held.Exec("LOCK TABLE accounts"); err != nil {
-		t.Fatal(err)
-	}
+	held := otherHolds(t, j, "LOCK TABLE accounts")
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
 	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)

@@ -74,6 +74,23 @@ func (b *Book) apply(ctx context.Context, p *Plan, o Options) (Tally, error) {
 	return t, errors.Join(err, e)
 }
 
+// begun begins a run and looks it up, so that all that is left is to send it.
+func (d *desk) begun(p *Plan, o Options) (*Batch, Tally) {
+	d.t.Helper()
+	x, err := d.Open(d.t.Context(), p, o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := x.Begin(d.t.Context(), 0); err != nil {
+		d.t.Fatal(err)
+	}
+	tally, err := x.LookUp(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return x, tally
+}
+
 func (d *desk) apply(p *Plan, o Options) (Tally, error) {
 	return d.Book.apply(context.Background(), p, o)
 }
@@ -215,21 +232,11 @@ func TestApplyStops(t *testing.T) {
 				d.s.onCreate = on(map[string]func() (int, string, bool){"102": tt.answer})
 			}
 			well := d.Client
-			x, err := d.Open(t.Context(), p, tt.options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := x.Begin(t.Context(), 0); err != nil {
-				t.Fatal(err)
-			}
-			tally, err := x.LookUp(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			x, tally := d.begun(p, tt.options)
 			if tt.arrange != nil {
 				tt.arrange(d)
 			}
-			err = x.Send(t.Context(), t.Context(), tally)
+			err := x.Send(t.Context(), t.Context(), tally)
 			if tt.check == nil && err != nil || tt.check != nil && err == nil {
 				t.Fatalf("it ended with %v", err)
 			}
@@ -686,17 +693,7 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 		d := deskAt(t, pgtest.Shared(t).Database(t))
 		d.NoLookup = true // so that the first row is not sent by itself
 		p := d.plan(nil, dueTo(6)...)
-		x, err := d.Open(t.Context(), p, Options{KeepGoing: keepGoing})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Begin(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-		tally, err := x.LookUp(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		x, tally := d.begun(p, Options{KeepGoing: keepGoing})
 		other := d.open()
 		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: "104", Content: ContentOf(due("104").CreateWithdrawal), Key: "key1", Run: p.Name(), SameContent: true})
 		if err != nil {
@@ -884,17 +881,7 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 func TestAccountIsRenamedUnderARun(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
-	x, err := d.Open(t.Context(), p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Begin(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	tally, err := x.LookUp(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x, tally := d.begun(p, Options{})
 	other := journal.Account{Address: d.s.URL, Name: "renamed"}
 	if err := d.open().Journal().Rename(t.Context(), d.Ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
 		t.Errorf("while it applies: %v", err)
@@ -904,7 +891,7 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	}
 	wantKind(t, x.Send(t.Context(), t.Context(), tally), Refused, RuleAccount)
 	d.s.wantCreates(0)
-	_, err = d.send(asked("9"))
+	_, err := d.send(asked("9"))
 	wantKind(t, err, Refused, RuleKey) // which would be tied to an account of another name
 	d.s.wantCreates(0)
 }
