@@ -92,7 +92,7 @@ func run(file string, approved []string) error {
 		return err // a read that failed: nothing was sent
 	}
 
-	// Ctrl-C ends the loop between two rows. A call that is on its way is waited for: without its answer nobody knows.
+	// Ctrl-C ends the loop between two rows. A call that is on its way is waited for: without its answer the outcome is unknown.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	for _, row := range rows {

@@ -292,7 +292,7 @@ func sandboxInMemory(till string) ([]row, error) {
 }
 
 // sandboxStart measures from the start of the process to the end of its first answer. It is the one row that depends on
-// the machine: so much is promised to whoever waits for it.
+// the machine: that much is promised to a caller who waits.
 func sandboxStart(till string) ([]row, error) {
 	var all []float64
 	for i := range sandboxStarts + 1 {

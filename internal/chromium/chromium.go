@@ -30,7 +30,7 @@ type Browser struct {
 	process    *process
 	session    string
 	last       int
-	seen       []message // events that nobody has waited for yet
+	seen       []message // events that no call has waited for yet
 	complaints []string  // what the browser reported about a page, such as a breach of its policy
 }
 
@@ -329,7 +329,7 @@ func (b *Browser) ContentWidth() int {
 	return metrics.CSSContentSize.Width
 }
 
-// picturesDir is a variable that names a directory for the pictures, for whoever wants to look at them.
+// picturesDir is a variable that names a directory in which the pictures are kept.
 const picturesDir = "TILL_PICTURES"
 
 // Picture is the whole page as it is drawn. The name is that of its file, where pictures are kept.

@@ -32,7 +32,7 @@ func inTemp(t *testing.T) (empty func()) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v %v", left, err)
 		}
-		// Nobody waits for the processes of a browser whose test was killed, so they may need a moment to end.
+		// The processes of a browser whose test was killed have no parent that waits for them, so they may need a moment to end.
 		for end := time.Now().Add(patience); len(processesOf(t, dir)) > 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("still running: %q", processesOf(t, dir))

@@ -167,7 +167,7 @@ func (p *process) readMessages(to chan<- message) {
 	}
 }
 
-// errEnded stands for a browser that ended by itself. The reason is in its log.
+// errEnded is the error of a browser that ended by itself. The reason is in its log.
 var errEnded = errors.New("the browser ended")
 
 func (p *process) send(text []byte) error {

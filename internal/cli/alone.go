@@ -36,17 +36,17 @@ func outputFlags() []string {
 	return []string{"output", "jq", "template", "columns", "sort", "no-headers", "quiet", "color"}
 }
 
-// untouched reports whether nobody has said anything about the output, so that there are no settings to work out.
+// untouched reports whether the output has no settings at all, so that there is nothing to work out.
 func (a *app) untouched(cmd *cobra.Command) bool {
 	return a.io.env("TILL_OUTPUT") == "" && !slices.ContainsFunc(outputFlags(), cmd.Flags().Changed)
 }
 
-// plain reports whether the output is a table that nobody has shaped, which a single line can stand for.
+// plain reports whether the output is a table with default settings, which a single line can replace.
 func (s *session) plain() bool {
 	return s.out.Format == render.Table && !s.Quiet && len(s.Columns) == 0
 }
 
-// writeData is write for text of which nobody has looked at what is in it. On a terminal it is escaped.
+// writeData is write for text whose content is not known. On a terminal it is escaped.
 func (a *app) writeData(text string) error {
 	if terminal(a.io.Out) != nil {
 		text = render.Screen(text)

@@ -115,7 +115,7 @@ func beginning(text []byte) string {
 	return string(text)
 }
 
-// withoutPath leaves out the path of an error about a file: what stands in the place of a path may be a key.
+// withoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
 func withoutPath(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err

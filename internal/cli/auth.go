@@ -108,7 +108,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return "", usageError("the key cannot be asked for here", "give it on standard input: till auth login < FILE")
 	}
 	fd := int(in.Fd())
-	show, err := hideTyped(in) // before the question: whoever sees it may paste at once
+	show, err := hideTyped(in) // before the question: a person may paste as soon as it shows
 	if err != nil {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}

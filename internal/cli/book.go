@@ -67,7 +67,7 @@ func hostName() string {
 	return name
 }
 
-// ownJournal refuses another journal than the one that the profile names: a history in two places protects nobody.
+// ownJournal refuses another journal than the one that the profile names: a history in two places protects against nothing.
 func (s *session) ownJournal() error {
 	if s.ProfileJournal == "" || s.Journal == s.ProfileJournal {
 		return nil
@@ -205,7 +205,7 @@ func (s *session) journalAccount() (journal.Account, error) {
 		return plain, err
 	}
 	client, err := s.connect()
-	if err != nil && !s.Sandbox { // without its key, nobody has sent anything to a sandbox
+	if err != nil && !s.Sandbox { // a sandbox without a key has never been sent anything
 		return plain, nil
 	}
 	if err != nil {

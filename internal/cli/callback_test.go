@@ -172,7 +172,7 @@ func TestCallbackListenRefuses(t *testing.T) {
 	}
 }
 
-// TestCallbackListenSlowBodies: whoever begins a body and does not go on holds up nobody else.
+// TestCallbackListenSlowBodies: a client that stops in the middle of a body does not hold up others.
 func TestCallbackListenSlowBodies(t *testing.T) {
 	r, url := startListener(t, "--count", "1")
 	for range 100 {

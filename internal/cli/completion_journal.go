@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxOffers limits the order ids that are offered: a journal may have millions, and nobody reads more than a screen of them.
+// maxOffers limits the order ids that are offered: a journal may have millions, and a person reads a screen of them at most.
 const maxOffers = 200
 
 // completeArguments sets what completes the arguments and flags that name files, runs, orders and states.

@@ -119,7 +119,7 @@ func TestContainers(t *testing.T) {
 		t.Errorf("paying in there ended with %d: %s%s", paid.code, paid.out, paid.err)
 	}
 
-	// Nothing but loopback is in there, and nobody outside gets to it: neither from here nor from another such namespace.
+	// It has loopback only, and nothing outside reaches it: neither this process nor another such namespace.
 	interfaces := finish(t, command(t, docsEnv(t), slices.Concat(inside, []string{"cat", "/proc/self/net/dev"})...))
 	if lines := strings.Split(strings.TrimSpace(interfaces.out), "\n"); len(lines) != 3 || !strings.Contains(lines[2], "lo:") { // two lines of heading
 		t.Errorf("its namespace has the interfaces\n%s%s", interfaces.out, interfaces.err)

@@ -124,7 +124,7 @@ type recorder struct {
 	body    bytes.Buffer
 }
 
-// Hijack is how a handler takes the connection away to reset it. There is none here, so it is as if nobody had listened.
+// Hijack is how a handler takes the connection away to reset it. There is none here, so it behaves as a closed port.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	r.refused = true
 	return nil, nil, http.ErrNotSupported

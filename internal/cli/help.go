@@ -370,7 +370,7 @@ What to ask the service's provider
 `
 }
 
-// variable is one of the environment's that till looks at. One that stands for a flag has the flag's text.
+// variable is one of the environment's that till looks at. One that sets a flag has the flag's text.
 type variable struct{ name, flag, meaning string }
 
 func variables() []variable {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestImports keeps the packages in their order: each may import what stands here, and nothing else of this module or
+// TestImports keeps the packages in their order: each may import what is listed here, and nothing else of this module or
 // from other modules. "std" is always allowed.
 func TestImports(t *testing.T) {
 	const till = "example.com/till/"

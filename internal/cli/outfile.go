@@ -12,7 +12,7 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// outFile is a file that a flag names for what a command makes. It is replaced as a whole: whoever looks at it sees the one
+// outFile is a file that a flag names for what a command makes. It is replaced as a whole: a reader sees the one
 // before or the new one, and never a part.
 type outFile struct {
 	flag, path string

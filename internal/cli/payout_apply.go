@@ -366,7 +366,7 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 // run from saying that something is unknown.
 const lastWords = 10 * time.Second
 
-// finishRun says where the run stands and writes its results, however it has ended.
+// finishRun prints the state of the run and writes its results, however it has ended.
 func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
@@ -377,7 +377,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	}
 	tally, err := payout.Stand(ctx, book.Ledger, run)
 	switch {
-	case err != nil && batch.Sent() > 0: // whatever was found out about them, nobody can say it now
+	case err != nil && batch.Sent() > 0: // their states cannot be read any more
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
 			hint: "do not send them again: apply the plan again when the journal can be read"}
 	case err != nil:

@@ -49,7 +49,7 @@ func checkResults(path string) error {
 	return usageError(fmt.Sprintf("--results: %s is there, and is no results file", path), "name another file, or remove this one")
 }
 
-// writeResults replaces the results file with where the run stands, in the order of the plan.
+// writeResults replaces the results file with the states of the run's orders, in the order of the plan.
 func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(journal.Order, error) bool) {

@@ -124,7 +124,7 @@ func rowsOf(run journal.Run) journal.Filter {
 	return journal.Filter{Run: run.Name, Runs: run.Name == ""}
 }
 
-// stand is a run, and where its orders stand, or those of them in one unit.
+// stand is a run with the states of its orders, or of those in one unit.
 type stand struct {
 	run    journal.Run
 	tally  payout.Tally

@@ -281,7 +281,7 @@ func TestNightly(t *testing.T) {
 	if one.code != 20 {
 		t.Fatalf("it ended with %d: %s", one.code, one.err)
 	}
-	// What was lost is found, so that nobody is woken; the third row was not sent yet.
+	// What was lost is found, so that no mail is sent; the third row was not sent yet.
 	night(t, p.env, 50, "", "payouts that are not finished (exit code 50)")
 	if two := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes")); two.code != 20 {
 		t.Fatalf("it ended with %d: %s", two.code, two.err)

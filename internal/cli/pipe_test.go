@@ -81,7 +81,7 @@ func TestCommandsDieOfClosedPipes(t *testing.T) {
 	}
 }
 
-// Standard error that nobody reads ends nothing, and changes no exit code.
+// A closed standard error ends nothing, and changes no exit code.
 func TestStderrThatNobodyReads(t *testing.T) {
 	d := newDesk(t)
 	reader, writer, err := os.Pipe()

@@ -12,7 +12,7 @@ import (
 func endWithUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // groupRuns reports whether a group has a process that still runs. One that has ended and was not collected by its parent
-// does not count: in a container, nobody may ever collect it.
+// does not count: in a container, it may never be collected.
 func groupRuns(leader int) bool {
 	if syscall.Kill(-leader, 0) != nil {
 		return false

@@ -287,7 +287,7 @@ func (a *app) completeProfile(cmd *cobra.Command, given []string, typed string) 
 	return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// profileRow is a profile as it stands in the configuration.
+// profileRow is a profile as the configuration has it.
 type profileRow struct {
 	name     string
 	current  bool

@@ -56,7 +56,7 @@ func (p *progress) add(n int) {
 	}
 }
 
-// about is what stands behind the bar.
+// about is the text after the bar.
 func (p *progress) about() []decor.Decorator {
 	all := []decor.Decorator{decor.CountersNoUnit(" %d of %d")}
 	if p.more != nil {

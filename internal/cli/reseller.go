@@ -18,7 +18,7 @@ func (a *app) reseller() *cobra.Command {
 		a.resellerBalance(), a.resellerRebate(), a.resellerWithdraw(), a.resellerInvoice())
 }
 
-// findReseller turns what stands where a reseller's id is asked into an id: a label will do where one reseller has it.
+// findReseller turns what was given as a reseller's id into an id: a label will do where one reseller has it.
 func (s *session) findReseller(client *api.Client, text string) (string, error) {
 	if api.CheckUUID(text) == nil {
 		return text, nil

@@ -22,7 +22,7 @@ const sideBySide = 8
 type figures[T, R any] struct {
 	read func(ctx context.Context, client *api.Client, id string) (T, error)
 	raw  func(T) json.RawMessage
-	name string // under which raw stands in the JSON of all resellers; empty: raw tells by itself whose it is
+	name string // the key of raw in the JSON of all resellers; empty: raw has the id itself
 	rows func(id, label string, value T) []R
 	view func(money.Registry) render.View[R]
 }
@@ -224,7 +224,7 @@ func rebateView(m money.Registry) render.View[rebateRow] {
 	}}
 }
 
-// balanceRow is a record whose shape nobody knows.
+// balanceRow is a record of unknown shape.
 type balanceRow struct {
 	id, label string
 	record    json.RawMessage

@@ -40,7 +40,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	if slices.ContainsFunc(by, report.Group.Timed) {
 		period := render.Column[row]{Name: "period", Cell: func(r row) render.Cell { return render.Own(r.Period) }}
 		v.Columns = append(v.Columns, period)
-		if by[0].Timed() && bySeller { // what the rows are sorted by stands first
+		if by[0].Timed() && bySeller { // what the rows are sorted by comes first
 			v.Columns = append([]render.Column[row]{period}, v.Columns[:len(v.Columns)-1]...)
 		}
 	}
@@ -173,7 +173,7 @@ func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
 }
 
 // standings prints how many invoices have each status, which the service counts over all time. They have a table of their
-// own, so that nobody takes them for the period's.
+// own, so that they are not taken for the period's.
 func (p *reporting) standings() error {
 	v := standingView(p.money, p.distinct())
 	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
@@ -353,7 +353,7 @@ const (
 	pageBars    = 20 // bars of a currency; the others make one together
 )
 
-// timed reports whether times decide which figures there are, or where they stand, as they do in a timeline. A
+// timed reports whether times decide which figures there are, or their place, as in a timeline. A
 // page and a picture say it themselves.
 func (p *reporting) timed() bool {
 	return p.flags.chart || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
@@ -393,7 +393,7 @@ func differenceText(d report.Difference) string {
 		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What, money.FormatSum(d.Service, d.Currency, d.Decimals))
 }
 
-// spellingText says how a currency that nobody knows is written.
+// spellingText says how an unknown currency is written.
 func spellingText(codes []string) string {
 	return fmt.Sprintf("the service writes one currency as %s: here it is %s", strings.Join(codes, " and as "), codes[0])
 }

@@ -126,7 +126,7 @@ func quoted(text string) string {
 var errDone = errors.New("done")
 
 // interruptible returns the context of reads, which the first SIGINT, SIGTERM or SIGHUP cancels, and that of creates, which
-// takes two: what is in flight is worth waiting for, because without its answer nobody knows whether it was done.
+// takes two: what is in flight is worth waiting for, because its outcome is unknown without the answer.
 func interruptible(ctx context.Context) (reads, creates context.Context) {
 	reads, stopReads := context.WithCancel(ctx)
 	creates, stopCreates := context.WithCancel(ctx)
@@ -169,7 +169,7 @@ func jsonErrors(args []string, env string) bool {
 	return isJSON(format)
 }
 
-// shortOutput is -o with what may stand before it in one word, such as -qo.
+// shortOutput is -o with the flags that may precede it in one word, such as -qo.
 var shortOutput = regexp.MustCompile(`^-[qyh]*o`)
 
 func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }

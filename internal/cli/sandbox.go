@@ -97,7 +97,7 @@ func (s sandboxAddress) environment() []string {
 	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox, "TILL_JOURNAL=" + s.journal}
 }
 
-// envFile is the environment as a shell reads it. Values without special characters stand bare, since other programs that
+// envFile is the environment as a shell reads it. Values without special characters are not quoted, since other programs that
 // read such files do not take quotes away.
 func (s sandboxAddress) envFile() []byte {
 	var b strings.Builder
@@ -270,7 +270,7 @@ func (s *session) sandboxKey() (string, error) {
 	return key, nil
 }
 
-// checkLoopback refuses addresses that another machine can reach. A name is refused too, because what it stands for is
+// checkLoopback refuses addresses that another machine can reach. A name is refused too, because its address is
 // decided elsewhere.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// These tests hold the real binary to what it promises about a sandbox: nobody but its owner gets to it, and nothing is
+// These tests hold the real binary to what it promises about a sandbox: only its owner reaches it, and nothing is
 // left of it.
 
 // served is a sandbox that till serves.
@@ -261,7 +261,7 @@ func TestSandboxRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestSandboxRunKilled is about the signal that nobody can act on. The system closes the port, and on Linux ends the
+// TestSandboxRunKilled is about the signal that no process can handle. The system closes the port, and on Linux ends the
 // command; two files stay, which the next run that is given their names takes for what they are, and so does the directory
 // of the throw-away journal.
 func TestSandboxRunKilled(t *testing.T) {

@@ -80,7 +80,7 @@ func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, comma
 	child.Stdin, child.Stdout, child.Stderr = s.io.In, s.io.Out, s.io.Err
 	child.WaitDelay = time.Second // applies only where these are no files
 	return s.withSandbox(cmd, flags, func(at sandboxAddress, broke <-chan error) error {
-		if err := s.ctx.Err(); err != nil { // a signal came while there was nobody to pass it on to
+		if err := s.ctx.Err(); err != nil { // a signal came while there was no process to pass it on to
 			return err
 		}
 		child.Env = replaceEnv(s.io.Environ(), at.environment())

@@ -93,7 +93,7 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Setenv("TILL_API_KEY", fakeKey)
 	ts.Setenv("TILL_PROFILE", "")
-	// It has one answer for everything, a list too, and each one is a service that nobody has ever sent anything to.
+	// It has one answer for everything, a list too, and each one is a service that has never received anything.
 	ts.Setenv("TILL_LOOKUP", "never")
 	ts.Setenv("TILL_JOURNAL", ts.MkAbs("journal-"+filepath.Base(ts.Getenv("TILL_BASE_URL"))+".db"))
 }
@@ -205,7 +205,7 @@ func fakeOf(ts *testscript.TestScript) *fake {
 
 func requestsOf(ts *testscript.TestScript) int64 {
 	f := worldOf(ts).fake
-	if f == nil { // where the address leads to nobody
+	if f == nil { // if nothing listens at the address
 		return 0
 	}
 	f.mu.Lock()
@@ -264,7 +264,7 @@ func postCallback(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// listenTLS is listen with a certificate for 127.0.0.1, made by an authority that nobody knows.
+// listenTLS is listen with a certificate for 127.0.0.1, made by an unknown authority.
 func listenTLS(ts *testscript.TestScript, handler http.Handler, newest uint16) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ts.Check(err)

@@ -85,7 +85,7 @@ func (p period) instant(flag, text string, end bool) (time.Time, error) {
 	return time.Time{}, usageError(fmt.Sprintf("%s: %q is not a time", flag, text), "write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
 }
 
-// written is the period on the clock of whoever wrote the times that it is held against, without a time zone. The end of
+// written is the period on the clock by which the compared times were written, without a time zone. The end of
 // what has no end is not set.
 func (p period) written(from, to string) (span report.Span, err error) {
 	zone := p.zone

@@ -92,7 +92,7 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
-// TestShownAddresses wants every address that a person may copy to be valid, so that nobody learns what a wrong one looks like.
+// TestShownAddresses wants every address that a person may copy to be valid, so that no wrong one is learnt from.
 func TestShownAddresses(t *testing.T) {
 	pages := map[string]string{}
 	for name, text := range topicTexts() {

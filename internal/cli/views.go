@@ -36,7 +36,7 @@ func withdrawalView(m money.Registry) render.View[api.Withdrawal] {
 }
 
 // steps is the history, the oldest first. The interface does not say which end of it is the newest: the status that the
-// withdrawal has stands there.
+// withdrawal has is shown there.
 func steps(w api.Withdrawal) []render.Step {
 	history := make([]render.Step, len(w.Statuses))
 	for i, s := range w.Statuses {

@@ -156,7 +156,7 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 	return s.printSent(sent, err, out)
 }
 
-// announce asks, and prints the order id: without it nobody could find the withdrawal again.
+// announce asks, and prints the order id: without it the withdrawal could not be found again.
 func (s *session) announce(w payout.Withdrawal) error {
 	if err := s.confirm(s.describe(w.Request), "Send this withdrawal?"); err != nil {
 		return err

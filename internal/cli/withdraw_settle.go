@@ -137,7 +137,7 @@ func reconciledView(m money.Registry) render.View[payout.Result] {
 		},
 	}
 	for _, c := range inner.Columns {
-		if c.Name == "amount" { // what was found out stands first, and the order after it
+		if c.Name == "amount" { // what was found out comes first, and the order after it
 			view.Columns = append(view.Columns,
 				render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
 				render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})

@@ -6,8 +6,8 @@
 // It is YAML, in $XDG_CONFIG_HOME/till/config.yaml, or where --config or TILL_CONFIG say. The current directory is never
 // looked at. [Load] reads it strictly: an unknown key, a key given twice, a value of the wrong kind, an alias, a second
 // document are errors with their line, and a file that others own, can write or can replace is refused whole, because
-// whoever writes it decides where money goes. A key itself never
-// stands in the file.
+// who can write it decides where money goes. A key itself is never
+// in the file.
 //
 // [Edit] changes it as a person would: comments and order stay, the result is checked before it takes the old one's place,
 // and a lock keeps two processes from losing each other's changes.

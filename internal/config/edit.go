@@ -70,7 +70,7 @@ func adviceOf(err error) string {
 }
 
 // followLink returns the file that a path means, which may not exist yet. A link that leads nowhere is an error: writing
-// through it would make a file in a place that nobody has looked at.
+// through it would make a file in a place that was not checked.
 func followLink(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func (d *Document) top() *yaml.Node { return d.doc.Content[0] }
 // File returns the configuration as it was before the edit.
 func (d *Document) File() File { return d.file }
 
-// get finds the value of a key in a mapping, and where the key stands.
+// get finds the value of a key in a mapping, and the key's position.
 func get(m *yaml.Node, key string) (value *yaml.Node, at int) {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {

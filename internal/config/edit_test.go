@@ -248,7 +248,7 @@ func TestEditThroughASymbolicLink(t *testing.T) {
 	}
 }
 
-// Edits at the same time all arrive. The lock belongs to the open file, so goroutines stand for processes.
+// Edits at the same time all arrive. The lock belongs to the open file, so goroutines act as processes.
 func TestEditsDoNotLoseEachOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	const n = 20

@@ -24,7 +24,7 @@ type File struct {
 	Profiles   map[string]Profile
 }
 
-// Profile is one profile of a configuration file, as it stands there: what it leaves out is left out here.
+// Profile is one profile of a configuration file: what the file leaves out is left out here.
 type Profile struct {
 	Values        map[string]string // the settings that are one text, by key; the base_url is normalised
 	APIKeyCommand []string
@@ -86,7 +86,7 @@ func located(err error, path string) error {
 	return err
 }
 
-// readFile reads a configuration file that nobody else can write or replace. Mode and content are of one open file, so that
+// readFile reads a configuration file that only its owner can write or replace. Mode and content are of one open file, so that
 // neither can be exchanged in between.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)

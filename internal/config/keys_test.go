@@ -389,7 +389,7 @@ func TestStoreKeyFile(t *testing.T) {
 const profileWithAsWritten = "current: live\nprofiles:\n  live:\n    base_url: " + origin1 + "\n"
 
 func TestKeyIsNotWaitedForLongerThanWanted(t *testing.T) {
-	r, w := io.Pipe() // nobody ever writes to it
+	r, w := io.Pipe() // nothing is ever written to it
 	defer w.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -23,7 +23,7 @@ func ReadKey(r io.Reader) (string, error) {
 	return trimNewline(string(data)), nil
 }
 
-// unlessDone reads a key from where nobody may ever write one, a terminal or a pipe. A read cannot be cancelled, so one that
+// unlessDone reads a key from a terminal or a pipe, where it may never arrive. A read cannot be cancelled, so one that
 // is not wanted any more is left behind.
 func unlessDone(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
@@ -57,7 +57,7 @@ func (k Keys) readFlag(path string) (string, error) {
 	return readKeyFile("the file of --api-key-file", path)
 }
 
-// readKeyFile reads a file that nobody else may read. Pipes, such as those of a shell's <(command), have no mode that matters.
+// readKeyFile reads a file that only its owner may read. Pipes, such as those of a shell's <(command), have no mode that matters.
 func readKeyFile(what, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func readKeyFile(what, path string) (string, error) {
 	return key, nil
 }
 
-// withoutPath leaves out the path of an error about a file: what stands in the place of a path may be a key.
+// withoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
 func withoutPath(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err

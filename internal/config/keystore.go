@@ -36,7 +36,7 @@ func (k Keys) StoreKey(ctx context.Context, s Settings, key string) (where strin
 	return "keyring", nil
 }
 
-// StoreKeyFile keeps a key in a file that nobody else can read, beside the configuration, and names that file as the
+// StoreKeyFile keeps a key in a file that only its owner can read, next to the configuration, and names that file as the
 // profile's api_key_file.
 func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	if err := s.mayStore(key); err != nil {
@@ -121,6 +121,6 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed []string, err 
 	case ctx.Err() != nil:
 		return removed, ctx.Err()
 	}
-	// A keyring that cannot be reached may hold a key all the same, and whoever logs out wants it gone.
+	// A keyring that cannot be reached may hold a key all the same, and logging out is meant to remove it.
 	return removed, &Error{Msg: fmt.Sprintf("the keyring of this machine cannot be reached (%v), so a key in it would still be there", err), Err: err}
 }

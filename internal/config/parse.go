@@ -49,7 +49,7 @@ func parse(data []byte) (File, *yaml.Node, error) {
 		if err != nil {
 			return File{}, nil, err
 		}
-		for _, p := range profiles { // after the common currencies, wherever those stand
+		for _, p := range profiles { // after the common currencies, wherever the file has them
 			if err := checkProfileName(p.key); err != nil {
 				return File{}, nil, problemf(p.line, "profiles: %v", err)
 			}
@@ -67,7 +67,7 @@ func profile(p pair, f File) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	for _, p := range pairs { // limits are read in this profile's currencies, wherever those stand
+	for _, p := range pairs { // limits are read in this profile's currencies, wherever the file has them
 		if p.key == keyCurrency {
 			if out.Currencies, err = currencies(p, money.NewRegistry().With(f.Currencies...)); err != nil {
 				return Profile{}, err

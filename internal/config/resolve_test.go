@@ -301,7 +301,7 @@ func TestPaths(t *testing.T) {
 	if s, err := Resolve(Input{Env: env("TILL_CONFIG", os.DevNull)}); err != nil || s.Journal != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	// The current directory is nobody's configuration.
+	// The current directory holds no configuration.
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"config.yaml", "till.yaml", ".till.yaml"} {
 		if err := os.WriteFile(name, []byte("nonsense: 1\n"), 0o600); err != nil {

@@ -52,7 +52,7 @@ type Settings struct {
 	home    string
 	keyFlag string            // --api-key-file
 	common  []money.Entry     // the file's own currencies
-	profile Profile           // as it stands in the file
+	profile Profile           // as the file has it
 	origins map[string]string // by key
 	values  map[string]string // by key, as `config show` prints them
 }

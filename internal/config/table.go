@@ -50,7 +50,7 @@ func table() []setting {
 	}
 }
 
-// checkTyped is the check of a value that stands in a flag or the environment, where a path may be relative: the person who
+// checkTyped is the check of a value from a flag or the environment, where a path may be relative: the person who
 // types it sees the directory.
 func (s setting) checkTyped(text string) error {
 	switch s.key {

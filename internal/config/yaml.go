@@ -87,13 +87,13 @@ type pair struct {
 	value     *yaml.Node
 }
 
-// isNull says whether nothing stands there. A quoted or tagged nothing (!!null "") is not taken for it: the library would
+// isNull says whether the value is empty. A quoted or tagged nothing (!!null "") is not taken for it: the library would
 // write it back as a text.
 func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Style == 0
 }
 
-// mapping returns the keys of a mapping in order. Each must be a text, and stand there once.
+// mapping returns the keys of a mapping in order. Each must be a text, and occur once.
 func mapping(n *yaml.Node, name string) ([]pair, error) {
 	if isNull(n) {
 		return nil, nil
