@@ -16,7 +16,7 @@ type Claim struct {
 	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
 	AllowDuplicate bool
 	// Window is how long an accepted withdrawal, or one under way, keeps another with the same content from being sent. It is
-	// for orders whose id nobody has chosen; 0 is for the others.
+	// for orders whose id was generated; 0 is for the others.
 	Window time.Duration
 	// NotRejected keeps an order that was rejected from being sent again.
 	NotRejected bool

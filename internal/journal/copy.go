@@ -42,7 +42,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	if err := j.copyTo(ctx, part); err != nil {
 		return err
 	}
-	// SQLite moves its log into the file and removes it when the file is closed; that it could not, it says to nobody.
+	// SQLite moves its log into the file and removes it when the file is closed, and does not report that it could not.
 	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
 		return &Error{Place: place, Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
 	}

@@ -46,7 +46,7 @@
 // # Who is alive
 //
 // A process that sends holds a lock that the system takes away when the process ends in any way: a byte of a lock file
-// beside an SQLite journal, an advisory lock in PostgreSQL. Nobody moves a row whose sender holds its lock. When the lock is
+// beside an SQLite journal, an advisory lock in PostgreSQL. No other process moves a row whose sender holds its lock. When the lock is
 // free, a row that was left sending becomes unknown. If the lock was lost while its process lived, what that process comes
 // to know is recorded on the unknown row all the same.
 //
@@ -65,7 +65,7 @@
 // # What it cannot promise
 //
 // The journal knows what it was told. One that is put back from a backup, or loses commits in a failover, has forgotten; two of
-// them know nothing of each other; and a payment past till is in none. What follows from that for whoever pays is in the help
+// them know nothing of each other; and a payment past till is in none. What follows from that for a merchant is in the help
 // topic payouts.
 //
 // # Accounts

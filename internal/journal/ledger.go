@@ -65,7 +65,7 @@ func (l *Ledger) Enter(ctx context.Context) error {
 }
 
 // lock keeps every other process from changing anything of the account until the commit, and returns its number. An account
-// that has another name or address by now, or is gone, is an *AccountError: whoever sends would send for somebody else.
+// that has another name or address by now, or is gone, is an *AccountError: the sender would send for another merchant.
 func (t *tx) lock(l *Ledger) (id int64, err error) {
 	if id = l.id.Load(); id == 0 { // another process may have made it since
 		if id, err = t.accountNumber(l.account); err != nil {

@@ -11,7 +11,7 @@ import (
 	"example.com/till/internal/journal/pgtest"
 )
 
-// In PostgreSQL, a claim and an outcome wait for whoever has the account's row: what they were decided on stays what it is
+// In PostgreSQL, a claim and an outcome wait for the lock on the account's row: what they were decided on stays what it is
 // until their commit. The other holds a lock that the foreign keys do not ask for.
 func TestPostgresLocksTheAccount(t *testing.T) {
 	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t), Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})

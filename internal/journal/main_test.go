@@ -74,7 +74,7 @@ type process struct {
 	out *bufio.Reader
 }
 
-// start starts this test binary once more; before what stands before its name, such as strace, comes from wrap.
+// start starts this test binary once more; the command in front of its name, such as strace, comes from wrap.
 func start(t *testing.T, name, place string, wrap ...string) *process {
 	t.Helper()
 	args := append(wrap, os.Args[0], place)
@@ -130,7 +130,7 @@ func claim(id string) Claim {
 	return Claim{OrderID: id, Content: c, Callback: "http://shop.test/" + id, Key: "key1"}
 }
 
-// A clock stands still unless it is set.
+// A clock does not move unless it is set.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }

@@ -55,7 +55,7 @@ func rest(ctx context.Context, about time.Duration) error {
 	}
 }
 
-// nobodyWrites reports whether no process writes, this one included; whoever is to begin waits for the gate, which is had.
+// nobodyWrites reports whether no process writes, this one included. The caller has the gate, for which every process waits that begins to write.
 func (d *sqliteDialect) nobodyWrites() (bool, error) {
 	got, err := d.locks.try(writerByte, false)
 	if got {

@@ -125,7 +125,7 @@ func TestLogIsLost(t *testing.T) {
 	}
 }
 
-// A journal that the last of its processes has closed is whole in one file, whoever closed it and in whatever order.
+// A journal that the last of its processes has closed is whole in one file, in whatever order they closed it.
 func TestLastOneCloses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	whole := func(name string, want bool) {

@@ -176,7 +176,7 @@ func TestPostgresRestart(t *testing.T) {
 	}
 }
 
-// A commit of which nobody knows whether it happened gives no right to send.
+// A commit whose outcome is unknown gives no right to send.
 func TestPostgresKilledDuringCommit(t *testing.T) {
 	s, j := openPostgres(t)
 	mustClaim(t, j, claim("0"))
@@ -435,7 +435,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 	}
 }
 
-// localhost is this machine, whoever is asked for its address.
+// localhost is this machine, whatever name server answers.
 func TestPostgresLocalhost(t *testing.T) {
 	config, err := (&postgresDialect{address: "postgres://till@LocalHost/till?sslmode=disable"}).config()
 	if err != nil {
@@ -531,7 +531,7 @@ func certificateOf(t *testing.T, names ...string) signed {
 	return signed{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// Whoever answers in the place of the server is not told the password.
+// A program that answers in place of the server does not get the password.
 func TestPostgresKeepsThePassword(t *testing.T) {
 	host := elsewhere(t)
 	t.Setenv("PGSSLMODE", "disable")

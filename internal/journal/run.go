@@ -46,7 +46,7 @@ type RunRow struct {
 // another run of the batch has begun since the plan was made, or if another plan has the run's name, that is a *RunError.
 //
 // The rows are recorded in pieces, so that others can write in between. Until the last one is, the run has not begun: if it
-// does not come to that, what is there of it is removed again, by this process or by whoever finds it dead.
+// does not come to that, what is there of it is removed again, by this process or by one that finds it dead.
 func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]) (Run, error) {
 	if err := l.Enter(ctx); err != nil {
 		return Run{}, err
@@ -149,7 +149,7 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 }
 
 const (
-	// rowsInAPiece is how many rows one commit records: a few hundredths of a second, in which nobody else can write.
+	// rowsInAPiece is how many rows one commit records: a few hundredths of a second, in which no other process can write.
 	rowsInAPiece = 16 * mostTogether
 	// betweenPieces is how long the journal is left to others after it. A process that waits for its turn tries again only
 	// now and then, and would find the moment between two commits too seldom.
@@ -356,7 +356,7 @@ func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 	return err
 }
 
-// discard removes a run that has not begun, in pieces, and with it the orders that it has made and that nobody has touched
+// discard removes a run that has not begun, in pieces, and with it the orders that it has made and that were not touched
 // since. No other run has them: one run of an account begins at a time. The first piece takes the run away from its sender,
 // which may live after all, and would otherwise begin it with what is left.
 func (l *Ledger) discard(ctx context.Context, run Run) error {

@@ -208,7 +208,7 @@ func (t *tx) fillKeys() error {
 	return nil
 }
 
-// migrate makes the tables, or carries an old journal forward. The version stands in a table of its own, so that both
+// migrate makes the tables, or carries an old journal forward. The version is in a table of its own, so that both
 // dialects keep it in the same way; the change of version and the change of the tables are one commit.
 func (j *Journal) migrate(ctx context.Context) error {
 	j.writing.Lock()

@@ -105,7 +105,7 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 	})
 }
 
-// A journal of the first version is carried forward, and its orders stand where they stood.
+// A journal of the first version is migrated, and its orders keep their states.
 func TestOldVersion(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		old := open(func(o *Options) { o.steps = schema()[:1] })

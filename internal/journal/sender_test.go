@@ -21,7 +21,7 @@ func TestDeadSender(t *testing.T) {
 				t.Fatal(line)
 			}
 		}
-		// While it lives nobody moves what it sends.
+		// While it lives, no other process moves what it sends.
 		if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
 			t.Fatalf("Reap: %d, %v", n, err)
 		}
@@ -241,7 +241,7 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
-// A work that panics takes nobody's write for done.
+// After a panic in one write, no other write counts as done.
 func TestPanicInAWrite(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -264,7 +264,7 @@ func TestHardLinks(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// What is recorded in a file that nobody will find again is not recorded.
+// What is recorded in a file that was moved away is not recorded.
 func TestMovedAway(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Sum is of those orders of a run that stand alike.
+// A Sum is of the orders of a run in one state.
 type Sum struct {
 	State   State
 	Unit    string // what the amounts are counted in

@@ -42,7 +42,7 @@ func endedAs(err error) string {
 	return "done"
 }
 
-// What is done together comes to the same as when it is done one by one, each after reading what stands there: whatever the
+// What is done together comes to the same as when it is done one by one, each after reading the order as it is: whatever the
 // orders have come to since they were read, which of them are asked for twice, and whatever the service answers.
 func TestTogetherAsAlone(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
@@ -199,7 +199,7 @@ func timeless(r *rapid.T, j *book, a Account, id string) string {
 }
 
 // What is known of an order is of that order, as it was: a claim of another one under its name, as from a plan that was changed
-// meanwhile, or of one that has come back to where it was, is decided about by what stands there.
+// meanwhile, or of one that has come back to where it was, is decided by what the journal has.
 func TestKnownIsCompared(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -72,7 +72,7 @@ func TestDuplicates(t *testing.T) {
 			state  State
 			ago    time.Duration
 			window time.Duration
-			want   State // that stands in the way; empty: none
+			want   State // that does not let it be sent; empty: none
 		}{
 			{"unknown", Unknown, time.Hour, 0, Unknown},
 			{"unknown, with a window", Unknown, time.Hour, time.Minute, Unknown},

@@ -21,10 +21,10 @@ type pending struct {
 
 // write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
 // together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone, and what work has
-// changed before it stays: that must be able to stand alone. Any other error undoes all of them, and the others are done
+// changed before it stays: that must be valid by itself. Any other error undoes all of them, and the others are done
 // once more without it: work may run several times, and must begin anew each time.
 //
-// It cannot be cut short: a commit of which nobody waits for the outcome would be a record that nobody has seen.
+// It cannot be cut short: a commit for whose outcome no caller waits would be a record that no caller knows.
 func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 	p := &pending{work: work}
 	j.do(ctx, p)
@@ -72,7 +72,7 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	more = true
 	batch := slices.Concat(some...)
 	defer func() {
-		if fault := recover(); fault != nil { // what nobody has committed must not look as if it were
+		if fault := recover(); fault != nil { // what is not committed must not look as if it were
 			for _, p := range batch {
 				p.err = fmt.Errorf("%w: %v", errNotWritten, fault)
 			}
@@ -89,7 +89,7 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 
 var errNotWritten = errors.New("the record was not written")
 
-// commit does in one transaction what waits. Outcomes come first: what is not known by now may stand in the way of a claim.
+// commit does in one transaction what waits. Outcomes come first: an outcome that is missing can keep a claim from being made.
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
 	kinds := []kind{{together: (*tx).finishTogether}, {together: (*tx).claimTogether}, {}}
 	for _, p := range batch {
@@ -129,7 +129,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 			return nil
 		})
 		switch {
-		case len(batch) == 1: // nobody else's
+		case len(batch) == 1: // no other one's
 		case failed:
 			apart = true // to find out whose fault it is
 			continue

@@ -49,7 +49,7 @@ func positive(text string, e Entry, minor int64, err error) (api.Amount, error) 
 	return e.Amount(minor), nil
 }
 
-// split takes an amount apart into its number, still unread, and its currency, which may stand beside the withdrawn one.
+// split takes an amount apart into its number, still unread, and its currency, which may differ from the withdrawn one.
 func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, error) {
 	fail := func(format string, args ...any) (string, Entry, error) {
 		return "", Entry{}, wrong("the amount "+quote(text)+" "+format, args...)

@@ -173,7 +173,7 @@ func (r Registry) MemoRequired(c api.Currency) bool {
 }
 
 // LacksMemo reports whether a withdrawal of the currency needs a memo and this is none: one in which nothing can be read
-// reaches nobody.
+// is lost.
 func (r Registry) LacksMemo(c api.Currency, memo string) bool {
 	return r.MemoRequired(c) && api.BlankMemo(memo)
 }

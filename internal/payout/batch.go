@@ -31,14 +31,14 @@ func (x *Batch) Sent() int { return int(x.sent.Load()) }
 type Options struct {
 	Concurrency    int // how many calls are under way at a time
 	Rate           float64
-	KeepGoing      bool              // past an order of whose outcome nobody knows
+	KeepGoing      bool              // past an order whose outcome is unknown
 	RetryRejected  bool              // what was rejected is sent once more
 	AllowDuplicate bool              // what has the same content as an unknown order is sent all the same
-	Progress       func(Tally)       // is told now and then where the orders stand, and in the end
+	Progress       func(Tally)       // gets the states of the orders now and then, and in the end
 	Note           func(text string) // is told what must not be lost
 }
 
-// A Tally says where the orders of a run stand.
+// A Tally counts the orders of a run by state.
 type Tally struct {
 	Rows   int
 	States map[journal.State]int
@@ -301,8 +301,8 @@ func (x *Batch) Begin(ctx context.Context, before int) error {
 	return nil
 }
 
-// LookUp settles what nobody knows about, asks the service's list for everything that is to be sent, and returns where the
-// orders stand then. A conflict, found now or standing from before, is an *Error.
+// LookUp settles what is unknown, asks the service's list for everything that is to be sent, and returns the states of the
+// orders then. A conflict, new or from before, is an *Error.
 func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 	var unknown []journal.Order
 	sought, from := map[string]bool{}, x.book.Since

@@ -77,7 +77,7 @@ type sender struct {
 	inRow int             // how many outcomes were unknown, one after the other
 	lost  map[string]bool // rows that another process was quicker to claim
 
-	doubt error // for which it was stopped: an outcome that nobody knows
+	doubt error // for which it was stopped: an outcome that is unknown
 
 	stopping sync.Mutex
 	why      error
@@ -338,7 +338,7 @@ func (s *sender) count(r journal.RunRow, o journal.Order, err error) {
 	}
 }
 
-// show tells of progress until there is no more news. It has a goroutine of its own: a terminal that stands still must not hold
+// show tells of progress until there is no more news. It has a goroutine of its own: a terminal that does not take output must not hold
 // up a row that is claimed already.
 func (s *sender) show() {
 	for range s.news {

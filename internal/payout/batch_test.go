@@ -53,7 +53,7 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	return opened
 }
 
-// apply does what the command does, where nobody is asked anything.
+// apply does what the command does without a prompt.
 func (b *Book) apply(ctx context.Context, p *Plan, o Options) (Tally, error) {
 	x, err := b.Open(ctx, p, o)
 	if err != nil {
@@ -446,7 +446,7 @@ func TestApplyConflict(t *testing.T) {
 	_, err := d.apply(p, Options{})
 	wantKind(t, err, Conflict, "")
 	d.wantState("102", journal.Conflict)
-	_, err = d.apply(p, Options{KeepGoing: true}) // it stands from before
+	_, err = d.apply(p, Options{KeepGoing: true}) // it is from before
 	wantKind(t, err, Conflict, "")
 	d.s.wantCreates(0)
 }
@@ -612,7 +612,7 @@ func TestMachinesShareARun(t *testing.T) {
 	}
 }
 
-// A terminal that stands still holds nothing up: every row is sent before it goes on.
+// A terminal that does not take output holds nothing up: every row is sent before it goes on.
 func TestProgressHoldsNothingUp(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(20)...)
@@ -627,7 +627,7 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 	d.mustApply(p, Options{Progress: func(Tally) {
 		select {
 		case <-all:
-		case <-time.After(time.Minute): // it would stand still for good
+		case <-time.After(time.Minute): // it would wait for good
 			t.Error("the rows wait for the terminal")
 		}
 	}}).want(t, map[journal.State]int{journal.Accepted: 20})

@@ -260,7 +260,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 	if _, _, lists := d.s.counts(); lists != before {
 		t.Error("the list was read for nothing")
 	}
-	// It says nothing about orders that stand under another account.
+	// It says nothing about the orders of another account.
 	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}

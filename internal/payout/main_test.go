@@ -228,7 +228,7 @@ func (s *service) counts() (creates, gets, lists int) {
 	return s.creates, s.gets, s.lists
 }
 
-// A clock stands still unless it is moved.
+// A clock does not move unless it is told to.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -397,7 +397,7 @@ func (d *desk) dies(w Withdrawal) {
 	d.t.Fatal("the process that died still counts as alive")
 }
 
-// bring makes an order stand in a state, without the service.
+// bring brings an order into a state, without the service.
 func (d *desk) bring(w Withdrawal, out journal.Outcome) {
 	d.t.Helper()
 	if err := d.Ledger.Enter(context.Background()); err != nil {

@@ -42,7 +42,7 @@ type Made struct {
 	Found    int       // so many of them only since they were found on the service's list,
 	First    time.Time // the first and
 	Last     time.Time // the last of the others sent then
-	Unknown  int       // and so many of which nobody knows the outcome, or which are being sent
+	Unknown  int       // and so many whose outcome is unknown, or which are being sent
 	Conflict int       // and so many in conflict
 	Warned   []Warning // the warnings of the plan, and
 	Details  []Detail  // without the order ids

@@ -376,7 +376,7 @@ func under(orderID, address string) Withdrawal {
 	return Withdrawal{Request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
 }
 
-// Order ids that the journal has are counted by how they stand, and refused with other content, all at once.
+// Order ids that the journal has are counted by state, and refused with other content, all at once.
 func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
 	onBoth(t, makeHoldsOrderIDsAgainstTheJournal)
 }

@@ -87,7 +87,7 @@ type scan struct {
 	news    bool // the list has something new at its beginning
 	quiet   bool // the page that was read again brings nothing new, which is where the looking again ends
 	endless bool
-	enough  bool // whoever sees the records needs no more of them
+	enough  bool // no more records are needed
 }
 
 // A list may grow while it is read, but one that is found to be more than twice as long, and by many pages, has no end.
@@ -126,7 +126,7 @@ func (b *Book) glance(ctx context.Context, see func(listed) (more bool)) error {
 	return first
 }
 
-// pageSizes are how many withdrawals are asked for at a time. Nobody knows how many a service lets be asked for, so where it
+// pageSizes are how many withdrawals are asked for at a time. The interface does not show the largest page, so where a service
 // refuses, it is asked for fewer.
 func pageSizes() []int { return []int{api.DefaultPageSize, 50, 20, 10} }
 

@@ -47,7 +47,7 @@ func (m *maker) parsed() iter.Seq[parsedRow] {
 	}
 }
 
-// readGroups reads the input until it ends or nobody wants more of it. It is not waited for then: a read may take forever.
+// readGroups reads the input until it ends or no more of it is wanted. It is not waited for then: a read may take forever.
 func (m *maker) readGroups(inOrder, toParse chan<- *rowGroup, stop <-chan struct{}) {
 	defer close(inOrder)
 	defer close(toParse)

@@ -32,7 +32,7 @@ type Plan struct {
 	file     *os.File
 	size     int64
 	from     int64 // where the rows begin
-	head     int   // how many lines stand before them
+	head     int   // how many lines come before them
 	decimals decimals
 }
 
@@ -64,7 +64,7 @@ func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 // Decimals are those with which the plan shows amounts of a unit, or money.Unknown.
 func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
 
-// CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today: whoever approved it has read
+// CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today: the person who approved it has read
 // other amounts than these are now.
 func (p *Plan) CheckDecimals(m money.Registry) error {
 	for _, t := range p.Totals {

@@ -127,7 +127,7 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// A profile may allow many addresses, and all of them stand on one line.
+// A profile may allow many addresses, and all of them are on one line.
 func TestPlanOfManyAllowedAddresses(t *testing.T) {
 	p := testPlan(t)
 	for i := range 20_000 {

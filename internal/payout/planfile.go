@@ -38,7 +38,7 @@ var tailSize = int64(len(tail(digestKind + strings.Repeat("0", 64))))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
-// planHead is what stands before the rows.
+// planHead is what comes before the rows.
 type planHead struct {
 	Account  string       `json:"account"`
 	BaseURL  string       `json:"base_url"`
@@ -57,7 +57,7 @@ type planTotal struct {
 	Pays   string     `json:"pays"`
 }
 
-// planLine is a row as it stands in a plan.
+// planLine is a row as a plan has it.
 type planLine struct {
 	OrderID  string       `json:"order_id"`
 	Currency api.Currency `json:"currency"`
@@ -155,7 +155,7 @@ func (h planHead) write(w io.Writer) error {
 	return err
 }
 
-// comma stands before all elements but the first.
+// comma comes before all elements but the first.
 func comma(i int) string {
 	if i == 0 {
 		return ""
@@ -270,7 +270,7 @@ func digestOf(sum hash.Hash) string {
 	return digestKind + hex.EncodeToString(sum.Sum(nil))
 }
 
-// check reads the whole plan and takes over what stands before the rows. Somebody who edits a plan can make a new digest as
+// check reads the whole plan and takes over what comes before the rows. Somebody who edits a plan can make a new digest as
 // well: what is not right in itself is refused whatever the digest says.
 func (p *Plan) check() error {
 	r := p.lines(0, 0)
@@ -317,7 +317,7 @@ func (p *Plan) check() error {
 	return r.end(p)
 }
 
-// readHead reads what stands before the rows.
+// readHead reads what comes before the rows.
 func (p *Plan) readHead(r *planReader) error {
 	var text []byte
 	for {
@@ -387,7 +387,7 @@ func (p *Plan) lines(from int64, line int) *planReader {
 	return &planReader{plan: p, sum: sha256.New(), in: readLines(io.NewSectionReader(p.file, from, p.size-tailSize-from), maxLine), line: line, at: from}
 }
 
-// reader is one that stands where the rows begin.
+// reader returns a reader at the first row.
 func (p *Plan) reader() (*planReader, error) {
 	r := p.lines(p.from, p.head)
 	if _, err := io.Copy(r.sum, io.NewSectionReader(p.file, 0, p.from)); err != nil {

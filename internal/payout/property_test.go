@@ -20,7 +20,7 @@ type world struct {
 	id      string
 	pending []api.CreateWithdrawal // sent, and not there yet
 	wrong   bool                   // a person has said that it was not sent, and it was
-	doubted []int64                // amounts of the attempts of which nobody knew at first whether they were taken
+	doubted []int64                // amounts of the attempts whose outcome was unknown at first
 }
 
 // Whatever happens to the calls, to those who make them and to the list, an order is paid once at most, unless a person

@@ -30,7 +30,7 @@ func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, err
 	if err != nil {
 		return nil, err
 	}
-	if len(orders) == 0 { // which says nothing where the orders stand under another account
+	if len(orders) == 0 { // which says nothing about the orders of another account
 		_, err := b.knows(ctx)
 		return nil, err
 	}

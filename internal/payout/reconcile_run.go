@@ -9,7 +9,7 @@ import (
 
 // Settled is what reconciling a run has found out.
 type Settled struct {
-	// Results are about the orders of which something is to be said: those that were unknown, those that stand otherwise now,
+	// Results are about the orders of which something is to be said: those that were unknown, those whose state has changed,
 	// those in conflict, and those that are accepted and not on the list.
 	Results []Result
 	Held    int // how many orders were held against the list
@@ -33,7 +33,7 @@ func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 	if err != nil {
 		return Settled{}, err
 	}
-	if len(sought) == 0 { // which says nothing where the orders stand under another account
+	if len(sought) == 0 { // which says nothing about the orders of another account
 		_, err := b.knows(ctx)
 		return Settled{}, err
 	}

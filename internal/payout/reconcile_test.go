@@ -74,7 +74,7 @@ func TestReconcileNothing(t *testing.T) {
 	}
 }
 
-// One order, wherever it stands.
+// One order, in whatever state it is.
 func TestReconcileOne(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
@@ -522,7 +522,7 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
 	_, err = d.send(asked("10"))
 	wantKind(t, err, Unknown, "")
-	_, err = d.Resolve(t.Context(), hers) // it stands as unknown, as it did when it was checked
+	_, err = d.Resolve(t.Context(), hers) // it is unknown, as it was when it was checked
 	wantKind(t, err, Refused, RuleDecision)
 	d.wantState("10", journal.Unknown)
 	_, err = d.send(asked("10"))

@@ -16,7 +16,7 @@ import (
 )
 
 // runSought is what has to be looked for on the list for the orders of a run, which may be many. Nearly all of them were
-// accepted, and stand on the list as they were sent: of these no record is kept, only that it is so.
+// accepted, and are on the list as they were sent: for these no record is kept, only that fact.
 type runSought []soughtOrder // in the order of their ids
 
 // A soughtOrder is little enough to be kept for each of many.
@@ -50,7 +50,7 @@ func (s runSought) sort() {
 	slices.SortFunc(s, func(a, b soughtOrder) int { return cmp.Compare(a.id, b.id) })
 }
 
-// place is where an order stands among those that are sought.
+// place is the index of an order among those that are sought.
 func (s runSought) place(orderID string) (place int, found bool) {
 	id := parseID(orderID)
 	if id == 0 || formatID(id) != orderID { // the service's text may be anything
@@ -162,7 +162,7 @@ func (b *Book) readRun(ctx context.Context, sought runSought, from string) (*run
 }
 
 // records are those that bear an order's id, as far as they say something; known reports whether they say something about the
-// order as it stands now.
+// order as it is now.
 func (s runSought) records(r *runReading, o journal.Order) (records []record, known bool) {
 	place, found := s.place(o.OrderID)
 	if !found {

@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Of an order that stands on the list as it was sent, no record is kept; of any other, all of it.
+// For an order that is on the list as it was sent, no record is kept; for any other, all of it.
 func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
 	amount := api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}
 	order := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 5, Address: "a", Memo: "7"}}

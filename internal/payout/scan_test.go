@@ -23,7 +23,7 @@ func body(orderID string) map[string]any {
 	return map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": "bc1q" + orderID, "external_order_id": orderID}
 }
 
-// The list is read to its end, whatever the number of its first page is, and whoever says so.
+// The list is read to its end, whatever the number of its first page is, given or found out.
 func TestPageBases(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {

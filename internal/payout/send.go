@@ -220,7 +220,7 @@ const latest = 5 * time.Second
 
 // call makes the one call of a ticket.
 func (b *Book) call(ctx, calls context.Context, ticket journal.Ticket) call {
-	var left atomic.Bool // the check is made by whoever writes the request
+	var left atomic.Bool // the check runs in the goroutine that writes the request
 	calls = api.BeforeSending(calls, func() error {
 		if late := b.elapsed(ticket.Began); late > latest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
@@ -229,7 +229,7 @@ func (b *Book) call(ctx, calls context.Context, ticket journal.Ticket) call {
 			return err
 		}
 		if !left.Swap(true) { // it asks again if it has to dial anew, and it counts once
-			atomic.AddInt32(&b.underWay, 1) // before the last look, so that whoever stops it finds one or the other
+			atomic.AddInt32(&b.underWay, 1) // before the last look, so that a caller who stops it finds one or the other
 		}
 		if err := ctx.Err(); err != nil {
 			left.Store(false)

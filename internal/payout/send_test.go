@@ -75,7 +75,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// The table of product.md, section 6: where an order stands, and what the same order id does then.
+// What the same order id does for an order in each state.
 func TestOrderIDAgain(t *testing.T) {
 	type want struct {
 		sends  int
@@ -149,7 +149,7 @@ func TestOrderIDAgain(t *testing.T) {
 	}
 }
 
-// What came back decides how the order stands, and the error keeps its class.
+// The answer decides the state of the order, and the error keeps its class.
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  int
@@ -241,7 +241,7 @@ func TestAnswerWithAnothersID(t *testing.T) {
 	d.wantState("1", journal.Accepted)
 }
 
-// A rejection settles its own attempt: where an earlier one is in doubt, nobody knows still.
+// A rejection settles its own attempt: where an earlier one is in doubt, the order stays unknown.
 func TestRejectedAfterUnknown(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -497,11 +497,11 @@ func TestTooLate(t *testing.T) {
 	}
 }
 
-// Either clock may be the one that tells: one stands still while the machine sleeps, and the other can be set back.
+// Either clock may be the one that tells: one stops while the machine sleeps, and the other can be set back.
 func TestElapsed(t *testing.T) {
 	since := time.Now()
 	asleep := since
-	// The wall clock of a time that has a monotonic one: its seconds stand above 30 bits of nanoseconds.
+	// The wall clock of a time that has a monotonic one: its seconds are above 30 bits of nanoseconds.
 	*(*uint64)(unsafe.Pointer(&asleep)) += 6 << 30
 	if asleep.Sub(since) != 0 || asleep.Round(0).Sub(since.Round(0)) != 6*time.Second {
 		t.Fatal("the test does not know how a time is kept")
@@ -943,7 +943,7 @@ func TestInterruptedReadBack(t *testing.T) {
 	}
 }
 
-// Another callback does not make another order, but whoever asks is told that it stays as it was, also where it is unknown.
+// Another callback does not make another order, but a note says that it stays as it was, even if the order is unknown.
 func TestAnotherCallback(t *testing.T) {
 	for name, tt := range map[string]struct {
 		outcome journal.Outcome

@@ -7,7 +7,7 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// Stand counts where the orders of a run stand, by the journal alone.
+// Stand counts the orders of a run by state, from the journal alone.
 func Stand(ctx context.Context, l *journal.Ledger, r journal.Run) (Tally, error) {
 	sums, err := l.Sums(ctx, r.Name)
 	t := newTally()
@@ -48,7 +48,7 @@ func (t *Tally) left(s journal.Sum) {
 }
 
 // AsLeft is an order as this process leaves it, now that it sends nothing any more. What it has claimed and could not record the
-// end of, since the journal did not answer, is unknown to whoever comes next.
+// end of, since the journal did not answer, is unknown to the next process.
 func AsLeft(j *journal.Journal, o journal.Order) journal.Order {
 	if j.Claims(o) {
 		o.State = journal.Unknown

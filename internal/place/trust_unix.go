@@ -12,7 +12,7 @@ import (
 )
 
 // Distrust says in words who else can change a file, or the names in a directory; it is empty if only this user and root
-// can. In a directory with the sticky bit, such as /tmp, nobody can rename or remove the files of others.
+// can. In a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
 func Distrust(info fs.FileInfo) string { return distrust(info, os.Geteuid()) }
 
 func distrust(info fs.FileInfo, euid int) string {
@@ -40,7 +40,7 @@ func distrust(info fs.FileInfo, euid int) string {
 const administrators = 80
 
 // Directory says of the directory of a file, and of that of the file that a link leads to, which of them somebody else can
-// change, and how, as Distrust does. It is empty if nobody can.
+// change, and how, as Distrust does. It is empty if no one else can.
 func Directory(path string) (dir, why string, err error) {
 	for _, dir := range directories(path) {
 		info, err := os.Stat(dir)
