@@ -18,7 +18,7 @@ type Cell struct {
 	decimals int32
 	kind     kind
 	signed   bool // Percent: whether a plus is shown
-	bare     bool // Amount: whether its code stands elsewhere
+	bare     bool // Amount: whether its code is shown elsewhere
 }
 
 type kind uint8
@@ -133,7 +133,7 @@ func (c Cell) numeric() bool {
 func (c Cell) elastic() bool { return !c.numeric() && c.kind != kindBool }
 
 // short returns the cell on one line, escaped. For an amount it is the form
-// that stands alone, without alignment.
+// by itself, without alignment.
 func (c Cell) short() string {
 	switch c.kind {
 	case kindText, kindOwn:
@@ -180,11 +180,11 @@ func (s Step) String() string {
 	return s.Status + " " + s.At
 }
 
-// minorWord stands between an integer of minor units and its code, where the
+// minorWord comes between an integer of minor units and its code, where the
 // decimals are not known and the integer must not be read as the amount.
 const minorWord = "minor"
 
-// amount returns an amount's number and what stands behind it.
+// amount returns an amount's number and the text after it.
 func (c Cell) amount() (number, unit string) {
 	if !c.bare {
 		unit = Safe(c.text)
@@ -269,7 +269,7 @@ func (c Cell) last() Step {
 }
 
 // compareAmounts compares two amounts of one code, or two other numbers. Where the decimals of one
-// are unknown there is no common unit: those stand apart, and first.
+// are unknown there is no common unit: those are sorted apart, and first.
 func compareAmounts(a, b Cell) int {
 	switch {
 	case a.decimals == b.decimals && a.large == nil && b.large == nil:

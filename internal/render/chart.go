@@ -126,7 +126,7 @@ const (
 )
 
 // bars draws one bar a line: the label, the bar, the amount. Where that is too wide, the amount is without its unit, which
-// the title has, and then there is no bar, and then the amount stands below the label.
+// the title has, and then there is no bar, and then the amount goes below the label.
 func (c Chart) bars(p painter, limit int) []string {
 	name, text, number, extra := 0, 0, 0, 0
 	for _, b := range c.Bars {
@@ -217,8 +217,8 @@ const (
 	widestColumn = 12
 )
 
-// axis is what stands at its upper end, at zero and at its lower end, and how wide that is. Where nothing is less than
-// zero, nothing stands at the lower end.
+// axis is the text at its upper end, at zero and at its lower end, and how wide that is. Where nothing is less than
+// zero, there is none at the lower end.
 func (c Chart) axis() (most, zero, least string, wide int) {
 	zero = "0"
 	most = zero

@@ -213,7 +213,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// A label that is too long stands in a frame of its own, which cuts it off before the bar. All of it is in its title.
+// A label that is too long has a frame of its own, which cuts it off before the bar. All of it is in its title.
 func TestSVGLabelsAreCut(t *testing.T) {
 	svg := string(SVG("t", nil, []Chart{{Bars: []Bar{bar(strings.Repeat("W", 40), 5)}}}))
 	want := `<svg x="32" y="120" width="224" height="30"><text y="20"><title>` + strings.Repeat("W", 40) + `</title>` + strings.Repeat("W", 25) + `…</text></svg>`

@@ -158,7 +158,7 @@ func (r *record) write() error {
 	return err
 }
 
-// csvText is text that nobody here wrote: shown, and never run.
+// csvText is text from elsewhere: shown, and never run.
 func csvText(s string) string {
 	if s == "" {
 		return s

@@ -73,7 +73,7 @@ func FuzzSafe(f *testing.F) {
 		case clean != (got == s):
 			t.Errorf("Safe(%q) = %q, and it was clean: %v", s, got, clean)
 		}
-		// In JSON the escapes mean what they stand for.
+		// In JSON the escapes are the characters that they encode.
 		if text, err := json.Marshal(s); err == nil {
 			var before, after string
 			shown := compactJSON(string(text))

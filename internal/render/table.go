@@ -578,7 +578,7 @@ func splitDecimal(number string) (whole, fraction string) {
 // painter colours what means something: headers and labels are bold, the word
 // minor is dim, true and what has grown are green, false and what has shrunk
 // are red, and the bars of a chart are blue. While a table is laid out, what
-// will be coloured stands between control characters, which take no room and,
+// will be coloured is between control characters, which take no room and,
 // all text being escaped, occur nowhere else.
 type painter struct{ styles map[rune]lipgloss.Style }
 
@@ -595,7 +595,7 @@ func newPainter(color bool) painter {
 	if !color {
 		return painter{}
 	}
-	// The profile and the background are told, so that nobody asks the terminal.
+	// The profile and the background are set, so that the terminal is not asked.
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.ANSI)
 	r.SetHasDarkBackground(true)

@@ -279,7 +279,7 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
-// A long table is one table, though it is laid out in parts: the widest row decides about all of them, wherever it stands.
+// A long table is one table, though it is laid out in parts: the widest row decides about all of them, wherever it is.
 func TestTableInParts(t *testing.T) {
 	var rows []payment
 	for i := range 2*partRows + 1 {

@@ -269,7 +269,7 @@ func (v View[T]) list(out *bufio.Writer, o Options, items iter.Seq2[T, error]) e
 	return v.listTable(out, o, items)
 }
 
-// One prints one thing. A table stands upright here: a line for each column.
+// One prints one thing. A table is vertical here: a line for each column.
 func (v View[T]) One(w io.Writer, o Options, item T) error {
 	if err := v.Check(o); err != nil {
 		return err

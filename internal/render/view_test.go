@@ -193,7 +193,7 @@ func TestSort(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	// Each column in ascending order; equal ones stand together.
+	// Each column in ascending order; equal ones are next to each other.
 	for _, column := range [][][]Cell{
 		{{{}}, {Text("")}, {Text("10"), Own("10")}, {Text("9")}, {Text("Z")}, {Text("a")}, {Text("é")}},
 		{{{}}, {Int(math.MinInt64)}, {Int(-1)}, {Int(9)}, {Int(10)}},
@@ -322,7 +322,7 @@ func TestWriteError(t *testing.T) {
 			}
 		}
 	}
-	// A full output ends the reading: nothing is fetched that nobody will see.
+	// A full output ends the reading: nothing is fetched that will not be shown.
 	for _, o := range []Options{{Format: JSON}, {Format: JSONL}, {Format: CSV}, {Format: YAML}, {Quiet: true}} {
 		read := 0
 		endless := func(yield func(payment, error) bool) {

@@ -63,7 +63,7 @@ func writeYAML(out *bufio.Writer, text []byte, element bool) error {
 }
 
 // yamlNode reads one JSON value token by token: so keys keep their order, and
-// numbers their digits, as plain scalars whose tag nobody names.
+// numbers their digits, as plain scalars without a tag.
 func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	token, err := decoder.Token()
 	if err != nil {
@@ -104,7 +104,7 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}, nil
 }
 
-// plainYAML says whether a string may stand without quotes. YAML readers differ
+// plainYAML says whether a string needs no quotes. YAML readers differ
 // in what they take for a number, a time or a boolean; a word of letters that is
 // none of theirs is a string to all.
 func plainYAML(s string) bool {

@@ -269,7 +269,7 @@ func (f *figure) seen(at moment) {
 }
 
 // Spell tells a code as the service writes it. Where a currency is not known, every spelling that the service has for it
-// should be told or added, whoever's statistics cannot be read: they decide which one the rows have.
+// should be told or added, whichever reseller's statistics cannot be read: they decide which one the rows have.
 func (r *Report) Spell(code string) { r.currency(code) }
 
 // currency returns the number of the currency that a code is of.

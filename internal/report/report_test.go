@@ -213,7 +213,7 @@ func TestCompare(t *testing.T) {
 	}
 	same(t, "rows", brief(slices.Collect(r.Rows())), want)
 
-	// A day stands beside the one at the same place; the 31st has none.
+	// A day is compared with the one at the same place; the 31st has none.
 	r = added(t, Query{By: []Group{ByDay}, Span: may, Compare: true}, shop)
 	same(t, "days", brief(slices.Collect(r.Rows())), []string{
 		"2026-05-01 EUR n=1 volume=300 rebates=30 share=750 last=2026-05-01T00:00:00 before=1000/100 change=-700",
@@ -223,13 +223,13 @@ func TestCompare(t *testing.T) {
 		"2026-05-31 EUR n=1 volume=100 rebates=10 share=250 last=2026-05-31T23:59:59.9 before=0/0 change=<nil>",
 	})
 
-	// April has no 31st: what was made on that of March stands beside its last day, so that rows and totals agree.
+	// April has no 31st: what was made on that of March is compared with its last day, so that rows and totals agree.
 	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
 	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
 	same(t, "days", brief(slices.Collect(r.Rows())), []string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 	same(t, "totals", brief(r.Totals()), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 
-	// Ten days stand beside the ten before them, whatever months and weeks they are of.
+	// Ten days are compared with the ten before them, whatever months and weeks they are of.
 	ten := span(t, "2026-02-03T00:00", "2026-02-13T00:00")
 	paid := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-01-31T08:00:00", "EUR", 500), one("2026-02-02T23:00:00", "EUR", 300), one("2026-02-05T00:00:00", "EUR", 100)}}
 	r = added(t, Query{By: []Group{ByMonth}, Span: ten, Compare: true}, paid)
@@ -313,7 +313,7 @@ func TestLeapSecond(t *testing.T) {
 	same(t, "May", brief(r.Totals()), []string{"EUR n=2 volume=310 rebates=31 share=1000 last=2026-05-31T23:59:60"})
 }
 
-// A code that nobody knows is written in one way whoever comes first, and the other ways are told.
+// An unknown code is written in one way, whichever comes first, and the other ways are reported.
 func TestSpellings(t *testing.T) {
 	shops := []api.ResellerStats{
 		{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "Doge", 100), one("2026-05-03T10:00:00", "eur", 100), one("2026-05-03T10:00:00", "Ltc", 100)}},

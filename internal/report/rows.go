@@ -206,7 +206,7 @@ func compareCodes(a, b string) int {
 }
 
 // Spellings returns, for each currency that the registry does not know and the service writes in more than one way, those
-// ways, the one that stands in the rows first.
+// ways, the one in the rows first.
 func (r *Report) Spellings() [][]string {
 	var all [][]string
 	for _, unit := range r.units {

@@ -6,7 +6,7 @@ import (
 )
 
 // ParseWritten reads a date and time as the service writes created: 2026-05-03T10:00:00, also with a space or a t for the
-// T, without seconds or with a fraction of them, or as a date alone. rest is what stands behind it, such as a Z.
+// T, without seconds or with a fraction of them, or as a date alone. rest is what follows it, such as a Z.
 func ParseWritten(text string) (at time.Time, rest string, ok bool) {
 	year, ok1 := digits(text, 0, 4)
 	month, ok2 := digits(text, 5, 2)
@@ -67,7 +67,7 @@ func fraction(text string) (nano int, rest string) {
 	return nano, text[i:]
 }
 
-// Span is a time from From on and before To. An end that is nil is open; no time stands for that, since every one can be
+// Span is a time from From on and before To. An end that is nil is open; no time can say that, since every one can be
 // written.
 type Span struct{ From, To *time.Time }
 

@@ -58,7 +58,7 @@ type applyShot struct {
 	interrupts    int
 	several       bool // others apply the plan at the same moment
 	meet          *meeting
-	harmed        bool // where its rows stand afterwards is looked at apart
+	harmed        bool // the states of its rows afterwards are checked separately
 }
 
 // rowFault is what the ledger does with one of the rows that are left.
@@ -122,7 +122,7 @@ func drawBatch(seed uint64, n int) batchPlan {
 		p.steps = append(p.steps, drawBatchStep(rng))
 	}
 	rejected := slices.ContainsFunc(p.steps, func(s batchStep) bool { return s.what == doRejected })
-	if p.elsewhere > 0 || rejected { // another machine pays some, so nobody may go without the list
+	if p.elsewhere > 0 || rejected { // another machine pays some, so every apply needs the list
 		for _, s := range p.steps {
 			for i := range s.shots {
 				s.shots[i].noLookup = false
@@ -243,7 +243,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 	for range 3 {
 		all = append(all, beginning{share: true, steps: []batchStep{together(rng)}})
 	}
-	for range 2 { // nobody knows of the first row, and the second is the same
+	for range 2 { // the first row is unknown, and the second is the same
 		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
 		rest := applyShot{concurrency: 1, keepGoing: true}
 		all = append(all, beginning{same: true, steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}}})
@@ -278,7 +278,7 @@ func faultOf(part float64, name string) rowFault {
 const mostRows = 60
 
 // everyRow has the same done with each of the rows that are left, from a part of them on: where processes share a journal each
-// begins with a row of its own, so that nobody knows which comes first.
+// begins with a row of its own, so that either may come first.
 func everyRow(from float64, i instruction) (all []rowFault) {
 	for n := range mostRows {
 		if part := float64(n) / mostRows; part >= from {

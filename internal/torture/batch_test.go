@@ -195,7 +195,7 @@ func (b *batch) payBefore() {
 	}
 }
 
-// payElsewhere pays a row from a machine with a journal that nobody else has.
+// payElsewhere pays a row from a machine with a journal of its own.
 func (b *batch) payElsewhere(i int) {
 	other := *b.world
 	other.journal = filepath.Join(b.dir, "elsewhere.db")
@@ -312,7 +312,7 @@ func (b *batch) applied(attempts ...*attempt) {
 	for _, o := range b.stood {
 		b.settled = b.settled && o.State == "accepted"
 	}
-	// A rejected row that one of them takes once more stands as planned, for all of them, where its call never left.
+	// A rejected row that one of them takes once more is planned, for all of them, where its call never left.
 	retried := slices.ContainsFunc(attempts, func(a *attempt) bool { return a.apply.retryRejected })
 	for _, a := range attempts {
 		b.judge(a, before, len(attempts) > 1, retried)
@@ -378,7 +378,7 @@ func (b *batch) look() {
 			if why := differ(o, p); why != "" {
 				b.wrong("order %s: %s", p.OrderID, why)
 			}
-		case b.unseen[p.OrderID] && (o.State == "planned" || o.State == "rejected"): // nobody has looked yet
+		case b.unseen[p.OrderID] && (o.State == "planned" || o.State == "rejected"): // the list was not read yet
 		case o.State != "unknown" && o.State != "sending":
 			b.wrong("order %s was paid as %s, and the journal says that it is %s", p.OrderID, p.ID, o.State)
 		}
@@ -445,7 +445,7 @@ var anID = regexp.MustCompile(`[0-9a-f]{8}-0000-4000-8000-[0-9a-f]{12}`)
 // nothingSent are the exit codes that say so.
 var nothingSent = []int{1, 10, 11, 12, 13, 14, 30, 40, 41}
 
-// judge holds the exit code of an attempt, and where each of its rows stands, against what it was told and did. Retried says
+// judge compares the exit code of an attempt, and the state of each of its rows, with what it was told and did. Retried says
 // that it, or one of several at the same moment, may send what was rejected.
 func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) {
 	for _, id := range anID.FindAllString(a.stdout.String(), -1) {

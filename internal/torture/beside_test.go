@@ -437,7 +437,7 @@ func (b *batch) openFile() *sql.DB {
 	return db
 }
 
-// doStop stops the process between its record and the first byte. While it sleeps, nobody else moves its row. If it slept too
+// doStop stops the process between its record and the first byte. While it sleeps, no other process moves its row. If it slept too
 // long it does not send. How is "short", "long", or "lost": a long sleep in which the database has ended its sessions, so that
 // others take it for dead, decide about its row, and send that again.
 func (b *batch) doStop(s applyShot, how string) {
@@ -587,7 +587,7 @@ func (b *batch) doRejected(s applyShot) {
 	b.approved(applyShot{concurrency: s.concurrency, retryRejected: true})
 }
 
-// doSkew has nobody decide that something was not sent while the service's clock and this machine's are not the same.
+// doSkew wants every decision that something was not sent refused while the service's clock and this machine's differ.
 func (b *batch) doSkew(s applyShot) {
 	unknown := b.oneLate(s)
 	if unknown == "" {

@@ -10,7 +10,7 @@
 //   - the ledger has every withdrawal that the journal calls accepted, and every id that was ever printed;
 //   - an exit code that says that nothing was sent is never that of an attempt that paid;
 //   - an id that was printed was on record by then, whatever happened next;
-//   - what stands as planned or rejected was not paid.
+//   - what is planned or rejected was not paid.
 //
 // Each create carries the number of its attempt to the ledger, in its callback address, together with what the ledger is
 // to do with it. So each payment names the very process that made it. One journal is shared by processes that run side by
@@ -23,7 +23,7 @@
 //   - the journal has all rows of a run or none, in the order of the plan, each with what the plan says;
 //   - no process asks twice for a row, none asks for one that was not to be sent, and nothing that is unknown becomes
 //     anything but accepted without a person's decision;
-//   - each row stands as the table of outcomes says for what the ledger did with it, and the exit code is that of the rows;
+//   - each row is in the state that the table of outcomes gives for what the ledger did with it, and the exit code is that of the rows;
 //   - the results file is whole, and says what the journal says.
 //
 // A row's callback address is part of its plan, so the ledger is told beforehand what to do with which row of which attempt.
@@ -52,7 +52,7 @@
 //
 // Nothing hangs on how fast a machine is. What has to come is waited for until it comes, or until the process that should
 // bring it has ended; processes that are to be at the same point at the same moment wait for each other; and each merchant has
-// an address of the ledger of its own, so that one that finds nobody there is alone in that.
+// an address of the ledger of its own, so that no other merchant is affected if nothing listens there.
 //
 // A run is drawn from a seed: which orders and plans there are, and what is done to each, in which order. When a process is
 // hit at random, what runs beside it, and which rows of a plan are under way together, is the machine's. The number of kills

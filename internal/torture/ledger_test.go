@@ -22,10 +22,10 @@ import (
 	"time"
 )
 
-// A ledger is the service. It never says no to paying twice: whoever asks twice pays twice.
+// A ledger is the service. It never says no to paying twice: a client that asks twice pays twice.
 type ledger struct {
 	mu       sync.Mutex
-	doors    map[string]net.Listener // by address; nil: nobody listens there
+	doors    map[string]net.Listener // by address; nil: nothing listens there
 	proxies  map[string]net.Listener // by the address of the door that they lead to
 	ids      *identity               // of the doors that speak TLS
 	port     int                     // the next to be tried for a door
@@ -73,7 +73,7 @@ type payment struct {
 const listedAtOnce = 10
 
 // serveLedger is the process of the ledger. It prints the address of its controls, which open a door for each merchant: an
-// address of the service that is no other merchant's, so that a door that is shut turns nobody else away. Then it prints
+// address of the service that is no other merchant's, so that a closed door affects no other merchant. Then it prints
 // "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
 func serveLedger() {
 	l := &ledger{
@@ -252,7 +252,7 @@ func (l *ledger) shut(door string) {
 }
 
 // quiet returns when everything that was written to a door of the ledger, or to its proxy, before it was asked has been read
-// and dealt with: also what a process wrote that was killed since, and what nobody has accepted yet.
+// and dealt with: also what a process wrote that was killed since, and what was not accepted yet.
 func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
 	door := r.FormValue("door")
 	l.mu.Lock()
@@ -300,7 +300,7 @@ func (l *ledger) drained(place string) bool {
 	return false
 }
 
-// ping returns the number of the connection that it makes; 0 where nobody listens.
+// ping returns the number of the connection that it makes; 0 if nothing listens.
 func ping(place string) (n int) {
 	conn, err := net.Dial("tcp", place)
 	if err != nil {

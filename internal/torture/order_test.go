@@ -17,7 +17,7 @@ type order struct {
 	tried    map[int]*attempt
 	story    []string
 	killed   int
-	unknown  *content // not nil: the last command said that nobody knows, and nothing has changed that since
+	unknown  *content // not nil: the last command said that the outcome is unknown, and nothing has changed that since
 	doubted  *content // what may have been taken under its id: nothing else may go out under that
 	refused  int      // attempts in a row that sent nothing: something has to be settled first
 	accepted bool
@@ -135,7 +135,7 @@ func (o *order) do(s step) {
 	}
 }
 
-// stop stops a create between its record and the first byte. While it sleeps, nobody else may send the order. If it slept too
+// stop stops a create between its record and the first byte. While it sleeps, no other process may send the order. If it slept too
 // long, it does not send either.
 func (o *order) stop(s shot) {
 	if o.orderID == "" || o.mutant == leavesOpen {
@@ -200,7 +200,7 @@ func (o *order) once(s shot) *attempt {
 	return a
 }
 
-// open is the row of the order that stands as unknown, or as accepted.
+// open is the row of the order that is unknown, or accepted.
 func (o *order) open() (found row) {
 	for _, r := range o.rows(o.content[0].address) {
 		switch {
@@ -244,7 +244,7 @@ func (o *order) noteRun(a *attempt) {
 	if a.exit == -1 {
 		o.killed++
 	}
-	if a.exit == -1 || a.exit == 0 { // it may stand otherwise now
+	if a.exit == -1 || a.exit == 0 { // it may have another state now
 		o.refused = 0
 	}
 	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))

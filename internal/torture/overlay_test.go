@@ -43,7 +43,7 @@ var mutants = []string{
 	"unknown-no",      // an unknown outcome is recorded as a rejection
 	"absent-not-sent", // what the list does not show was not sent
 	"duplicates",      // the same may go out under another order id while one is unknown
-	"no-claim",        // a record that says sending keeps nobody from sending
+	"no-claim",        // a record that says sending keeps no process from sending
 }
 
 // leavesOpen is the mutant whose transactions stay open. While a process that has it is held or stopped, the journal's lock keeps
@@ -57,12 +57,12 @@ var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-com
 
 // batchMutants are bugs that only a batch can have. It has to be found out with those of a single withdrawal as well.
 var batchMutants = []string{
-	"blind-claim",    // a row is taken by what was read before, and not by what stands there when it is written
+	"blind-claim",    // a row is taken by what was read before, and not by what it is when it is written
 	"resend-unknown", // what is unknown is sent again when the plan is applied again
-	"lost-ack",       // a commit of which nobody has heard the outcome is taken for one
+	"lost-ack",       // a commit whose outcome is unknown is taken for one
 	"run-in-parts",   // the rows of a run are not recorded all at once
 	"half-results",   // the results file is written in its place
-	"forget-sending", // a row that a dead process was sending is nobody's
+	"forget-sending", // a row that a dead process was sending is free again
 
 	"plan-again",       // rows are read from the plan's file again while they are sent
 	"account-by-name",  // the account is looked up by its name at each claim
@@ -73,7 +73,7 @@ var batchMutants = []string{
 	"outcome-once",     // an outcome is recorded at once or not at all
 	"retry-blind",      // what was rejected is sent once more without a look at the list
 	"outcome-unlocked", // an outcome does not wait for others of the account
-	"own-clock",        // settle_after is measured by the clock of whoever decides
+	"own-clock",        // settle_after is measured by the clock of the machine that decides
 	"slept",            // a process that slept after its record sends all the same
 }
 
@@ -606,7 +606,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	return j.dialect.close(j.db)
 `,
 	},
-	{ // the clock of whoever decides
+	{ // the clock of the machine that decides
 		"internal/journal/journal.go", `
 	now, err := j.clock(reading{j, ctx})
 	return now, j.failed(err)
@@ -1007,7 +1007,7 @@ func (b *programs) build() error {
 	return nil
 }
 
-// A patch that no longer fits must be noticed: without it, a point would never be reached, and nobody would know.
+// A patch that no longer fits must be noticed: without it, a point would never be reached unnoticed.
 func TestPatchesFit(t *testing.T) {
 	p := patch{"some.go", "\tb := 1\n", "\tb := 2\n"}
 	for source, fits := range map[string]bool{"\ta := 1\n\tb := 1\n": true, "\ta := 1\n": false, "\tb := 1\n\tb := 1\n": false} {

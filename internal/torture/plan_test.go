@@ -47,7 +47,7 @@ type shot struct {
 	point    string  // at which it kills itself
 	random   float64 // after which part of the usual time it is killed; 0: not at random
 	fault    instruction
-	refuse   bool // nobody listens at the ledger's port
+	refuse   bool // nothing listens at the ledger's port
 	other    bool // the other content
 	noLookup bool
 	pause    bool // before the record is made, until the others are there too
@@ -191,7 +191,7 @@ var cuts = []cut{
 	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60}, {Place: "response", After: 130},
 }
 
-// clocks are how far the clocks of some processes are ahead. One that is slow keeps nobody from deciding.
+// clocks are how far the clocks of some processes are ahead. One that is slow keeps no decision from being made.
 var clocks = []string{"-1h", "-20s"}
 
 func drawCut(rng *rand.Rand) cut {

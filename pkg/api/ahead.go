@@ -67,7 +67,7 @@ func (r *reader) page(number int) (WithdrawalPage, error) {
 	return got.page, got.err
 }
 
-// want begins to read the pages from number on, up to the last. It waits until two pages were asked for: whoever
+// want begins to read the pages from number on, up to the last. It waits until two pages were asked for: a caller who
 // looks at the beginning of a list only should not have the service read more.
 func (r *reader) want(number int, last int64) {
 	if r.asked < 2 {

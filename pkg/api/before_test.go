@@ -228,7 +228,7 @@ func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 	}
 }
 
-// The check stands at the first write of a request, and nothing passes it, then or later, once it has said no.
+// The check is made at the first write of a request, and nothing passes it, then or later, once it has said no.
 func TestGateAsks(t *testing.T) {
 	wrote := 0
 	conn := &gatedConn{Conn: recorder{write: func(b []byte) { wrote += len(b) }}}

@@ -254,7 +254,7 @@ func retryReads(client *resty.Client, n int) {
 // neverResend is what the client for creates has instead of retryReads. Nothing else in this package retries.
 func neverResend(client *resty.Client) { client.SetRetryCount(0) }
 
-// onlyBody takes the second body away from the requests of a client as soon as resty has made them, so that nobody below
+// onlyBody takes the second body away from the requests of a client as soon as resty has made them, so that no layer below
 // can send them again. The gate does the same to a request that comes to it with one, which takes a copy of the request.
 func onlyBody(client *resty.Client) {
 	client.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {

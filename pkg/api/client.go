@@ -201,7 +201,7 @@ func (c *restyClient) done(req *resty.Request) {
 func newResty(rt http.RoundTripper) *restyClient {
 	client := resty.NewWithClient(&http.Client{
 		Transport: rt,
-		// A redirect would carry the key and, with a 307, the body to an address that nobody named.
+		// A redirect would carry the key and, with a 307, the body to an address that was not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}).
 		SetLogger(silent{})

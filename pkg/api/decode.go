@@ -17,7 +17,7 @@ import (
 const (
 	maxItems  = 50_000  // elements of one list, or keys of one object
 	maxRows   = 10_000  // withdrawals on one page, several of which are read at a time
-	maxValues = 200_000 // commas in all, one of which stands before every further element and key
+	maxValues = 200_000 // commas in all: one comes before every further element and key
 )
 
 // resource is a type that the service answers with. complete is called once its fields are decoded: it keeps the JSON

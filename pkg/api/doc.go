@@ -5,7 +5,7 @@
 // It keeps no journal. A create whose answer is lost may have been carried out, and this package, once the process
 // has ended, remembers nothing of it. A program that pays people out must itself write down, durably and before each
 // Withdrawals.Create, the order id it is about to use and what for, and afterwards what became of it. Then an outcome
-// that is unknown can be settled by looking for that order id in the service's list, and nobody is paid twice. (The
+// that is unknown can be settled by looking for that order id in the service's list, without paying twice. (The
 // command till does all of this; use it where a program of your own is not needed.)
 //
 //	client, err := api.New("https://pay.example.com", api.WithAPIKey(key))
@@ -70,7 +70,7 @@
 // from doing so on a connection that was closed, and a redirect is never followed. A connection that was idle for
 // more than a second is not used for it, because the longer it was, the more likely it is to be gone.
 //
-// Whoever runs a create again after Unknown, without having looked, risks paying twice; the service promises no check
+// To run a create again after Unknown, without having looked, risks paying twice; the service promises no check
 // of order ids. An order id that is not in the list has still not been proved to be unpaid: a create can land late.
 //
 // Reads (every GET and the three POST .../list paths) are tried again after a connection error, 429, 502, 503 and
@@ -113,7 +113,7 @@
 // # Limits
 //
 // An answer is an error when it is larger than 6 MiB (after decompression), holds a list or an object of more than
-// 50,000 elements where one is decoded, or more than 200,000 commas in all. So no answer, whoever sent it, takes more
+// 50,000 elements where one is decoded, or more than 200,000 commas in all. So no answer, from whatever server, takes more
 // than a few dozen megabytes. These are the limits of one answer; an iterator has up to three pages at hand.
 //
 // # The network

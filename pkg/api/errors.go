@@ -52,7 +52,7 @@ type Error struct {
 	Err        error         // the cause below; nil when the service said no in good form
 }
 
-// Error returns one sentence: what failed, how it stands, and why in the service's words.
+// Error returns one sentence: what failed, its outcome, and why in the service's words.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)

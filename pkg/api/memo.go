@@ -11,7 +11,7 @@ func (c Currency) MemoRequired() bool {
 	return c.Kind == Crypto && strings.Contains(strings.ToLower(c.Code), "xlr")
 }
 
-// checkMemo refuses a memo that is not surely the one that the receiver gave: a transfer with another one reaches nobody.
+// checkMemo refuses a memo that is not surely the one that the receiver gave: a transfer with another one is lost.
 func checkMemo(c Currency, memo string) error {
 	if c.MemoRequired() && BlankMemo(memo) {
 		return invalid("memo", "a withdrawal in %s needs one, and %q is blank: ask the receiver for it", c.Code, memo)

@@ -381,7 +381,7 @@ func TestCreateNotSent(t *testing.T) {
 	})
 }
 
-// tlsWire is a wire behind TLS, with a certificate that nobody trusts.
+// tlsWire is a wire behind TLS, with a certificate that is not trusted.
 func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16) *wire {
 	t.Helper()
 	borrowed := httptest.NewUnstartedServer(nil)
@@ -622,7 +622,7 @@ func TestGateFollowsEachRequestByItself(t *testing.T) {
 	}
 }
 
-// What was written to a connection that nobody watches is not known, so it is never said that nothing was.
+// What was written to a connection that is not watched is not known, so it is never said that nothing was.
 func TestConnectionThatIsNotWatched(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
@@ -984,7 +984,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A time-out before a connection stands is no unknown outcome, whether it is the network's own or the call's.
+// A time-out before a connection is made is no unknown outcome, whether it is the network's own or the call's.
 func TestTimeoutsBeforeSending(t *testing.T) {
 	type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 	connecting := func(context.Context, string, string) (net.Conn, error) {

@@ -181,7 +181,7 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	return items, true, nil
 }
 
-// take shows a page to whoever wants to see it, and returns what is new on it.
+// take shows a page to OnPage, and returns what is new on it.
 func (w *walk) take(number int, got WithdrawalPage) []Withdrawal {
 	got.Number = number
 	if w.opts.OnPage != nil {
@@ -317,7 +317,7 @@ type recent struct {
 
 const recentIDs = 1000
 
-// fresh leaves out what was seen before, and what stands twice on this page.
+// fresh leaves out what was seen before, and what is on this page twice.
 func (r *recent) fresh(items []Withdrawal) []Withdrawal {
 	if r.ids == nil {
 		r.ids = make(map[string]int, len(items))

@@ -82,7 +82,7 @@ func createsWithdrawal(target string) bool {
 		switch {
 		case r == '\\':
 			return '/'
-		case r <= ' ' || r > '~': // what is not seen may be left out by whoever reads it
+		case r <= ' ' || r > '~': // a reader may leave out what cannot be seen
 			return -1
 		}
 		return r

@@ -228,7 +228,7 @@ func wholeEscapes(text []byte, s span) span {
 	return s
 }
 
-// match adds to found where the key is in a text as it stands.
+// match adds to found where the key is in a text, read literally.
 func (r *redactor) match(text []byte, found []span) []span {
 	if r.short {
 		for _, key := range r.keys {
@@ -381,7 +381,7 @@ func unescapeAll(text []byte, at []int32) ([]byte, []int32, bool) {
 	return appendUnescaped(nil, nil, text, at, 0)
 }
 
-// appendUnescaped appends a text with each escape replaced by what it stands for, and where each character and then the
+// appendUnescaped appends a text with each escape replaced by its character, and where each character and then the
 // end of all is in the first level's text: at says that of the text's own characters; without it, they are at base and on.
 func appendUnescaped(out []byte, outAt []int32, text []byte, at []int32, base int32) ([]byte, []int32, bool) {
 	where := func(i int) int32 {
@@ -408,10 +408,10 @@ func appendUnescaped(out []byte, outAt []int32, text []byte, at []int32, base in
 	return out, append(outAt, where(len(text))), changed
 }
 
-// beyond stands for a character beyond ASCII, which is in no key.
+// beyond is any character beyond ASCII, which is in no key.
 const beyond = 0xff
 
-// escapeAt returns the character that an escape at the beginning of a text stands for, -1 for none, and the escape's
+// escapeAt returns the character that an escape at the beginning of a text encodes, -1 for none, and the escape's
 // length, 0 if there is no escape.
 func escapeAt(text []byte) (c, n int) {
 	switch text[0] {
@@ -556,7 +556,7 @@ func (r *redactor) err(err error) error {
 	}
 }
 
-// redactedError stands for an error with the key in its text. It is what the error is, for errors.Is, but does not give
+// redactedError replaces an error with the key in its text. It is what the error is, for errors.Is, but does not give
 // it away.
 type redactedError struct {
 	text   string

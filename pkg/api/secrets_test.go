@@ -296,7 +296,7 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		call    func(ctx context.Context, c *Client) error
-		refuse  bool // nobody accepts the new connection
+		refuse  bool // the new connection is not accepted
 		outcome Outcome
 		whole   int32
 	}{
@@ -477,7 +477,7 @@ func TestEmptyEnvelope(t *testing.T) {
 	}
 }
 
-// Whatever stands above in the transport, a middleware or a trace, sees no key in any part of an answer.
+// A layer above in the transport, a middleware or a trace, sees no key in any part of an answer.
 func TestAnswerIsHiddenAtOnce(t *testing.T) {
 	layer := keyless{whole{roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{Status: "400 " + aKey, StatusCode: 400, Header: http.Header{"Location": {aKey}}, Body: io.NopCloser(strings.NewReader(aKey)), ContentLength: -1}, nil

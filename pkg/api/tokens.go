@@ -21,7 +21,7 @@ func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
 	return nil
 }
 
-// oneKey reads an object that must have exactly one key; value reads what stands under it.
+// oneKey reads an object that must have exactly one key; value reads its value.
 func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
 	keys := 0
 	err := eachKey(dec, what, func(key string) error {
@@ -36,7 +36,7 @@ func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) er
 	return err
 }
 
-// eachKey reads an object; value must read what stands under each key.
+// eachKey reads an object; value must read each key's value.
 func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
 	if dec.PeekKind() != '{' {
 		return unexpected(dec, what, "an object")
@@ -60,7 +60,7 @@ func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) e
 	return err
 }
 
-// readKey reads the name of a key. The names that stand in every withdrawal cost no memory.
+// readKey reads the name of a key. The names in every withdrawal cost no memory.
 func readKey(dec *jsontext.Decoder) (string, error) {
 	text, err := dec.ReadValue()
 	if err != nil {
@@ -140,7 +140,7 @@ func nonEmptyString(dec *jsontext.Decoder, what string) (string, error) {
 	return text, nil
 }
 
-// unexpected says what stands where something else belongs; a broken JSON text says so itself.
+// unexpected says what was found where something else belongs; a broken JSON text says so itself.
 func unexpected(dec *jsontext.Decoder, what, want string) error {
 	kind := dec.PeekKind()
 	if kind == 0 || kind == '}' || kind == ']' {

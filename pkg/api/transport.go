@@ -29,7 +29,7 @@ const largeAnswer = 1 << 20
 // other side has closed it, and a request that is written to a closed connection has an unknown outcome.
 const idleForCreate = time.Second
 
-// newTransport stacks what stands between resty and the network. From the outside in:
+// newTransport stacks the layers between resty and the network. From the outside in:
 //
 //  1. trace: what a person wants to see is the request as it is sent and the answer as it came;
 //  2. keyless: nothing that comes back, an error included, has the key in it;
@@ -142,7 +142,7 @@ func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, s.because(err)
 }
 
-// asking is what stands in the place of gate where the network is somebody else's.
+// asking takes the place of gate if the network is the caller's.
 type asking struct{ next http.RoundTripper }
 
 func (a asking) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -306,7 +306,7 @@ func TestAllStopsWhenToldTo(t *testing.T) {
 	for range b.client.Withdrawals.All(context.Background(), WithdrawalFilter{}, opts) {
 		break
 	}
-	if len(b.sent) != 1 { // whoever stops on the first page has asked for no other
+	if len(b.sent) != 1 { // a caller who stops on the first page has asked for no other
 		t.Errorf("after a break: %v", b.sent)
 	}
 	var err error

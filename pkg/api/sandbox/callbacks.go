@@ -102,7 +102,7 @@ func (s *Server) proceed(st *state, w *withdrawal, status string, at time.Time) 
 }
 
 // announce is the delivery that tells of a withdrawal's current status, or nil
-// where there is nobody to tell. This server holds it from the beginning.
+// where nothing listens. This server holds it from the beginning.
 func (s *Server) announce(w *withdrawal) *delivery {
 	if w.Callback == "" {
 		return nil

@@ -244,7 +244,7 @@ func TestCallbackGivenUp(t *testing.T) {
 	}
 }
 
-// What does not answer at all: nobody there, nothing said in time, no HTTP.
+// What does not answer at all: nothing listens, nothing is said in time, no HTTP.
 func TestCallbackUnanswered(t *testing.T) {
 	patient := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "1m"))
 	hasty := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "50ms"))
@@ -384,7 +384,7 @@ func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 }
 
 // nameServer is asked for names while a test fakes them. The resolver itself is put in its place before any test, since a
-// connection that nobody waits for any more may still be looking at it when a test ends.
+// connection whose answer is no longer awaited may still be looking at it when a test ends.
 var nameServer atomic.Pointer[string]
 
 func init() {
@@ -510,7 +510,7 @@ func TestResendPending(t *testing.T) {
 	}
 }
 
-// A state keeps what is pending. Whoever has it next can resend, and one that
+// A state keeps what is pending. The next server can resend, and one that
 // serves goes on by itself.
 func TestCallbacksSurvive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")

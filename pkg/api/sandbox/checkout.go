@@ -19,7 +19,7 @@ import (
 )
 
 // The pages are what a browser shows: an invoice, which a customer pays there,
-// and an invite. Whoever has such an address may see the page, as with any hosted
+// and an invite. Anyone who has such an address may see the page, as with any hosted
 // checkout, so no key is wanted. There is no script in them, and nothing is loaded
 // from anywhere.
 const (
@@ -134,7 +134,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) (page, error) {
 }
 
 // isVisit says whether somebody follows a link to a page, from whatever site: a
-// browser that opens the page for itself lets nobody else look into it.
+// browser that opens the page for itself lets no other page look into it.
 func isVisit(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -146,7 +146,7 @@ type invoicePageView struct {
 	Number                     *int64
 	Items                      []shownItem
 	Total                      string
-	Long                       bool // amounts too long to stand on one line of a phone
+	Long                       bool // amounts too long for one line of a phone
 	Expired                    bool
 	Created, PaidAt, ExpiredAt shownTime
 	Awaiting, Paid             bool   // or expired
@@ -188,7 +188,7 @@ func (s *Server) payPage(id string) (page, error) {
 	return page{next: invoicePages + v.ID}, nil
 }
 
-// anyInvoice is a copy of an invoice, whoever made it.
+// anyInvoice is a copy of an invoice, whichever key made it.
 func (s *Server) anyInvoice(id string) (v invoice, err error) {
 	s.store.read(func(st *state) {
 		if found := st.invoices[id]; found != nil {

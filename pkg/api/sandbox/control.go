@@ -81,7 +81,7 @@ func (s *Server) controlFund(r *request) (any, error) {
 	return held.balance(), nil
 }
 
-// controlPay takes {"invoice": id} and answers with the invoice, whoever's it is.
+// controlPay takes {"invoice": id} and answers with the invoice, whichever key made it.
 func (s *Server) controlPay(r *request) (any, error) { return s.end(r, s.PayInvoice) }
 
 func (s *Server) controlExpire(r *request) (any, error) { return s.end(r, s.ExpireInvoice) }

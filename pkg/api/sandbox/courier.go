@@ -53,7 +53,7 @@ const (
 	maxAnswer   = 1 << 10
 	maxRest     = time.Hour       // between two attempts
 	termSlack   = 5 * time.Second // for a machine that is slow
-	attendEvery = time.Second     // how often a server that serves looks for deliveries that nobody holds
+	attendEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
 )
 
 func newCourier(s *settings) *courier {
@@ -108,7 +108,7 @@ func (c *courier) post(address, body string) (a Attempt, refused bool) {
 	if err != nil {
 		return Attempt{Error: cleaned(err.Error())}, false
 	}
-	if c.own && !isLocalName(req.URL.Hostname()) { // nobody is asked what the name stands for
+	if c.own && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
 		return Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
@@ -456,7 +456,7 @@ func (s *Server) hurry(ctx context.Context, d delivery) (Delivery, error) {
 	}
 }
 
-// attend takes up, until ctx is done, what is pending and held by nobody.
+// attend takes up, until ctx is done, what is pending and held by no server.
 func (s *Server) attend(ctx context.Context) {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()

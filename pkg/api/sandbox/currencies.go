@@ -15,7 +15,7 @@ const (
 	fiat   = "fiat"
 )
 
-// amountCode is the code as it stands inside an Amount: fiat codes are upper
+// amountCode is the code as an Amount has it: fiat codes are upper
 // case there (USD), crypto codes are the same everywhere.
 func (c Currency) amountCode() string {
 	if c.Kind == fiat {

@@ -36,7 +36,7 @@ func decodeBody(body []byte) (json.RawMessage, error) {
 // share, and every later read is then idle: a handler reads all fields and asks
 // done once.
 type object struct {
-	path   string // where this object stands, for messages; empty for the body
+	path   string // the path of this object, for messages; empty for the body
 	fields map[string]json.RawMessage
 	rules  *settings // as of a request
 	asked  []string
@@ -69,7 +69,7 @@ func newObject(raw json.RawMessage, path string, err *error) *object {
 	return o
 }
 
-// done returns what was wrong: a field that nobody asked for first, because a
+// done returns what was wrong: an unexpected field first, because a
 // misspelt name is the usual reason why another one is missing.
 func (o *object) done() error {
 	if o.rules != nil && o.rules.unknownKeys == "ignore" {
@@ -151,7 +151,7 @@ func (o *object) take(key string) json.RawMessage {
 }
 
 // text reads a string that a person could have meant: not blank, without
-// control characters, and without the mark that stands for broken text.
+// control characters, and without the mark of broken text.
 func (o *object) text(key string) string {
 	raw := o.take(key)
 	if raw == nil {
@@ -170,7 +170,7 @@ func (o *object) text(key string) string {
 }
 
 // isPlain says whether text has something to read and no control characters.
-// U+FFFD stands for text that was damaged on its way.
+// U+FFFD replaces text that was damaged on its way.
 func isPlain(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || r == utf8.RuneError

@@ -75,7 +75,7 @@
 //	drop-before      the request is read, nothing is done, and the connection is
 //	                 closed without an answer
 //	drop-after       it is carried out, and the connection is closed without an
-//	                 answer: whoever tries again has paid twice
+//	                 answer: a client that tries again has paid twice
 //	truncate         it is carried out, and half of the answer comes, whose
 //	                 Content-Length tells of all of it
 //	delay=2s         it waits, 10m at most, and goes on, although the client may have
@@ -172,7 +172,7 @@
 // Every field may be left out but for the address and amount of a withdrawal, the
 // items or the total of an invoice, and all of a swap but its account and time.
 // Amounts are a decimal with its code, such as "1.5 Btc", or minor units where the
-// currency stands beside them. Times are in RFC 3339.
+// currency is given with them. Times are in RFC 3339.
 //
 //	format               "till-sandbox/1" in a dump: nothing is left out, so balances are not worked out
 //	merchant_id          a UUID; made, like every id
@@ -183,7 +183,7 @@
 //	                     Without balances, the merchant holds what it does in a fresh sandbox. The books
 //	                     volume and rebates are the paid invoices' and need not be stated
 //	invites              id, label, created, redeemed (whether a reseller names it)
-//	resellers            id, label, invite (id or label; made), api_key (or key, its SHA-256; one that nobody
+//	resellers            id, label, invite (id or label; made), api_key (or key, its SHA-256; one that no one
 //	                     has), created
 //	invoices             id, account (the merchant, or a reseller by id or label), title, items of name and
 //	                     amount (one, of the total), total, currency (that of the amounts), status (or
@@ -207,7 +207,7 @@
 //
 // # Money
 //
-// Which currencies there can be, and how many decimals each has, stands in
+// Which currencies there can be, and how many decimals each has, is in
 // Currencies; a client of the sandbox counts by it, so no setting changes it.
 // Amounts are int64 minor units and every sum is checked: what does not fit is
 // refused, never wrapped. What is asked for is above 0, and so is each item of an

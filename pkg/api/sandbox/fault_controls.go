@@ -69,7 +69,7 @@ func (s *Server) controlClearFaults(r *request) (any, error) {
 	return cleared, nil
 }
 
-// rate reads a number above 0. A 0 is not the same as nothing here: whoever writes
+// rate reads a number above 0. A 0 is not the same as nothing here: a person who writes
 // it does not mean every request.
 func (o *object) rate(key string) float64 {
 	raw := o.take(key)

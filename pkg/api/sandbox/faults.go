@@ -20,7 +20,7 @@ type Fault struct {
 	ID    string            `json:"id"`    // the sandbox's own, unique in a state
 	On    string            `json:"on"`    // one of Operations, or * (or nothing) for each of them
 	Do    string            `json:"do"`    // what goes wrong, see the package documentation
-	Rate  float64           `json:"rate"`  // how many of the requests it strikes, above 0 and up to 1; 0 stands for 1
+	Rate  float64           `json:"rate"`  // how many of the requests it strikes, above 0 and up to 1; 0 means 1
 	Times int64             `json:"times"` // after how many strikes it is spent; 0: never
 	Match map[string]string `json:"match"` // fields of the query or the body and what they must hold, all of them
 	Seed  int64             `json:"seed"`  // decides which requests a rate below 1 strikes; 0: one is chosen

@@ -24,7 +24,7 @@ import (
 // process that is killed has its last commit in the file or does not; there is
 // no half.
 //
-// The first row begins the state. Whoever begins it anew removes the rows before,
+// The first row begins the state. Beginning it anew removes the rows before,
 // and the numbers go on, so that others just read on and begin anew as well.
 type file struct {
 	path string

@@ -17,7 +17,7 @@ func newKey() string {
 	return KeyPrefix + rand.Text()
 }
 
-// keyHash stands for a key in the state: looking a key up by its hash takes the
+// keyHash is what the state has of a key: looking a key up by its hash takes the
 // same time whether half of it is right or nothing.
 type keyHash [sha256.Size]byte
 

@@ -32,7 +32,7 @@ type item struct {
 	Amount string `json:"amount"`
 }
 
-// An invoicePhase is where an invoice stands, whatever the settings call it.
+// An invoicePhase is the phase of an invoice, whatever the settings call it.
 type invoicePhase int
 
 const (
@@ -165,7 +165,7 @@ func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 }
 
 // PayInvoice pays a waiting invoice in full, in its own currency or the one that
-// the setting paid_in names. The money goes to the balance of whoever made the
+// the setting paid_in names. The money goes to the balance of the one who made the
 // invoice; a reseller earns its rebate beside that.
 func (s *Server) PayInvoice(id string) error { return s.payInvoice(id, time.Time{}) }
 

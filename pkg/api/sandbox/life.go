@@ -135,7 +135,7 @@ func (t *timetable) announce() {
 func (t *timetable) poke() {
 	select {
 	case t.wake <- struct{}{}:
-	default: // nobody waits, or has been told already
+	default: // no one waits, or all were told already
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *store) settle() (made []change) {
 	return made
 }
 
-// errVoid is what move says of an appointment that nobody waits for any more.
+// errVoid is what move says of an appointment that is no longer awaited.
 var errVoid = fail(wrongStatus, "It has gone another way.")
 
 // move is the change for an appointment. It is the one that the control would
@@ -230,7 +230,7 @@ func (s *Server) keepTimeBeside(ctx context.Context) (end func()) {
 	}
 }
 
-// untilDue is how long the sandbox can sleep. Another process tells nobody what
+// untilDue is how long the sandbox can sleep. Another process does not tell what
 // it puts into a file, so a file is looked at in every second, in which the clock
 // ticks; and the machine's own clock may be set.
 func (s *Server) untilDue() time.Duration {

@@ -168,7 +168,7 @@ func moments(t *testing.T, path string) (all []time.Time) {
 }
 
 // Everything that a jump makes due happens in the order in which it was, over all
-// records and their chains, before anything else, and once, whoever looks.
+// records and their chains, before anything else, and once, whichever request looks.
 func TestJumpInOrderAndOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	settings := []sandbox.Option{set("withdrawal_pace", refunds), set("invoice_expiry", "100s")}
@@ -274,7 +274,7 @@ func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// A served sandbox moves on when nobody asks: what it writes into its file shows.
+// A served sandbox moves on without requests: what it writes into its file shows.
 func TestServeKeepsTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	s, err := sandbox.New(sandbox.WithState(path), set("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))

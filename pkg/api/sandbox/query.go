@@ -8,7 +8,7 @@ import (
 )
 
 // A query reads the query string the way an object reads a body: what is wrong
-// first is kept, and done refuses parameters that nobody asked for.
+// first is kept, and done refuses unexpected parameters.
 type query struct {
 	values url.Values
 	rules  *settings // as of a request

@@ -6,7 +6,7 @@ import (
 )
 
 // rate counts the requests of the second that it is, by the machine's clock: the
-// sandbox's own may stand still.
+// sandbox's own may be stopped.
 type rate struct {
 	mu     sync.Mutex
 	second int64

@@ -93,7 +93,7 @@ func (s *Server) seedDemo() error {
 			}
 		}
 	}
-	if _, err := s.addInvite(newUUID(), now.AddDate(0, 0, -1)); err != nil { // nobody has redeemed this one
+	if _, err := s.addInvite(newUUID(), now.AddDate(0, 0, -1)); err != nil { // this one is not redeemed
 		return err
 	}
 	return s.seedWithdrawals(now)

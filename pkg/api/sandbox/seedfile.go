@@ -35,7 +35,7 @@ type sower struct {
 	byID     map[string]*withdrawal
 }
 
-// readSeed returns the complete dump that a seed stands for.
+// readSeed returns the complete dump that a seed describes.
 func (s *Server) readSeed(text []byte) (dump, error) {
 	p := &sower{
 		settings: s.settings, now: s.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[keyHash]bool{{}: true, s.keyHash: true},
@@ -195,7 +195,7 @@ func (p *sower) account(in *object) string {
 }
 
 // amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
-// number of minor units of a currency that stands elsewhere.
+// number of minor units of a currency that is given elsewhere.
 func (p *sower) amount(in *object, key string) (m money) {
 	raw := in.take(key)
 	if raw == nil {
@@ -303,7 +303,7 @@ func (p *sower) reseller(in *object) {
 }
 
 // key reads a reseller's key, or the hash of it that a dump has. Without either,
-// nobody has its key.
+// its key is not known.
 func (p *sower) key(in *object, r *reseller) {
 	at := "api_key"
 	switch {
@@ -407,7 +407,7 @@ func (p *sower) items(in *object, v *invoice) {
 	}
 }
 
-// phase reads where an invoice stands, by its status or, as a dump has it, by
+// phase reads the phase of an invoice, by its status or, as a dump has it, by
 // number, and the times.
 func (p *sower) phase(in *object, v *invoice) {
 	hasPaid, hasExpired := in.has("paid_at"), in.has("expired_at")

@@ -12,7 +12,7 @@ import (
 type Setting struct {
 	Name    string `json:"name"`
 	Default string `json:"default"`
-	Values  string `json:"values"` // what may stand there
+	Values  string `json:"values"` // the allowed values
 	Meaning string `json:"meaning"`
 }
 

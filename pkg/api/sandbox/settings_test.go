@@ -11,7 +11,7 @@ import (
 
 // The table in the package documentation and Settings are the same list: every
 // row ends in a setting of its own, and no setting is without a row. A row that
-// ends in three dots stands for all settings that begin as it does.
+// ends in three dots means all settings that begin as it does.
 func TestSettingsAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
 	if err != nil {

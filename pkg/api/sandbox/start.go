@@ -9,7 +9,7 @@ import (
 )
 
 // TB is what Start needs of a test: a *testing.T, *testing.B or *testing.F. It
-// stands here because package testing would come along into every program that
+// is defined here because package testing would come along into every program that
 // serves a sandbox. Fatalf does not return.
 type TB interface {
 	Helper()

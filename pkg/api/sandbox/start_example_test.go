@@ -11,7 +11,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// T stands in for the *testing.T of your test, which an example has not got.
+// T takes the place of the *testing.T of your test, which an example has not got.
 type T struct{ cleanups []func() }
 
 func (t *T) Helper()                           {}

@@ -13,7 +13,7 @@ import (
 // The store keeps the sandbox's state behind one lock. It has two methods: read,
 // and write, the only place where state changes. What a write changes is a
 // value, a change, made of plain records. A state is nothing but its changes, in
-// order: a file holds them, and whoever applies them all has the state.
+// order: a file holds them, and applying them all gives the state.
 type store struct {
 	mu    sync.RWMutex
 	state state
@@ -91,7 +91,7 @@ func (s *store) put(decide func(*state) (change, error)) error {
 	s.queueing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !p.done { // whoever gets here first commits for all that wait
+	if !p.done { // the first to get here commits for all that wait
 		s.queueing.Lock()
 		batch := s.queue
 		s.queue = nil
@@ -101,10 +101,10 @@ func (s *store) put(decide func(*state) (change, error)) error {
 	return p.err
 }
 
-// commit makes all writes of a batch durable in one transaction. Nobody sees any
+// commit makes all writes of a batch durable in one transaction. No request sees any
 // of them before that, because the lock is held. If it fails, what memory holds
 // is not what the file holds, and is forgotten. What comes before a new beginning
-// is not worth saving: whoever reads the file starts there.
+// is not worth saving: a reader of the file starts there.
 func (s *store) commit(batch []*pending) {
 	err := s.file.append(s.apply, func() (changes []change) {
 		for _, p := range batch {

@@ -43,7 +43,7 @@ func (s *Server) carryOut(route route, r *request) (any, error) {
 			return nil, err // not reached: it was checked when it was added
 		}
 		if do.kind != doRefuse && !read {
-			r.readAhead() // or nobody would notice that the client hangs up
+			r.readAhead() // or it would go unnoticed that the client hangs up
 			read = true
 		}
 		switch do.kind {
@@ -117,7 +117,7 @@ func (r *request) wait(d time.Duration) {
 // drop closes the connection without an answer, or without the rest of one.
 func drop() { panic(http.ErrAbortHandler) }
 
-// reset closes the connection at once, as a machine does on which nobody listens.
+// reset closes the connection at once, as a machine does on which nothing listens.
 // Where there is none that can be had, it is dropped.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A sandbox in memory, too, moves on when nobody asks. This looks at the state
+// A sandbox in memory, too, moves on without requests. This looks at the state
 // behind the sandbox's back: asking would move it.
 func TestServeKeepsTimeInMemory(t *testing.T) {
 	s, err := New(WithSetting("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))

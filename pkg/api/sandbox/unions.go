@@ -90,7 +90,7 @@ func (o *object) amount(key string) money {
 	return money{c.Code, minor}
 }
 
-// oneOfKinds returns the one key, Crypto or Fiat, and what stands under it.
+// oneOfKinds returns the one key, Crypto or Fiat, and its value.
 func (o *object) oneOfKinds() (kind string, raw json.RawMessage) {
 	if *o.err != nil {
 		return "", nil

@@ -82,7 +82,7 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	return w, in.done()
 }
 
-// orderNumber is the number that an external_order_id stands for, if it is one.
+// orderNumber is the number in an external_order_id, if it is one.
 func orderNumber(text string) (int64, bool) {
 	n, ok := parseInteger(text)
 	return n, ok && n >= 0
@@ -328,7 +328,7 @@ func (s *Server) shownMerchant(account string) string {
 	return account
 }
 
-// absent is what stands for a field without a value: a JSON null, or nil, which
+// absent is a field without a value: a JSON null, or nil, which
 // leaves the field out.
 func (s *settings) absent() any {
 	if s.absentFields == "null" {
