@@ -152,7 +152,7 @@ func (d *postgresDialect) limit(ctx context.Context) (context.Context, context.C
 
 func (d *postgresDialect) writer() string { return "" }
 
-// The level is named, since a database can have another as its default: what is read once an account's lock is held must be
+// The level is named, since a database can have another as its default: what exists once an account's lock is held must be
 // what is read.
 func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED")
