@@ -46,9 +46,9 @@
 // # Who is alive
 //
 // A process that sends holds a lock that the system takes away when the process ends in any way: a byte of a lock file
-// beside an SQLite journal, an advisory lock in PostgreSQL. No other process moves a row whose sender holds its lock. When the lock is
-// free, a row that was left sending becomes unknown. If the lock was lost while its process lived, what that process comes
-// to know is recorded on the unknown row all the same.
+// beside an SQLite journal, an advisory lock in PostgreSQL. No other process moves a row whose sender holds its lock.
+// When the lock is free, a row that was left sending becomes unknown. If the lock was lost while its process lived, what
+// that process comes to know is recorded on the unknown row all the same.
 //
 // # Runs
 //

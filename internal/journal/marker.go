@@ -55,7 +55,8 @@ func rest(ctx context.Context, about time.Duration) error {
 	}
 }
 
-// nobodyWrites reports whether no process writes, this one included. The caller has the gate, for which every process waits that begins to write.
+// nobodyWrites reports whether no process writes, this one included. The caller has the gate: a process that begins to write
+// waits for it.
 func (d *sqliteDialect) nobodyWrites() (bool, error) {
 	got, err := d.locks.try(writerByte, false)
 	if got {
