@@ -282,15 +282,17 @@ func (b *batch) doFiles(s applyShot, how string) {
 	})
 	b.noted(a)
 	if held {
-		paid := b.paid("")
 		if a.exit != -1 && !slices.Contains([]int{14, 20, 50}, a.exit) {
 			b.wrong("%s were removed, and it ended with %d", how, a.exit)
 		}
 		if n := b.sent() - before; n > 0 {
 			b.wrong("%s were removed, and it sent %d more", how, n)
 		}
-		if id := paid[len(paid)-1].ID; point == "before-outcome" && (a.exit != 20 || !strings.Contains(a.stderr.String(), id)) {
-			b.wrong("%s were removed while %s was under way, and it ended with %d", how, id, a.exit)
+		if point == "before-outcome" {
+			paid := b.paid("")
+			if id := paid[len(paid)-1].ID; a.exit != 20 || !strings.Contains(a.stderr.String(), id) {
+				b.wrong("%s were removed while %s was under way, and it ended with %d", how, id, a.exit)
+			}
 		}
 	}
 	if _, err := os.Stat(b.journalFile("")); errors.Is(err, fs.ErrNotExist) {

@@ -74,7 +74,7 @@ func (o *order) ended(a *attempt) *attempt {
 		if c.neverLeft() {
 			want = 40
 		}
-		if a.exit != want {
+		if a.exit != want && !a.neverConnected() {
 			o.wrong("its connection was cut (%s), and it ended with %d", c, a.exit)
 		}
 	}
@@ -88,6 +88,13 @@ func (o *order) ended(a *attempt) *attempt {
 		}
 	}
 	return a
+}
+
+// neverConnected reports whether an attempt had no connection that could be cut: its short time was over before, as happens on
+// a busy machine, or the proxy could not reach the door.
+func (a *attempt) neverConnected() bool {
+	said := a.stderr.String()
+	return a.exit == 40 && (strings.Contains(said, "there was no answer within 150ms") || strings.Contains(said, "HTTP 502 Bad Gateway"))
 }
 
 func (o *order) do(s step) {
