@@ -33,8 +33,22 @@ func isBech32Shape(text string) bool {
 		if len(text) < len(prefix)+8 || !strings.EqualFold(text[:len(prefix)], prefix) {
 			continue
 		}
-		lower := strings.ToLower(text)
-		return strings.Trim(lower[len(prefix):], bech32Charset) == "" && (text == lower || text == strings.ToUpper(text))
+		for i := len(prefix); i < len(text); i++ {
+			if bech32Values[text[i]] == notBech32 {
+				return false
+			}
+		}
+		return inOneCase(text)
 	}
 	return false
+}
+
+// inOneCase reports whether the ASCII letters of a text are all small or all capital.
+func inOneCase(text string) bool {
+	small, capital := false, false
+	for i := range len(text) {
+		small = small || 'a' <= text[i] && text[i] <= 'z'
+		capital = capital || 'A' <= text[i] && text[i] <= 'Z'
+	}
+	return !small || !capital
 }

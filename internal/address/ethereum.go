@@ -34,11 +34,7 @@ func checkEthereum(text string) error {
 
 // OneCase reports whether a text is an Ethereum address without a checksum: its letters are all small or all capital.
 func OneCase(text string) bool {
-	if !isHex20(text) {
-		return false
-	}
-	digits := text[2:]
-	return digits == strings.ToLower(digits) || digits == strings.ToUpper(digits)
+	return isHex20(text) && inOneCase(text[2:])
 }
 
 // checksummed writes 0x and 40 hexadecimal digits with the checksum of EIP-55: a letter is a capital where the same digit of

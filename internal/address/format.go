@@ -143,18 +143,15 @@ func notAlphanumeric(text string) string {
 	if text == "" {
 		return "it is empty"
 	}
-	if strings.Trim(text, alphanumeric) == "" { // nearly always
-		return ""
-	}
-	for i, r := range []rune(text) {
-		if !strings.ContainsRune(alphanumeric, r) {
-			return foreign(r, i+1)
+	position := 0
+	for _, r := range text {
+		position++
+		if (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {
+			return foreign(r, position)
 		}
 	}
 	return ""
 }
-
-const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // foreign says that a character is in no address. One that looks like an ASCII letter can be told only by its number.
 func foreign(r rune, position int) string {

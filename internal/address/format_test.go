@@ -254,7 +254,7 @@ func accountWith(check int) string {
 // Every other character in every place of a valid address is found: by the alphabet, the length or the checksum.
 func TestMistypedCharacters(t *testing.T) {
 	for format, texts := range valid {
-		alphabet := alphanumeric
+		alphabet := "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 		switch format {
 		case "solana": // it has no checksum
 			continue

@@ -18,8 +18,8 @@ func (r Registry) AddressFormat(c api.Currency) string {
 
 // CheckAddress refuses an address that is not valid in the format of the currency, if one is set. The error is an *Error.
 func (r Registry) CheckAddress(c api.Currency, text string) error {
-	var e *address.Error
-	if errors.As(address.Check(r.AddressFormat(c), text), &e) {
+	err := address.Check(r.AddressFormat(c), text)
+	if e, ok := errors.AsType[*address.Error](err); ok {
 		return wrong("%s", e.For(c.Code))
 	}
 	return nil

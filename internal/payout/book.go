@@ -56,7 +56,15 @@ func ContentOf(r api.CreateWithdrawal) journal.Content {
 	}
 }
 
-func unit(kind api.Kind, code string) string { return strings.ToLower(string(kind)) + ":" + code }
+func unit(kind api.Kind, code string) string {
+	switch kind { // nearly always, and without making a text of it first
+	case api.Crypto:
+		return "crypto:" + code
+	case api.Fiat:
+		return "fiat:" + code
+	}
+	return strings.ToLower(string(kind)) + ":" + code
+}
 
 // Unit writes a kind and a code as an order's content has them, such as crypto:Btc. It is also how a code is given to till.
 func Unit(kind api.Kind, code string) string { return unit(kind, code) }

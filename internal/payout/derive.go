@@ -29,11 +29,22 @@ func DeriveOrderID(batch string, c journal.Content, count int) string {
 
 // appendContent writes the lines of a content. None of its texts can have a line feed in it.
 func appendContent(b []byte, c journal.Content) []byte {
-	b = append(append(b, strings.ToLower(c.Currency)...), '\n')
-	b = append(append(b, strings.ToLower(c.Unit)...), '\n')
+	b = append(appendLower(b, c.Currency), '\n')
+	b = append(appendLower(b, c.Unit), '\n')
 	b = append(strconv.AppendInt(b, c.Minor, 10), '\n')
 	b = append(append(b, address.Canonical(c.Address)...), '\n')
 	return append(append(b, c.Memo...), '\n')
+}
+
+// appendLower appends a code, which has ASCII letters only, in small letters.
+func appendLower(b []byte, code string) []byte {
+	for _, c := range []byte(code) {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return b
 }
 
 // contentHash tells contents apart. It differs in every process, so that no file can be made whose rows collide.

@@ -93,8 +93,21 @@ func (m *maker) noteDoubt(r parsedRow) {
 	m.doubts = append(m.doubts, doubt{len(m.spool.marks) - 1, shortenText(r.row.Address), r.doubt})
 }
 
+// maySame reports whether two rows may be the same, which costs less to find out than to find them.
+func maySame(marks []mark) bool {
+	halves := make([]uint64, len(marks))
+	for i, mk := range marks {
+		halves[i] = mk.same[0]
+	}
+	slices.Sort(halves)
+	return len(slices.Compact(halves)) < len(marks)
+}
+
 func (m *maker) warnIdentical() {
 	marks := m.spool.marks
+	if !maySame(marks) {
+		return
+	}
 	var found [][2]*mark
 	var first *mark
 	for _, i := range m.sorted(bySame) {
@@ -140,21 +153,20 @@ const fewAmounts = 3
 // warnOutliers names amounts that are ten times the median of their unit or more, or a tenth of it or less.
 func (m *maker) warnOutliers() {
 	marks := m.spool.marks
-	medians := make([]int64, len(m.units.units)) // 0: none
-	places := m.sorted(func(a, b *mark) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.minor, b.minor)) })
-	for len(places) > 0 {
-		unit, n := marks[places[0]].unit, 1
-		for n < len(places) && marks[places[n]].unit == unit {
-			n++
-		}
-		if n >= fewAmounts {
-			low, high := marks[places[(n-1)/2]].minor, marks[places[n/2]].minor
+	amounts := make([][]int64, len(m.units.units))
+	for i := range marks {
+		amounts[marks[i].unit] = append(amounts[marks[i].unit], marks[i].minor)
+	}
+	medians := make([]int64, len(amounts)) // 0: none
+	for unit, amounts := range amounts {
+		if n := len(amounts); n >= fewAmounts {
+			slices.Sort(amounts)
+			low, high := amounts[(n-1)/2], amounts[n/2]
 			medians[unit] = low + (high-low)/2
 		}
-		places = places[n:]
 	}
-	for i := range m.spool.marks {
-		mk := &m.spool.marks[i]
+	for i := range marks {
+		mk := &marks[i]
 		median := medians[mk.unit]
 		if median == 0 || mk.minor/10 < median && mk.minor > median/10 {
 			continue
