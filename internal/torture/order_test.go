@@ -69,7 +69,7 @@ func (o *order) ended(a *attempt) *attempt {
 	default:
 		o.wrong("it ended with %d", a.exit)
 	}
-	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 && a.exit != 13 { // nothing else but its twin can have ended it
+	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 && !a.metItsTwin() { // nothing else can have ended it
 		want := 20
 		if c.neverLeft() {
 			want = 40
@@ -88,6 +88,11 @@ func (o *order) ended(a *attempt) *attempt {
 		}
 	}
 	return a
+}
+
+// metItsTwin reports whether an attempt was kept back by the one that runs beside it, under the same order id.
+func (a *attempt) metItsTwin() bool {
+	return a.exit == 13 || a.exit == 12 && strings.Contains(a.stderr.String(), "order_id_reused")
 }
 
 // neverConnected reports whether an attempt had no connection that could be cut: its short time was over before, as happens on

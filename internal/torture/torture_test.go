@@ -230,7 +230,7 @@ func (r *run) wantsMore(batches, sure int) bool {
 	case batches < sure || !r.stopped():
 		return true
 	}
-	return r.mutant == "" && *stepOnly == "" && batches < 3*sure && len(r.missed()) > 0
+	return r.mutant == "" && *stepOnly == "" && batches < 10*sure && len(r.missed()) > 0
 }
 
 // ofSeveral are mutants that only harm where several processes are at one plan.
