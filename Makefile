@@ -26,13 +26,13 @@ demo: build
 
 # What takes long begins first, so that no core waits for it at the end.
 test: build
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -timeout 30m ./pkg/... ./internal/torture ./...
+	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -timeout 30m ./pkg/... ./e2e/torture ./...
 
 torture:
-	$(GO) test ./internal/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
+	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
 
 bench: build
-	$(GO) run ./internal/bench bin/till
+	$(GO) run ./tools/bench bin/till
 
 lint:
 	.ci/lint

@@ -24,14 +24,14 @@ func TestImports(t *testing.T) {
 		"internal/report": {till + "pkg/api", till + "internal/money"},
 		"internal/payout": {till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
-		"internal/bench":  {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
+		"tools/bench":     {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 
 		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":          {},
 		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
-		"internal/chromium":       {},                          // for tests only
-		"internal/torture":        {},                          // tests only, which know the program from outside
+		"e2e/chromium":            {},                          // for tests only
+		"e2e/torture":             {},                          // tests only, which know the program from outside
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/chromium"
+	"example.com/till/e2e/chromium"
 	"example.com/till/pkg/api/sandbox"
 )
 

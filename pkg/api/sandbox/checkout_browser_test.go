@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/chromium"
+	"example.com/till/e2e/chromium"
 )
 
 // A customer comes from the shop, pays with the button and is back in the shop. No

@@ -1,7 +1,7 @@
 // Command bench measures speed and memory against bare baselines, in the same run and on the same machine, and holds
 // each ratio against its limit. No row depends on how fast the machine is, but for one that says so.
 //
-//	go run ./internal/bench bin/till [ROW...]
+//	go run ./tools/bench bin/till [ROW...]
 //
 // A row is measured in rounds, in each of which both sides run one after the other; what counts is the median of the
 // rounds' ratios, because the speed of a shared machine drifts. Servers run in processes of their own, so that their
