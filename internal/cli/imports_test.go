@@ -47,6 +47,9 @@ func TestImports(t *testing.T) {
 			if imported == till+"internal/cli" && name != "cmd/till" {
 				t.Errorf("%s imports internal/cli, which only cmd/till may", name)
 			}
+			if apart := strings.HasPrefix(imported, till+"e2e/") || strings.HasPrefix(imported, till+"tools/"); apart && !strings.HasPrefix(name, "e2e/") && !strings.HasPrefix(name, "tools/") {
+				t.Errorf("%s imports %s, and nothing of the product may", name, imported)
+			}
 			external := strings.Contains(strings.Split(imported, "/")[0], ".")
 			if rule == nil || !external {
 				continue
