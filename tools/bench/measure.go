@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -31,7 +30,7 @@ func start(stdout io.Writer, env []string, name string, args ...string) (process
 	if err != nil {
 		return p, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.String())
 	}
-	p.peak = float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1024
+	p.peak = peakOf(cmd.ProcessState)
 	return p, nil
 }
 
