@@ -263,6 +263,9 @@ func (b *batch) apply(s applyShot) *attempt {
 		}
 		told[left[int(f.part*float64(len(left)))]] = f.instruction
 	}
+	if missing := b.missing(); missing != "" && len(left) > 0 {
+		told[left[0]] = faultOf(0, missing).instruction
+	}
 	for _, i := range told {
 		if i.fault == "hang" {
 			timeout = "300ms"
@@ -448,6 +451,9 @@ var nothingSent = []int{1, 10, 11, 12, 13, 14, 30, 40, 41}
 // judge compares the exit code of an attempt, and the state of each of its rows, with what it was told and did. Retried says
 // that it, or one of several at the same moment, may send what was rejected.
 func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) {
+	if b.failed() { // and its rows were not read any more
+		return
+	}
 	for _, id := range anID.FindAllString(a.stdout.String(), -1) {
 		found := false
 		for _, o := range b.stood {

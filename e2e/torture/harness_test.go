@@ -46,6 +46,7 @@ type run struct {
 	runs       int
 	payments   int
 	orders     int
+	wanted     []string       // faults that no batch has met yet, when there were enough kills
 	byWhat     map[string]int // kills
 	exits      map[int]int    // of creates; -1: killed
 	usual      time.Duration  // how long a run of the program takes

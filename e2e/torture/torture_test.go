@@ -202,8 +202,8 @@ func (r *run) missed() (all []string) {
 		r.t.Fatal(err)
 	}
 	for _, name := range faults {
-		if reached[name] == 0 && !slices.Contains(all, "ledger does "+name) {
-			all = append(all, "ledger does "+name)
+		if reached[name] == 0 && !slices.Contains(all, ledgerDoes+name) {
+			all = append(all, ledgerDoes+name)
 		}
 	}
 	r.mu.Lock()
@@ -230,8 +230,30 @@ func (r *run) wantsMore(batches, sure int) bool {
 	case batches < sure || !r.stopped():
 		return true
 	}
-	return r.mutant == "" && *stepOnly == "" && batches < 10*sure && len(r.missed()) > 0
+	if r.mutant != "" || *stepOnly != "" || batches >= 3*sure {
+		return false
+	}
+	missed := r.missed()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wanted = slices.DeleteFunc(slices.Clone(missed), func(what string) bool { return !strings.HasPrefix(what, ledgerDoes) })
+	return len(missed) > 0
 }
+
+// missing is a fault that is wanted still, after all that chance has brought; empty: none is.
+func (r *run) missing() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.wanted) == 0 {
+		return ""
+	}
+	name := r.wanted[0]
+	r.wanted = append(r.wanted[1:], name)
+	return strings.TrimPrefix(name, ledgerDoes)
+}
+
+// ledgerDoes begins what missed says of a fault.
+const ledgerDoes = "ledger does "
 
 // ofSeveral are mutants that only harm where several processes are at one plan.
 var ofSeveral = []string{"no-claim", "blind-claim"}
