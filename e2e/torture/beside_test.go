@@ -558,17 +558,21 @@ func (b *batch) doStale(s applyShot) {
 	b.show(drawView(b.seed, b.number))
 }
 
+// readable applies the plan, and again where the list could not be read, which says nothing.
+func (b *batch) readable(s applyShot) (a *attempt) {
+	for range 5 {
+		if a = b.end(b.apply(s)); a.exit != 41 {
+			return a
+		}
+		b.noted(a)
+	}
+	return a
+}
+
 // approved applies the plan as somebody does who does not know yet that some of it is paid already. Once that is found out,
 // and is right, it is applied again.
 func (b *batch) approved(s applyShot) {
-	a := b.end(b.apply(s))
-	for range 5 {
-		if a.exit != 41 { // a list that could not be read says nothing of that
-			break
-		}
-		b.noted(a)
-		a = b.end(b.apply(s))
-	}
+	a := b.readable(s)
 	if a.exit == 12 {
 		b.noted(a)
 		n, text := 0, a.stderr.String()
@@ -614,7 +618,7 @@ func (b *batch) doSkew(s applyShot) {
 // oneLate applies the plan with one row that the service will pay later, and returns its order id once it is unknown.
 func (b *batch) oneLate(s applyShot) string {
 	s.faults = everyRow(0.2, faultOf(0, "late").instruction)
-	b.applied(b.end(b.apply(s)))
+	b.applied(b.readable(s))
 	for _, r := range b.file {
 		if b.stood[r.orderID].State == "unknown" {
 			return r.orderID
