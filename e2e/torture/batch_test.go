@@ -628,6 +628,9 @@ func (b *batch) results(attempts []*attempt) {
 		b.wrong("the results file: %v", err)
 		return
 	}
+	if b.failed() { // and its rows were not read any more
+		return
+	}
 	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil || len(lines) != len(b.file)+1 || strings.Join(lines[0], ",") != "order_id,state,id,reason" || text[len(text)-1] != '\n' {
 		b.wrong("the results file is not whole: %v\n%s", err, text)
