@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -35,7 +36,7 @@ that file in the profile.`,
   till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 0 { // which may be the key
-				return usageError("auth login takes no argument, because a command line is public", "give the key on standard input: till auth login < FILE")
+				return usageError("auth login takes no argument, because a command line is public", "give the key on standard input, < FILE", "auth", "login")
 			}
 			return nil
 		},
@@ -105,7 +106,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return key, err
 	}
 	if !s.canAsk() {
-		return "", usageError("the key cannot be asked for here", "give it on standard input: till auth login < FILE")
+		return "", usageError("the key cannot be asked for here", "give it on standard input, < FILE", "auth", "login")
 	}
 	fd := int(in.Fd())
 	show, err := hideTyped(in) // before the question: a person may paste as soon as it shows
@@ -123,7 +124,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return "", errors.Join(s.ctx.Err(), shown)
 	}
 	if err != nil {
-		return "", usageError("no key was typed", "run it again, or give the key on standard input: till auth login < FILE")
+		return "", usageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login")
 	}
 	return key, nil
 }
@@ -318,18 +319,18 @@ func nameOfSource(source string) string {
 }
 
 // otherKey says how to change the key that comes from a source.
-func otherKey(source string) string {
+func otherKey(source string) hint.Hint {
 	switch {
 	case source == "keyring":
-		return "put another in its place with: till auth login"
+		return hint.New("put another in its place", "auth", "login")
 	case strings.HasPrefix(source, "flag "):
-		return "name the file of another key"
+		return hint.New("name the file of another key")
 	case strings.HasPrefix(source, "environment "):
-		return "set the variable to another key, or unset it"
+		return hint.New("set the variable to another key, or unset it")
 	case strings.HasSuffix(source, "api_key_command"):
-		return "run the command by hand to see which key it prints"
+		return hint.New("run the command by hand to see which key it prints")
 	case strings.HasSuffix(source, "api_key_file"):
-		return "put another key into the file"
+		return hint.New("put another key into the file")
 	}
-	return "see: till auth status"
+	return hint.New("see", "auth", "status")
 }

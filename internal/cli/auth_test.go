@@ -16,7 +16,7 @@ func TestRefusedKey(t *testing.T) {
 	if r.code != exitUnauthorized || r.call != refused {
 		t.Errorf("exit code %d, call %v: the service's answer must stay", r.code, r.call)
 	}
-	if !strings.HasSuffix(r.message, "; the key came from the variable TILL_API_KEY") || r.hint == "" {
+	if !strings.HasSuffix(r.message, "; the key came from the variable TILL_API_KEY") || r.hint.IsZero() {
 		t.Errorf("message %q, hint %q", r.message, r.hint)
 	}
 	if again := refusedKey(err, "keyring"); again != err {
@@ -48,7 +48,7 @@ func TestNameOfSource(t *testing.T) {
 		if got := nameOfSource(source); got != want {
 			t.Errorf("%q is %q, want %q", source, got, want)
 		}
-		if otherKey(source) == "" {
+		if otherKey(source).IsZero() {
 			t.Errorf("%q has no hint", source)
 		}
 	}

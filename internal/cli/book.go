@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/payout"
 	"example.com/till/pkg/api"
@@ -156,7 +157,7 @@ func (s *session) account(client *api.Client) (a journal.Account, own bool, err 
 func (s *session) accountToSendTo(client *api.Client) (journal.Account, bool, error) {
 	a, own, err := s.account(client)
 	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
-		err = &failure{code: exitUnreachable, err: err, msg: fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err), hint: "it is safe to run the same command again"}
+		err = &failure{code: exitUnreachable, err: err, msg: fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err), hint: hint.New("it is safe to run the same command again")}
 	}
 	return a, own, err
 }

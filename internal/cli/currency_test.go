@@ -25,7 +25,7 @@ func TestCurrencyEntry(t *testing.T) {
 	} {
 		got, err := currencyEntry(test.code, test.kind, test.memo, test.format)
 		if test.wrong {
-			if r := explain(err); err == nil || r.code != exitUsage || r.hint == "" {
+			if r := explain(err); err == nil || r.code != exitUsage || r.hint.IsZero() {
 				t.Errorf("%+v: %v", test, err)
 			}
 			continue

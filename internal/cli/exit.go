@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -86,7 +87,7 @@ type failure struct {
 	code int
 	rule string // the guard that said no
 	msg  string
-	hint string // what to do next, a sentence
+	hint hint.Hint // what to do next
 	err  error
 	about
 }
@@ -105,10 +106,14 @@ func beside(found, printed error) error {
 	return &both
 }
 
-func usageError(msg, hint string) error { return &failure{code: exitUsage, msg: msg, hint: hint} }
+// usageError is about a command line. What to do next is a text and, if there is one, a command.
+func usageError(msg, text string, command ...string) error {
+	return &failure{code: exitUsage, msg: msg, hint: hint.New(text, command...)}
+}
 
-func refusal(rule, msg, hint string) error {
-	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint}
+// refusal is about a guard that said no.
+func refusal(rule, msg, text string, command ...string) error {
+	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint.New(text, command...)}
 }
 
 // codeOf is the exit code of a kind.
@@ -126,7 +131,7 @@ type errorReport struct {
 	code    int
 	rule    string
 	message string
-	hint    string
+	hint    hint.Hint
 	call    *api.Error // the call that failed, if one did
 	details []payout.Detail
 	about
@@ -154,7 +159,7 @@ func explain(err error) errorReport {
 		rendering *render.UsageError
 	)
 	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
-		r.hint = advised.Hint()
+		r.hint = hint.New(advised.Hint())
 	}
 	switch {
 	case errors.As(err, &own):
@@ -172,22 +177,22 @@ func explain(err error) errorReport {
 			r.code = exitConfig
 		}
 	case errors.As(err, &gone):
-		r.code, r.hint = exitUsage, "see what it has with: till journal list"
+		r.code, r.hint = exitUsage, hint.New("see what it has", "journal", "list")
 	case errors.As(err, &applying):
-		r.code, r.hint = exitBusy, "wait for it, and run this again"
+		r.code, r.hint = exitBusy, hint.New("wait for it, and run this again")
 	case errors.As(err, &run):
-		r.code, r.rule, r.hint = exitRefused, payout.RuleOrderID, "make the plan anew"
+		r.code, r.rule, r.hint = exitRefused, payout.RuleOrderID, hint.New("make the plan anew")
 		if run.Batch {
 			r.rule = payout.RuleBatchChanged
 		}
 	case errors.As(err, &account):
-		r.code, r.hint = exitUsage, "see what it has with: till journal export"
+		r.code, r.hint = exitUsage, hint.New("see what it has", "journal", "export")
 	case errors.As(err, &output):
 		r.code = exitOutput
 		if errors.As(err, &call) { // a dry run's, which made no call that could say more
 			r.message = output.Error()
 		}
-		r.hint = outputHint(output)
+		r.hint = hint.New(outputHint(output))
 	case errors.As(err, &call):
 		r.call = call
 		r.code, r.hint = explainCall(call)
@@ -200,14 +205,14 @@ func explain(err error) errorReport {
 	case errors.As(err, &set):
 		r.code = exitConfig
 	case errors.As(err, &state):
-		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), "name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full"
+		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), hint.New("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
 	case errors.Is(err, context.Canceled):
 		r.code, r.message = exitInterrupted, "interrupted"
 	case diskFull(err):
 		r.code = exitConfig
 	}
-	if r.code == exitConfig && r.hint == "" && diskFull(err) {
-		r.hint = "free some space there, and run it again"
+	if r.code == exitConfig && r.hint.IsZero() && diskFull(err) {
+		r.hint = hint.New("free some space there, and run it again")
 	}
 	return r
 }
@@ -234,37 +239,34 @@ func explainSending(e *payout.Error) int {
 }
 
 // explainCall maps what came back from the service.
-func explainCall(e *api.Error) (code int, hint string) {
+func explainCall(e *api.Error) (code int, todo hint.Hint) {
 	if e.Outcome != api.Failed {
 		switch code = codeOf(payout.Observe(e).Exit); code {
 		case exitUnknown:
-			hint = "do not send it again: look in the merchant panel whether it is there"
+			todo = hint.New("do not send it again: look in the merchant panel whether it is there")
 		case exitUnreachable:
-			hint = cmp.Or(hintOfConnection(e), "it is safe to run the same command again")
+			todo = hint.New(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
 		case exitUnauthorized:
-			hint = "check the key with: till auth status"
+			todo = hint.New("check the key", "auth", "status")
 		case exitRateLimited:
-			hint = "run it again later"
+			todo = hint.New("run it again later")
 			if e.RetryAfter > 0 {
-				hint = "run it again after " + e.RetryAfter.String()
+				todo = hint.New("run it again after " + e.RetryAfter.String())
 			}
 		}
-		return code, hint
+		return code, todo
 	}
 	interrupted := errors.Is(e.Err, context.Canceled)
 	if interrupted {
-		return exitInterrupted, ""
+		return exitInterrupted, hint.Hint{}
 	}
 	if errors.Is(e, api.ErrTooLarge) {
 		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) { // the lists that come in pages; not till api
-			return exitReadFailed, "it will be as large the next time: ask for less, with --page-size or a filter"
+			return exitReadFailed, hint.New("it will be as large the next time: ask for less, with --page-size or a filter")
 		}
-		return exitReadFailed, ""
+		return exitReadFailed, hint.Hint{}
 	}
-	if hint := hintOfConnection(e); hint != "" {
-		return exitReadFailed, hint
-	}
-	return exitReadFailed, "nothing was changed, run it again"
+	return exitReadFailed, hint.New(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
 }
 
 // hintOfConnection says what to do about a connection that will fail the next time as well; empty: nothing is known.

@@ -146,7 +146,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Error(err)
 	}
 	for _, err := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if r := explain(fmt.Errorf("somewhere: %w", err)); r.code != exitConfig || r.hint == "" {
+		if r := explain(fmt.Errorf("somewhere: %w", err)); r.code != exitConfig || r.hint.IsZero() {
 			t.Errorf("%v: %+v", err, r)
 		}
 	}

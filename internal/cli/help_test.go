@@ -105,7 +105,7 @@ func TestFindTopic(t *testing.T) {
 			}
 			continue
 		}
-		if r := explain(err); err == nil || r.code != exitUsage || r.hint != test.hint {
+		if r := explain(err); err == nil || r.code != exitUsage || r.hint.String() != test.hint {
 			t.Errorf("%q: %v, exit code %d, hint %q, want %q", test.names, err, r.code, r.hint, test.hint)
 		}
 	}

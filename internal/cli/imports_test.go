@@ -22,12 +22,13 @@ func TestImports(t *testing.T) {
 		"internal/config": {"github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"internal/payout": {till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
+		"internal/payout": {till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/hint", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"tools/bench":     {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 
 		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":          {},
+		"internal/hint":           {},
 		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
 		"e2e/chromium":            {},                          // for tests only

@@ -173,7 +173,7 @@ know end it at once.`,
 			if err != nil {
 				return err
 			}
-			flags.show = "till invoice get " + args[0]
+			flags.show = []string{"invoice", "get", args[0]}
 			invoice, err := wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
 				invoice, err := client.Invoices.Get(ctx, args[0])
 				if err == nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -212,9 +213,9 @@ one is in conflict.`,
 			})
 			switch {
 			case status && len(unknown) > 0:
-				return beside(&failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: "find out with: till withdraw reconcile"}, err)
+				return beside(&failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: hint.New("find out", "withdraw", "reconcile")}, err)
 			case status && len(conflict) > 0:
-				return beside(&failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: "see what happened with: till journal show " + conflict[0]}, err)
+				return beside(&failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: hint.New("see what happened", "journal", "show", conflict[0])}, err)
 			}
 			return err
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -63,7 +64,7 @@ it ends the look-ups before each order once nothing is only there.`,
 				}
 				return s.note("the journal and the service's list agree")
 			}
-			return beside(&failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: "see an order's story with: till journal show ORDER"}, printed)
+			return beside(&failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: hint.New("see an order's story", "journal", "show", "ORDER")}, printed)
 		},
 	}
 	f := cmd.Flags()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
@@ -22,8 +23,8 @@ type outFile struct {
 
 // check finds out beforehand what would keep the file from being written. A file that is not wanted has no path.
 func (f outFile) check() error {
-	refuse := func(why, hint string) error {
-		return usageError(fmt.Sprintf("--%s: %s %s", f.flag, f.path, why), hint)
+	refuse := func(why, advice string) error {
+		return usageError(fmt.Sprintf("--%s: %s %s", f.flag, f.path, why), advice)
 	}
 	if f.path == "" {
 		return nil
@@ -72,11 +73,11 @@ func reserve(file *os.File, bytes int64) error {
 
 // unwritable is the error for a file that cannot be written before anything else is done. A full disk is a fault of the
 // machine; other reasons have the exit code that is given.
-func (f outFile) unwritable(code int, err error, hint string) error {
+func (f outFile) unwritable(code int, err error, advice string) error {
 	if diskFull(err) {
-		code, hint = exitConfig, "free some space in "+filepath.Dir(f.path)+", and run it again"
+		code, advice = exitConfig, "free some space in "+filepath.Dir(f.path)+", and run it again"
 	}
-	return &failure{code: code, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.flag, f.path, err), hint: hint}
+	return &failure{code: code, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.flag, f.path, err), hint: hint.New(advice)}
 }
 
 // beside makes a new file in the directory where the file is, also where a symbolic link leads to it.
@@ -98,7 +99,7 @@ func (f outFile) beside(mode fs.FileMode) (*os.File, string, error) {
 func (f outFile) write(fill func(io.Writer) error) error {
 	err := f.replace(fill)
 	if err != nil {
-		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: "make room, and run it again"}
+		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: hint.New("make room, and run it again")}
 	}
 	return nil
 }

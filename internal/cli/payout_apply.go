@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -140,7 +141,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	debug.SetGCPercent(sendingGCPercent)
 	s.subject.Run = plan.Name()
 	if flags.digest != "" && flags.digest != plan.Digest {
-		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved: till payout show "+plan.Path)
+		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
 	}
 	if err := plan.CheckDecimals(s.money); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (
 	case given > t.Before && !asked: // the service's list may have the others
 		return approved, nil
 	case given >= 0:
-		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at them with till payout status or till journal show ORDER, and give the right number")
+		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at each of them, and give the right number", "journal", "show", "ORDER")
 	case !s.canAsk():
 		return 0, refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
@@ -379,7 +380,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	switch {
 	case err != nil && batch.Sent() > 0: // their states cannot be read any more
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
-			hint: "do not send them again: apply the plan again when the journal can be read"}
+			hint: hint.New("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
@@ -391,7 +392,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[journal.Accepted], tally.Rows), lost),
-			hint: "see where each order stands with: till payout export " + run.Name}
+			hint: hint.New("see the state of each order", "payout", "export", run.Name)}
 	}
 	if verdict == nil {
 		if sending != nil && explain(sending).code != exitInterrupted { // all is accepted, and something is to be said about it
@@ -445,27 +446,27 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 	}
 	switch {
 	case unknown > 0 && code != exitUnknown:
-		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: "do not send again what is unknown: till payout reconcile " + run}
+		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: hint.New("do not send again what is unknown", "payout", "reconcile", run)}
 	case t.States[journal.Conflict] > 1 && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: "see why with: till payout status " + run}
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: hint.New("see why", "payout", "status", run)}
 	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: "see what happened with: till journal show " + t.Conflict}
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: hint.New("see what happened", "journal", "show", t.Conflict)}
 	case accepted == t.Rows && (err == nil || code == exitInterrupted || began && code != exitUnknown && code != exitConflict):
 		return nil // another machine may have sent what this one could not
 	case code == exitInterrupted && began:
 		return &failure{code: exitInterrupted, err: err, msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[journal.Planned]),
-			hint: "to go on, apply the plan again"}
+			hint: hint.New("to go on, apply the plan again")}
 	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
 		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[journal.Planned], why),
-			hint: "see which with: till payout status " + run}
+			hint: hint.New("see which", "payout", "status", run)}
 	case err != nil:
 		return err
 	case rejected == t.Rows:
-		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: "see why with: till payout status " + run}
+		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: hint.New("see why", "payout", "status", run)}
 	}
-	return &failure{code: exitPartial, msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[journal.Planned]), hint: "see which with: till payout status " + run}
+	return &failure{code: exitPartial, msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[journal.Planned]), hint: hint.New("see which", "payout", "status", run)}
 }
 
 // applied is a run after an apply, as it is printed.

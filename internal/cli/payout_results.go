@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -61,7 +62,7 @@ func (s *session) writeResults(ctx context.Context, book *payout.Book, run journ
 		})
 	})
 	if lost, ok := errors.AsType[*failure](err); ok {
-		lost.hint = "the journal has them: till payout export " + run.Name
+		lost.hint = hint.New("the journal has them", "payout", "export", run.Name)
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (s *session) findRun(book *payout.Book, name string) (journal.Run, error) {
 			return r, nil
 		}
 	}
-	return journal.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are with: till payout list")
+	return journal.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
 }
 
 // runOf is the run that an argument names, if there is one.

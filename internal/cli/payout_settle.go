@@ -60,7 +60,7 @@ with till payout resolve.`,
 			if settled.Sending > 0 {
 				s.note("another process is sending %s: what becomes of that, it will record", countOf(settled.Sending, "order"))
 			}
-			return beside(reconciled(settled.Results, "till payout resolve"), printed)
+			return beside(reconciled(settled.Results, "payout", "resolve"), printed)
 		},
 	}, reconciledView)
 }

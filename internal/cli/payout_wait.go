@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/payout"
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ of which nothing was accepted is refused (10).`,
 			_, printed := s.printRows(out, book, run, statuses)
 			if accepted := tally.States[journal.Accepted]; accepted < tally.Rows {
 				return beside(&failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
-					accepted, tally.Rows, tally.States[journal.Rejected], tally.States[journal.Planned]), hint: "see which with: till payout status " + run.Name}, printed)
+					accepted, tally.Rows, tally.States[journal.Rejected], tally.States[journal.Planned]), hint: hint.New("see which", "payout", "status", run.Name)}, printed)
 			}
 			return printed
 		},
@@ -77,13 +78,13 @@ func worthWaiting(run journal.Run, t payout.Tally) error {
 	}
 	switch {
 	case t.States[journal.Unknown] > 0:
-		return &failure{code: exitUnknown, msg: words(journal.Unknown, "unknown") + ", such as " + t.Unknown, hint: "find out whether they were taken: till payout reconcile " + run.Name}
+		return &failure{code: exitUnknown, msg: words(journal.Unknown, "unknown") + ", such as " + t.Unknown, hint: hint.New("find out whether they were taken", "payout", "reconcile", run.Name)}
 	case t.States[journal.Conflict] > 0:
-		return &failure{code: exitConflict, msg: words(journal.Conflict, "in conflict") + ", such as " + t.Conflict, hint: "see what happened with: till journal show " + t.Conflict}
+		return &failure{code: exitConflict, msg: words(journal.Conflict, "in conflict") + ", such as " + t.Conflict, hint: hint.New("see what happened", "journal", "show", t.Conflict)}
 	case t.States[journal.Sending] > 0:
-		return &failure{code: exitBusy, msg: words(journal.Sending, "being sent by another process"), hint: "wait for that first"}
+		return &failure{code: exitBusy, msg: words(journal.Sending, "being sent by another process"), hint: hint.New("wait for that first")}
 	case t.States[journal.Accepted] == 0 && t.Rows > 0:
-		return usageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see where they stand with: till payout status "+run.Name)
+		return usageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see their states", "payout", "status", run.Name)
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run)
 	default:
 		err = fmt.Errorf("%d orders (%s) have a status that --fail-on names: %s", len(failed), strings.Join(few(failed), ", "), strings.Join(statuses, ", "))
 	}
-	return false, &failure{code: exitFailedStatus, about: aboutOrders(failed...), msg: err.Error(), hint: "see all of them with: till payout status " + run.Name + " --live"}
+	return false, &failure{code: exitFailedStatus, about: aboutOrders(failed...), msg: err.Error(), hint: hint.New("see all of them", "payout", "status", run.Name, "--live")}
 }
 
 // ranOut counts the statuses of those that have not got there.
@@ -175,5 +176,5 @@ func (w *waiting) ranOut(flags waitFlags, run journal.Run) *failure {
 		names[i] = fmt.Sprintf("%d %s", counts[name], name)
 	}
 	return &failure{code: exitNotYet, about: aboutOrders(late...), msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), countOf(len(w.orders), "accepted order"), flags.timeout, strings.Join(names, ", ")),
-		hint: "wait longer with --timeout, or see what the service calls its statuses: till payout status " + run.Name + " --live"}
+		hint: hint.New("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run.Name, "--live")}
 }

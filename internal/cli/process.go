@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"example.com/till/internal/hint"
 )
 
 // exitStatus is the exit code of a command that till ran, to be passed on as it is. The command has said itself what
@@ -99,12 +101,12 @@ func statusOf(name string, err error) error {
 		}
 		return exitStatus(exit.ExitCode())
 	}
-	f := &failure{code: exitCannotRun, err: err, msg: fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)), hint: "check its mode, and that its first line names an interpreter that exists"}
+	f := &failure{code: exitCannotRun, err: err, msg: fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)), hint: hint.New("check its mode, and that its first line names an interpreter that exists")}
 	switch {
 	case errors.Is(err, exec.ErrDot):
-		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), "write ./"+name
+		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), hint.New("write ./"+name)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was not found", name), "check its spelling and PATH"
+		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was not found", name), hint.New("check its spelling and PATH")
 	}
 	return f
 }

@@ -105,6 +105,7 @@ func (a *app) finish(cmd *cobra.Command) {
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.json = a.wantsJSON(cmd.Flags())
 			if err := checkFlags(cmd.Flags()); err != nil {
 				return err
 			}

@@ -7,15 +7,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 	"unicode/utf16"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"github.com/spf13/pflag"
@@ -60,7 +59,7 @@ const (
 func Run(ctx context.Context, args []string, io IO) int {
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetGCPercent(gcPercent)
-	a := &app{io: io, json: jsonErrors(args[1:], io.env("TILL_OUTPUT"))}
+	a := &app{io: io}
 	a.others.app = a
 	a.ctx, a.sendCtx = interruptible(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that a closed pipe is an error of the write, and kills nothing
@@ -77,49 +76,32 @@ func Run(ctx context.Context, args []string, io IO) int {
 		return int(status) // of the command that sandbox run has run
 	}
 	if !a.running {
+		a.json = a.wantsJSON(formatFlags(args[1:]))
 		err = a.misused(root, args[1:], err)
 	}
 	r := explain(refusedKey(err, a.keyFrom))
-	r.hint = exact(r.hint, root.PersistentFlags())
-	a.printError(r, root.PersistentFlags().Lookup("color").Value.String())
+	a.printError(r, root.PersistentFlags())
 	return r.code
 }
 
-// ownCommands are the commands whose effect depends on whose account and which journal it is.
-var ownCommands = regexp.MustCompile(`\btill (?:withdraw|journal|payout|auth) (?:[^;,]|,[^ ])*`)
-
-// exact adds to a command that a hint names the flags which said whose account and which journal it is: without them it would
-// be about another. What came from the environment will be there again.
-func exact(hint string, flags *pflag.FlagSet) string {
-	return ownCommands.ReplaceAllStringFunc(hint, func(command string) string {
-		given := ""
-		if strings.HasSuffix(command, " --help") {
-			return command
-		}
-		for _, name := range []string{"profile", "sandbox", "base-url", "config", "journal"} {
-			f := flags.Lookup(name)
-			switch {
-			case f == nil || !f.Changed || strings.Contains(command, " --"+name+" "):
-			case f.Value.Type() == "bool":
-				if f.Value.String() == "true" {
-					given += " --" + name
-				}
-			default:
-				given += " --" + name + " " + quoted(f.Value.String())
-			}
-		}
-		return "till" + given + strings.TrimPrefix(command, "till")
-	})
-}
-
-// quoted is a text as one word of a shell.
-func quoted(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
-	}) {
-		return text
+// addGlobalFlags words a hint. A command in it whose effect depends on whose account and which journal it is gets the flags
+// that said so: without them it would be about another. What came from the environment will be there again.
+func addGlobalFlags(h hint.Hint, flags *pflag.FlagSet) string {
+	if len(h.Command) == 0 || !slices.Contains([]string{"withdraw", "journal", "payout", "auth"}, h.Command[0]) {
+		return h.String()
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	var given []string
+	for _, name := range []string{"profile", "sandbox", "base-url", "config", "journal"} {
+		f := flags.Lookup(name)
+		switch {
+		case f == nil || !f.Changed || slices.Contains(h.Command, "--"+name):
+		case f.Value.Type() != "bool":
+			given = append(given, "--"+name, f.Value.String())
+		case f.Value.String() == "true":
+			given = append(given, "--"+name)
+		}
+	}
+	return h.With(given...)
 }
 
 // errDone ends a command early, with nothing wrong.
@@ -145,32 +127,27 @@ func interruptible(ctx context.Context) (reads, creates context.Context) {
 	return reads, creates
 }
 
-// jsonErrors reports whether errors are wanted as JSON. It looks at the bare arguments, because the error may be that
-// they could not be parsed.
-func jsonErrors(args []string, env string) bool {
-	format := env
-	for i, arg := range args {
-		switch {
-		case arg == "--":
-			return isJSON(format)
-		case arg == "--jq" || strings.HasPrefix(arg, "--jq="):
-			format = "json"
-		case arg == "--output" && i+1 < len(args):
-			format = args[i+1]
-		case strings.HasPrefix(arg, "--output="):
-			format = strings.TrimPrefix(arg, "--output=")
-		case shortOutput.MatchString(arg):
-			_, value, _ := strings.Cut(arg, "o")
-			if format = strings.TrimPrefix(value, "="); value == "" && i+1 < len(args) {
-				format = args[i+1]
-			}
-		}
+// wantsJSON reports whether errors are wanted as JSON, before the settings are known.
+func (a *app) wantsJSON(flags *pflag.FlagSet) bool {
+	format := a.io.env("TILL_OUTPUT")
+	if flags.Changed("output") {
+		format = flags.Lookup("output").Value.String()
 	}
-	return isJSON(format)
+	return isJSON(format) || flags.Changed("jq")
 }
 
-// shortOutput is -o with the flags that may precede it in one word, such as -qo.
-var shortOutput = regexp.MustCompile(`^-[qyh]*o`)
+// formatFlags reads of arguments that could not be parsed what says how errors are wanted.
+func formatFlags(args []string) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.ParseErrorsAllowlist.UnknownFlags = true
+	flags.StringP("output", "o", "", "")
+	flags.String("jq", "", "")
+	for _, name := range []string{"quiet", "yes", "help"} { // which can be in one word with -o
+		flags.BoolP(name, name[:1], false, "")
+	}
+	flags.Parse(args) // as far as it can be read
+	return flags
+}
 
 func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
 
@@ -210,9 +187,10 @@ func visible(text []byte) string {
 	return b.String()
 }
 
-func (a *app) printError(r errorReport, color string) {
+func (a *app) printError(r errorReport, global *pflag.FlagSet) {
+	todo := addGlobalFlags(r.hint, global)
 	if a.json {
-		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: r.hint, Details: r.details, about: r.about.or(a.subject)}
+		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: todo, Details: r.details, about: r.about.or(a.subject)}
 		if r.call != nil {
 			line.Status = r.call.Status
 			if r.call.Envelope {
@@ -226,10 +204,10 @@ func (a *app) printError(r errorReport, color string) {
 	if r.rule != "" {
 		text = "till: " + r.rule + ": " + render.Safe(r.message)
 	}
-	if r.hint != "" {
-		text += "; " + render.Safe(r.hint)
+	if todo != "" {
+		text += "; " + render.Safe(todo)
 	}
-	text = a.paint(text, color) + "\n"
+	text = a.paint(text, global.Lookup("color").Value.String()) + "\n"
 	for _, d := range r.details {
 		text += render.Safe(d.String()) + "\n"
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -316,7 +317,7 @@ func (o output[T]) made(value T, text string, what about, ids string) error {
 	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &failure{code: exitOutput, about: what, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: "note the ids, and do not make it again"}
+		return &failure{code: exitOutput, about: what, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: hint.New("note the ids, and do not make it again")}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ func aboutThis(what, asked, got string) error {
 	if strings.EqualFold(asked, got) {
 		return nil
 	}
-	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: "nothing was changed, run it again"}
+	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: hint.New("nothing was changed, run it again")}
 }
 
 // perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order
@@ -63,7 +64,7 @@ func perhapsOrderID(err error, id string) error {
 	if !errors.As(err, &call) || call.Outcome != api.Rejected || explain(err).code != exitRejected || api.CheckOrderID(id) != nil {
 		return err
 	}
-	return &failure{code: exitRejected, err: err, msg: err.Error(), hint: fmt.Sprintf("if %s is an order id: till withdraw get --order-id %s", id, id)}
+	return &failure{code: exitRejected, err: err, msg: err.Error(), hint: hint.New("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
 }
 
 // oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.
@@ -129,12 +130,12 @@ func (s *session) orderInJournal(client *api.Client, orderID string) (journal.Or
 
 // notAccepted says why there is no withdrawal to look at.
 func notAccepted(o journal.Order) error {
-	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), hint: "see its story with: till journal show " + o.OrderID}
+	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), hint: hint.New("see its story", "journal", "show", o.OrderID)}
 	switch o.State {
 	case journal.Unknown:
-		f.code, f.hint = exitUnknown, "find out whether it was taken: till withdraw reconcile "+o.OrderID
+		f.code, f.hint = exitUnknown, hint.New("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
 	case journal.Sending:
-		f.code, f.hint = exitBusy, "another process is sending it: wait for that"
+		f.code, f.hint = exitBusy, hint.New("another process is sending it: wait for that")
 	case journal.Conflict:
 		f.code = exitConflict
 	}

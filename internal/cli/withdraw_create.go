@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -163,7 +164,7 @@ func (s *session) announce(w payout.Withdrawal) error {
 	}
 	s.subject.OrderID = w.Request.ExternalOrderID
 	if err := s.note("order id %s", w.Request.ExternalOrderID); err != nil && w.Made {
-		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: "give one with --order-id, or free standard error"}
+		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: hint.New("give one with --order-id, or free standard error")}
 	}
 	return nil
 }
@@ -183,7 +184,7 @@ func (s *session) printSent(sent payout.Sent, err error, out output[created]) er
 func (s *session) printID(o journal.Order, out output[created]) error {
 	printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, about{ID: o.Withdrawal, OrderID: o.OrderID}, "id "+o.Withdrawal+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
-		lost.hint = "the same command with --order-id " + o.OrderID + " prints it again and does not pay again"
+		lost.hint = hint.New("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
 	}
 	return printed
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/payout"
@@ -56,7 +57,7 @@ with till withdraw resolve.`,
 					s.noteAbout(about{OrderID: r.Order.OrderID, ID: r.Order.Withdrawal}, "order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
-			return beside(reconciled(results, "till withdraw resolve"), printed)
+			return beside(reconciled(results, "withdraw", "resolve"), printed)
 		},
 	}
 	return shows(cmd, reconciledView)
@@ -74,39 +75,40 @@ func (s *session) openBook() (*payout.Book, error) {
 func checkOrderIDs(ids []string) error {
 	for _, id := range ids {
 		if err := api.CheckOrderID(id); err != nil {
-			return usageError(err.Error(), "see those of the journal with: till journal list")
+			return usageError(err.Error(), "see those of the journal", "journal", "list")
 		}
 	}
 	return nil
 }
 
 // reconciled is how reconciling ends: what is unknown matters most. resolve is the command for what a person knows.
-func reconciled(results []payout.Result, resolve string) error {
+func reconciled(results []payout.Result, resolve ...string) error {
 	var unknown, conflict []string
-	why, hint := "", ""
+	var why string
+	var settle hint.Hint
 	for _, r := range results {
 		switch r.Order.State {
 		case journal.Unknown:
 			unknown = append(unknown, r.Order.OrderID)
 		case journal.Conflict:
 			conflict = append(conflict, r.Order.OrderID)
-			if why, hint = r.Order.Reason, "see what happened with: till journal show "+r.Order.OrderID; r.Agrees {
+			if why, settle = r.Order.Reason, hint.New("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
 				why = "it was put there because " + why + "; the list agrees with the order now, and a person settles it"
-				hint = "till withdraw resolve " + r.Order.OrderID + " --paid-as " + r.Order.Withdrawal
+				settle = hint.New("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.Withdrawal)
 			}
 		}
 	}
 	switch {
 	case len(unknown) == 1:
 		return &failure{code: exitUnknown, about: aboutOrders(unknown...), msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
-			hint: "run this again later or, when you know that it was not sent: " + resolve + " " + unknown[0] + " --not-sent --reason TEXT"}
+			hint: hint.New("run this again later or, when you know that it was not sent", append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
 	case len(unknown) > 1:
 		return &failure{code: exitUnknown, about: aboutOrders(unknown...), msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", isAre("order", unknown)),
-			hint: "run this again later or, of those that you know were not sent: " + resolve + " ORDER... --not-sent --reason TEXT"}
+			hint: hint.New("run this again later or, of those that you know were not sent", append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
-		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: isAre("order", conflict) + " in conflict", hint: "see what happened to each with till journal show ORDER"}
+		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: isAre("order", conflict) + " in conflict", hint: hint.New("see what happened to each", "journal", "show", "ORDER")}
 	case len(conflict) > 0:
-		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: hint}
+		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: settle}
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ know end it at once.`,
 			if err != nil {
 				return err
 			}
-			flags.show = "till withdraw get " + id
+			flags.show = []string{"withdraw", "get", id}
 			w, err := wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
 				w, err := client.Withdrawals.Get(ctx, id)
 				if err == nil { // somebody else's status says nothing about this one

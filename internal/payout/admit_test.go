@@ -73,8 +73,8 @@ func TestAdmit(t *testing.T) {
 				err := d.VerifyKey(t.Context())
 				switch {
 				case tt.rule != "":
-					if e := wantKind(t, err, Refused, tt.rule); !strings.Contains(e.Msg, tt.says) || e.Hint == "" {
-						t.Errorf("%q, %q", e.Msg, e.Hint)
+					if e := wantKind(t, err, Refused, tt.rule); !strings.Contains(e.Msg, tt.says) || e.Hint.IsZero() {
+						t.Errorf("%q, %q", e.Msg, e.Hint.String())
 					}
 				case tt.status != 0:
 					wantCall(t, err, tt.call, tt.status)
@@ -204,11 +204,11 @@ func TestAdmitBesideAnotherProcess(t *testing.T) {
 
 func TestWayOut(t *testing.T) {
 	old, now := journal.Account{Address: "http://a.test", Name: "x"}, journal.Account{Address: "http://a.test", Name: "y"}
-	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y") || strings.Contains(got, "--to-base-url") {
+	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y") || strings.Contains(got, "--to-base-url") {
 		t.Error(got)
 	}
 	now.Address = "http://b.test"
-	if got := wayOut(old, now); !strings.Contains(got, "till journal rename x y --base-url http://a.test --to-base-url http://b.test") {
+	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y --base-url http://a.test --to-base-url http://b.test") {
 		t.Error(got)
 	}
 }

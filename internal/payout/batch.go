@@ -154,7 +154,7 @@ func (x *Batch) unchanged(o journal.Order, c journal.Content) error {
 		return nil
 	}
 	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), x.book.describe(o.Content)),
-		"make a plan that gives this row another order id, or see what it was: till journal show "+o.OrderID)
+		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
 }
 
 // sendable reports whether a row is one that this run sends.
@@ -367,7 +367,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 // conflict is about an order which keeps the run from being sent.
 func (x *Batch) conflict(o journal.Order) error {
 	e := x.book.unsettled(o, false)
-	e.Hint += "; where the service is right, make a plan without this row"
+	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -31,7 +32,7 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
-			Hint: "settle " + them + " first: till payout reconcile " + x.plan.Name() + ", or send the rest with --keep-going"}
+			Hint: hint.New("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", x.plan.Name())}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
@@ -92,7 +93,7 @@ func (s *sender) inDoubt() error {
 	if s.inRow >= manyUnknown {
 		why = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, why)
 	}
-	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: "do not send " + them + " again: till payout reconcile " + s.plan.Name()}
+	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: hint.New("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
 }
 
 // stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many
@@ -185,7 +186,7 @@ func (s *sender) pass(queue chan<- journal.RunRow, from int, handed map[string]b
 
 // becameUnknown is about an order that another process has sent meanwhile.
 func (s *sender) becameUnknown() error {
-	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: "settle it first: till payout reconcile " + s.plan.Name()}
+	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: hint.New("settle it first", "payout", "reconcile", s.plan.Name())}
 }
 
 // comesBack reports whether a row was lost to another process which did not send it after all.
@@ -271,7 +272,7 @@ func (s *sender) try(o journal.Order) {
 	case err != nil:
 		s.stop(err)
 	case note != "":
-		s.stop(&Error{Kind: Partial, Msg: note, Hint: "the run stopped there: apply the plan again when it can be read"})
+		s.stop(&Error{Kind: Partial, Msg: note, Hint: hint.New("the run stopped there: apply the plan again when it can be read")})
 	default:
 		s.tried = true
 	}
@@ -293,7 +294,7 @@ func (s *sender) notClaimed(r journal.RunRow, err error) {
 		s.lost[exists.Order.OrderID] = true
 	case errors.As(err, &exists):
 		o := exists.Order
-		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened: till journal show "+o.OrderID))
+		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
 		if s.options.Note != nil {
 			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.OrderID, duplicateOf(duplicate)))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -112,7 +113,7 @@ func (b *Book) verifyNewKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	adopt := "if you know that it is the same merchant's: till journal adopt-key"
+	const adopt = "adopt it if you know that it is the same merchant's"
 	if status.Newest == nil {
 		open, err := b.open(ctx)
 		if err != nil {
@@ -125,21 +126,21 @@ func (b *Book) verifyNewKey(ctx context.Context) error {
 		if known, err := b.knows(ctx); known || err != nil {
 			return err
 		}
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt, "journal", "adopt-key")
 	}
 	newest := *status.Newest
 	w, err := b.Client.Withdrawals.Get(ctx, newest.Withdrawal)
 	if rejects(err) {
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt, "journal", "adopt-key")
 	}
 	if err != nil {
 		return err
 	}
 	switch {
 	case w.ID != newest.Withdrawal || !recordOf(w).bearsOnly(newest.OrderID):
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account, newest.Withdrawal, newest.OrderID), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account, newest.Withdrawal, newest.OrderID), adopt, "journal", "adopt-key")
 	case status.Merchant != "" && w.MerchantID != status.Merchant:
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", account, w.MerchantID, status.Merchant), adopt)
+		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", account, w.MerchantID, status.Merchant), adopt, "journal", "adopt-key")
 	}
 	return b.note(ctx, journal.KeyChecked)
 }
@@ -172,17 +173,18 @@ func (b *Book) knows(ctx context.Context) (bool, error) {
 		return err == nil, err
 	}
 	if len(used) > 0 {
-		return false, refused(RuleAccount, fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], account), wayOut(used[0], account))
+		return false, &Error{Kind: Refused, Rule: RuleAccount, Msg: fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], account), Hint: wayOut(used[0], account)}
 	}
 	return false, nil
 }
 
 // wayOut is what a person can do who knows that two accounts are one.
-func wayOut(old, now journal.Account) string {
+func wayOut(old, now journal.Account) hint.Hint {
+	rename := []string{"journal", "rename", old.Name, now.Name}
 	if old.Address != now.Address {
-		return fmt.Sprintf("if it is the same merchant, and the service has moved: till journal rename %s %s --base-url %s --to-base-url %s", old.Name, now.Name, old.Address, now.Address)
+		return hint.New("if it is the same merchant, and the service has moved", append(rename, "--base-url", old.Address, "--to-base-url", now.Address)...)
 	}
-	return fmt.Sprintf("use that account or, if it has another name now: till journal rename %s %s", old.Name, now.Name)
+	return hint.New("use that account or, if it has another name now, say so", rename...)
 }
 
 // rejects reports whether the service has refused what it was asked, and not who asks or how often.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -53,7 +54,7 @@ func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.
 		all, ids = nil, map[string]bool{}
 		incomplete, err = b.scan(ctx, s, filter, nil, func(w listed) bool {
 			if w.err != nil {
-				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: "ask the service's provider about this record"}
+				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: hint.New("ask the service's provider about this record")}
 				return false
 			}
 			if ids[w.ID] { // rows shift while the list is read

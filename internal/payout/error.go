@@ -1,6 +1,10 @@
 package payout
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.com/till/internal/hint"
+)
 
 // Kind is what an Error means for what comes next.
 type Kind int
@@ -37,7 +41,7 @@ type Error struct {
 	Kind Kind
 	Rule string // of a Refused error
 	Msg  string
-	Hint string // what to do next
+	Hint hint.Hint // what to do next
 	Err  error
 
 	// What it is about, for a program that reads it. Each is empty where there is none.
@@ -76,6 +80,8 @@ func (d Detail) String() string {
 
 func (e *Error) Error() string { return e.Msg }
 func (e *Error) Unwrap() error { return e.Err }
-func refused(rule, msg, hint string) error {
-	return &Error{Kind: Refused, Rule: rule, Msg: msg, Hint: hint}
+
+// refused is an error whose hint has a text and, if there is one, a command.
+func refused(rule, msg, text string, command ...string) error {
+	return &Error{Kind: Refused, Rule: rule, Msg: msg, Hint: hint.New(text, command...)}
 }

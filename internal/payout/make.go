@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 )
@@ -152,7 +153,7 @@ func (m *maker) read() error {
 			return e
 		}
 		if err == errEncoding { // whatever else is wrong with it may come from that
-			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: "save it as UTF-8, and plan it again"})
+			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: hint.New("save it as UTF-8, and plan it again")})
 		}
 		if err != nil && err != errInput {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
@@ -197,7 +198,7 @@ func (m *maker) read() error {
 		if n := len(wrong.list) + wrong.more; n > 1 {
 			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
 		}
-		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what, Hint: "put right what is said here, and plan it again"})
+		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what, Hint: hint.New("put right what is said here, and plan it again")})
 	case count == 0 && !m.AllowEmpty:
 		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
 	}
@@ -208,13 +209,13 @@ func (m *maker) read() error {
 		}
 	}
 	if !over.empty() {
-		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile", Hint: first.Hint()})
+		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile", Hint: hint.New(first.Hint())})
 	}
 	return nil
 }
 
-func (m *maker) invalid(why, hint string, err error) error {
-	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: hint, Err: err}
+func (m *maker) invalid(why, advice string, err error) error {
+	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: hint.New(advice), Err: err}
 }
 
 // keep takes a row that is right. The rows themselves are wanted only as long as all are.
@@ -309,7 +310,7 @@ func (m *maker) sameIDs() error {
 		return nil
 	}
 	if wrong := m.doubled(); wrong != nil {
-		return (&details{list: wrong}).err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance", Hint: "give the batch another name"})
+		return (&details{list: wrong}).err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance", Hint: hint.New("give the batch another name")})
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
@@ -222,13 +223,13 @@ func cause(err error) string {
 }
 
 func noPlan(path, why string, err error) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "make one with: till payout plan FILE --out PLAN", Err: err}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: hint.New("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
 }
 
 // changed refuses a plan that is not as it was written.
 func (p *Plan) changed(format string, args ...any) error {
 	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
-		"make it anew with: till payout plan FILE --out PLAN")
+		"make it anew", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // readDigest reads the end of the file and holds the digest in it against the rest.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 )
@@ -114,15 +115,15 @@ func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
 }
 
 func tooMuch(code string) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: "make several plans of it"}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: hint.New("make several plans of it")}
 }
 
 // noPlace is the error for a plan that cannot be written where it is to be.
 func noPlace(path, why string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "free some space in " + filepath.Dir(path) + ", and plan it again", Err: err}
+		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: hint.New("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
 	}
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: "name a file in a directory that you may write to", Err: err}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: hint.New("name a file in a directory that you may write to"), Err: err}
 }
 
 // planPlace makes the file that is to become a plan. Whatever is in its place, and is no plan itself, stays there.
@@ -149,7 +150,7 @@ func CheckPlace(path string) error {
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
-	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: "name another file, or remove this one"}
+	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: hint.New("name another file, or remove this one")}
 	if !info.Mode().IsRegular() { // to open a pipe may take forever
 		return other
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
@@ -33,7 +34,7 @@ func (m *maker) journal() error {
 		}
 	}
 	if !other.empty() {
-		return other.err(Error{Kind: Refused, Rule: RuleOrderID, Msg: "the journal has order ids of " + m.Name + " with other content", Hint: "give these rows order ids of their own, or see what was sent with: till journal show ORDER"})
+		return other.err(Error{Kind: Refused, Rule: RuleOrderID, Msg: "the journal has order ids of " + m.Name + " with other content", Hint: hint.New("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER")})
 	}
 	if status.Newest == nil {
 		return nil
@@ -201,7 +202,7 @@ func (m *maker) since(run journal.Run) error {
 		return nil
 	}
 	return changes.err(Error{Kind: Refused, Rule: RuleBatchChanged, Msg: fmt.Sprintf("the rows of batch %s are not those of its run %s", m.Batch, run.Name),
-		Hint: "if that is meant, add --batch-changed; another batch needs another name"})
+		Hint: hint.New("if that is meant, add --batch-changed; another batch needs another name")})
 }
 
 func noted(note string) string {

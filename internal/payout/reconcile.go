@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
@@ -117,13 +118,13 @@ func unsettled(orders []journal.Order, err error) error {
 func stayUnknown(unknown []string, err error) error {
 	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // the next reading will say no more
 		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
-			Hint: "do not send it again: ask the service's provider, and record what you know with: till withdraw resolve " + strings.Join(unknown, " ")}
+			Hint: hint.New("do not send it again: ask the service's provider, and record what you know", append([]string{"withdraw", "resolve"}, unknown...)...)}
 	}
 	switch len(unknown) {
 	case 0:
 		return err
 	case 1:
-		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: "do not send it again; run this again"}
+		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: hint.New("do not send it again; run this again")}
 	}
-	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: "do not send them again; run this again"}
+	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: hint.New("do not send them again; run this again")}
 }

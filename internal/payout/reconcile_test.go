@@ -198,8 +198,8 @@ func TestResolveNotSent(t *testing.T) {
 		d.dies(asked("11"))
 		d.clock.move(15*time.Minute - time.Second)
 		err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"})
-		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || !strings.Contains(e.Hint, "settle_after") {
-			t.Errorf("%q, %q", e.Msg, e.Hint)
+		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || !strings.Contains(e.Hint.String(), "settle_after") {
+			t.Errorf("%q, %q", e.Msg, e.Hint.String())
 		}
 		d.clock.move(time.Second)
 		if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"}); err != nil {
@@ -376,8 +376,8 @@ func TestResolvePaidAs(t *testing.T) {
 	wantKind(t, err, ReadFailed, "")
 	// The service's own spelling is what its list shows, and what is looked for there.
 	_, err = answer("W2")
-	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint, "--paid-as W2") {
-		t.Error(e.Hint)
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint.String(), "--paid-as W2") {
+		t.Error(e.Hint.String())
 	}
 }
 
@@ -394,8 +394,8 @@ func TestResolvePaidAsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Resolve(t.Context(), decision)
-	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint, "till journal show 1") {
-		t.Error(e.Hint)
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint.String(), "till journal show 1") {
+		t.Error(e.Hint.String())
 	}
 	d.wantState("10", journal.Unknown)
 }
@@ -864,8 +864,8 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		t.Fatal(err)
 	}
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w2", Reason: "the payee agreed"}
-	if e := wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision); !strings.Contains(e.Hint, "--although-different") {
-		t.Error(e.Hint)
+	if e := wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision); !strings.Contains(e.Hint.String(), "--although-different") {
+		t.Error(e.Hint.String())
 	}
 	decision.AlthoughDifferent = true
 	if err := d.Check(t.Context(), decision); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -74,7 +75,7 @@ func (b *Book) decidable(o journal.Order) error {
 func (b *Book) taken(o journal.Order, id string) error {
 	if o.State != journal.Accepted {
 		return refused(RuleDecision, fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
-			fmt.Sprintf("settle it with: till withdraw resolve %s --paid-as %s or, if that is not what was asked for, with --although-different --reason TEXT as well", o.OrderID, id))
+			"settle it, with --although-different --reason TEXT as well if it is not what was asked for", "withdraw", "resolve", o.OrderID, "--paid-as", id)
 	}
 	return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id), "ask the service's provider if you think otherwise")
 }
@@ -89,12 +90,13 @@ func (b *Book) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID), "write it as the service does: --paid-as "+w.ID)
 	}
 	if w.ID != id {
-		return c, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: "nothing was changed, run it again"}
+		return c, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: hint.New("nothing was changed, run it again")}
 	}
-	r, search := recordOf(w), "look for the right one with: till withdraw list --all"
+	const search = "look for the right one"
+	r := recordOf(w)
 	for _, other := range r.orderIDs {
 		if other != o.OrderID && (len(r.orderIDs) == 1 || !c.AlthoughDifferent) {
-			return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search)
+			return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search, "withdraw", "list", "--all")
 		}
 	}
 	if c.Differs = differs(o.Content, r); c.Differs == "" {
@@ -103,7 +105,7 @@ func (b *Book) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	c.Asked, c.Shown = b.describe(o.Content), b.describe(contentOf(r))
 	if !c.AlthoughDifferent {
 		return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
-			search+"; if this one is what became of the order, record that with --although-different --reason TEXT")
+			"if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
 	}
 	return c, nil
 }
@@ -140,7 +142,7 @@ func (b *Book) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	for _, r := range results {
 		if r.Listed {
 			return c, refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, inWords(r.Order.State)),
-				"see what is known of it with: till journal show "+r.Order.OrderID)
+				"see what is known of it", "journal", "show", r.Order.OrderID)
 		}
 	}
 	if skew.Abs() > mostSkew {
@@ -183,13 +185,13 @@ func (b *Book) Resolve(ctx context.Context, c Checked) (orders []journal.Order, 
 		id := c.orders[i].OrderID
 		o, err := b.Ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
 		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
-			return orders, refused(RuleDecision, err.Error(), "see that order with: till journal show "+holder.OrderID)
+			return orders, refused(RuleDecision, err.Error(), "see that order", "journal", "show", holder.OrderID)
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.Taken != "" {
 			return orders, b.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
-			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, inWords(gone.State)), "see what happened with: till journal show "+id)
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, inWords(gone.State)), "see what happened", "journal", "show", id)
 		}
 		if err != nil {
 			return orders, accountChanged(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -171,7 +172,7 @@ func showAll(records, others []record, orderID string, unit sentUnit) bool {
 
 func undecidedBy(record string) *Error {
 	return &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read, and may be the order that was looked for: " + record,
-		Hint: "ask the service's provider about this record"}
+		Hint: hint.New("ask the service's provider about this record")}
 }
 
 // scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
@@ -306,7 +307,7 @@ func (b *Book) scanAgain(ctx context.Context, s sightings, scan scanOnce) error 
 	if why == "" {
 		why = "no two of them agreed"
 	}
-	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: "run it again when fewer withdrawals are being made"}
+	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: hint.New("run it again when fewer withdrawals are being made")}
 }
 
 // othersApply reports whether other machines apply plans from the same journal: what they send makes scans differ, and that ends
@@ -335,7 +336,7 @@ func (b *Book) tooLong(ctx context.Context, err error, why string) error {
 	if why != "" {
 		msg += ": " + why
 	}
-	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: "run it again, or give it more time with lookup_timeout in the profile"}
+	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: hint.New("run it again, or give it more time with lookup_timeout in the profile")}
 }
 
 // brokenOff is the error of a scan that has an error, and says how far it had come.

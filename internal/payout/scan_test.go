@@ -661,16 +661,16 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d.bring(asked("10"), outNotLeft)
 	drop(d, "")
 	_, err := d.send(asked("10"))
-	if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint, "--lookup never") {
-		t.Error(e.Hint)
+	if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint.String(), "--lookup never") {
+		t.Error(e.Hint.String())
 	}
 	d.s.wantCreates(1)
 	_, err = d.Reconcile(t.Context(), "10")
 	wantKind(t, err, Conflict, "")
 	d.bring(asked("11"), outUnknown)
 	_, err = d.Reconcile(t.Context(), "11") // unknown beats everything, and it says why
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") || !strings.HasSuffix(e.Hint, "till withdraw resolve 11") {
-		t.Error(e.Msg, e.Hint)
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") || !strings.HasSuffix(e.Hint.String(), "till withdraw resolve 11") {
+		t.Error(e.Msg, e.Hint.String())
 	}
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Conflict, "")
 	d.wantState("11", journal.Unknown)

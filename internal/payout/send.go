@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -105,12 +106,12 @@ func (b *Book) exists(w Withdrawal, e *journal.ExistsError) (Sent, error) {
 	if o.State == journal.Accepted && e.Same {
 		return Sent{Order: o, Already: true, Note: note}, nil
 	}
-	hint := "use another order id, or see what it was: till journal show " + o.OrderID
+	const another = "use another order id, or see what it was"
 	switch {
 	case !e.Same && o.State == journal.Planned:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, b.describe(o.Content)), hint)
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, b.describe(o.Content)), another, "journal", "show", o.OrderID)
 	case !e.Same:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), b.describe(o.Content)), hint)
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), b.describe(o.Content)), another, "journal", "show", o.OrderID)
 	}
 	return Sent{Note: note}, b.unsettled(o, e.Alive)
 }
@@ -290,7 +291,7 @@ func (b *Book) recorded(ticket journal.Ticket, c call, o journal.Order, recordin
 	case o.State == journal.Accepted:
 		return o, nil
 	case o.State == journal.Unknown:
-		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
+		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: hint.New("do not send it again", "withdraw", "reconcile", o.OrderID)}
 	case o.State == journal.Conflict:
 		return o, b.unsettled(o, false)
 	}
@@ -306,7 +307,7 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 		what = "that the service accepted it as " + out.Withdrawal
 	}
 	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err, Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
-		Hint: "do not send it again: when the journal can be written, till withdraw reconcile " + orderID}
+		Hint: hint.New("do not send it again, and when the journal can be written, find out", "withdraw", "reconcile", orderID)}
 }
 
 // readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with. The note says
@@ -351,11 +352,11 @@ func (b *Book) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: "see what happened with till journal show " + o.OrderID + ", and settle it with: till withdraw resolve " + o.OrderID}
+			Hint: hint.New("see what happened, and settle it with withdraw resolve", "journal", "show", o.OrderID)}
 	case alive:
-		return &Error{Kind: Busy, OrderID: o.OrderID, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: "wait for it, and run this again"}
+		return &Error{Kind: Busy, OrderID: o.OrderID, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: hint.New("wait for it, and run this again")}
 	}
-	return &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: "do not send it again: till withdraw reconcile " + o.OrderID}
+	return &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: hint.New("do not send it again", "withdraw", "reconcile", o.OrderID)}
 }
 
 func duplicateOf(e *journal.DuplicateError) error {
@@ -363,9 +364,9 @@ func duplicateOf(e *journal.DuplicateError) error {
 	switch {
 	case o.State == journal.Unknown:
 		return &Error{Kind: Unknown, Rule: RuleDuplicate, Msg: fmt.Sprintf("order %s has the same content, and its outcome is unknown: this might pay twice", o.OrderID),
-			Hint: "settle that one first: till withdraw reconcile " + o.OrderID + ", or, if both are meant: --allow-duplicate"}
+			Hint: hint.New("if both are meant, add --allow-duplicate; if not, settle that one first", "withdraw", "reconcile", o.OrderID)}
 	case e.Alive:
-		return &Error{Kind: Busy, Rule: RuleDuplicate, Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: "wait for it, or, if both are meant: --allow-duplicate"}
+		return &Error{Kind: Busy, Rule: RuleDuplicate, Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: hint.New("wait for it, or, if both are meant: --allow-duplicate")}
 	}
 	return refused(RuleDuplicate, fmt.Sprintf("the same was accepted at %s as order %s, withdrawal %s", sentAt(o).UTC().Format(time.RFC3339), o.OrderID, o.Withdrawal),
 		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
@@ -374,7 +375,7 @@ func duplicateOf(e *journal.DuplicateError) error {
 // accountChanged is about an account that is not what it was when the sender found it.
 func accountChanged(err error) error {
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
-		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(), Hint: "see which accounts there are with till journal export, and run it again for the right one"}
+		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(), Hint: hint.New("run it again for the right account, of those that the journal has", "journal", "export")}
 	}
 	return err
 }
@@ -396,5 +397,5 @@ func (b *Book) describe(c journal.Content) string {
 
 func dropsOrderIDs() error {
 	return &Error{Kind: Conflict, Msg: "this service does not keep order ids as they were sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
-		Hint: "ask its provider; to send all the same, relying on this journal alone: --lookup never"}
+		Hint: hint.New("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }

@@ -138,8 +138,8 @@ func TestOrderIDAgain(t *testing.T) {
 					return
 				}
 				e := wantKind(t, err, want.kind, want.rule)
-				if want.kind == Unknown && !strings.Contains(e.Hint, "till withdraw reconcile 4711") {
-					t.Errorf("the hint is %q", e.Hint)
+				if want.kind == Unknown && !strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
+					t.Errorf("the hint is %q", e.Hint.String())
 				}
 				if after, _ := d.Ledger.Order(t.Context(), "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
 					t.Errorf("%+v has become %+v", before, after)
@@ -323,8 +323,8 @@ func TestDuplicates(t *testing.T) {
 				return
 			}
 			e := wantKind(t, err, tt.kind, RuleDuplicate)
-			if !strings.Contains(e.Msg, "10") || !strings.Contains(e.Hint, "--allow-duplicate") {
-				t.Errorf("%q, %q", e.Msg, e.Hint)
+			if !strings.Contains(e.Msg, "10") || !strings.Contains(e.Hint.String(), "--allow-duplicate") {
+				t.Errorf("%q, %q", e.Msg, e.Hint.String())
 			}
 			d.s.wantCreates(1)
 			d.wantNothing("20")
@@ -366,8 +366,8 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			}
 			sent, err := d.send(asked("4711"))
 			e := wantKind(t, err, Unknown, "")
-			if !strings.Contains(e.Msg, tt.says) || !strings.Contains(e.Msg, "4711") || !strings.Contains(e.Hint, "till withdraw reconcile 4711") {
-				t.Errorf("%q, %q", e.Msg, e.Hint)
+			if !strings.Contains(e.Msg, tt.says) || !strings.Contains(e.Msg, "4711") || !strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
+				t.Errorf("%q, %q", e.Msg, e.Hint.String())
 			}
 			if name == "accepted" && sent.Order.Withdrawal != "w77" {
 				t.Errorf("sent is %+v", sent)
@@ -637,8 +637,8 @@ func TestReadBack(t *testing.T) {
 			d.s.set(func() { d.s.onGet = nil })
 			for _, w := range []Withdrawal{asked("5000"), {Request: asked("5001").Request, Made: true}} {
 				_, err = d.send(w)
-				if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint, "--lookup never") {
-					t.Error(e.Hint)
+				if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint.String(), "--lookup never") {
+					t.Error(e.Hint.String())
 				}
 			}
 			d.s.wantCreates(1)

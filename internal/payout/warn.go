@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
@@ -70,7 +71,7 @@ func (m *maker) warnings() error {
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
 	}
 	if m.FailOnWarning && len(m.made.Details) > 0 {
-		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: "leave --fail-on-warning out if all of it is meant", Details: m.made.Details}
+		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: hint.New("leave --fail-on-warning out if all of it is meant"), Details: m.made.Details}
 	}
 	return nil
 }

@@ -1,0 +1,49 @@
+// Package hint has the form of what till says to do next.
+package hint
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A Hint says what to do after an error. It is data: the command line adds its global flags, and quotes.
+type Hint struct {
+	Text    string   // a clause, such as "do not send it again"; empty: the command says all
+	Command []string // the arguments of till, such as withdraw, reconcile, 4711; nil: there is no command for it
+}
+
+// New is the hint with a text and a command.
+func New(text string, command ...string) Hint { return Hint{text, command} }
+
+// IsZero reports whether there is nothing to say.
+func (h Hint) IsZero() bool { return h.Text == "" && len(h.Command) == 0 }
+
+// String is the hint as a person reads it: the text, a colon, and the command as it is typed.
+func (h Hint) String() string { return h.With() }
+
+// With is String, with flags between the program and its command.
+func (h Hint) With(flags ...string) string {
+	if len(h.Command) == 0 {
+		return h.Text
+	}
+	words := []string{"till"}
+	for _, arg := range slices.Concat(flags, h.Command) {
+		words = append(words, quoted(arg))
+	}
+	command := strings.Join(words, " ")
+	if h.Text == "" {
+		return command
+	}
+	return h.Text + ": " + command
+}
+
+// quoted is a text as one word of a shell.
+func quoted(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
