@@ -1,193 +1,163 @@
 package config
 
 import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// parse reads a configuration. It walks the YAML nodes itself, because only they know lines, keys given twice, and
-// whether a value was a text or a number. The document is returned for edits; its kind is zero where there is none. The
-// error is a *problem.
+// parse reads a configuration: first which keys it has and of which kind their values are, then the values. The document
+// is returned for edits; its kind is zero where there is none. The error is a *problem.
 func parse(data []byte) (File, *yaml.Node, error) {
 	doc, err := parseYAML(data)
 	if err != nil {
 		return File{}, nil, err
 	}
-	f := File{Profiles: map[string]Profile{}}
-	if doc.Kind == 0 {
-		return f, doc, nil
+	var raw fileYAML
+	if doc.Kind != 0 {
+		if err := checkNode(doc.Content[0], reflect.TypeOf(raw), theTop); err != nil {
+			return File{}, nil, err
+		}
+		if err := doc.Decode(&raw); err != nil { // only what checkNode should have refused
+			return File{}, nil, syntaxProblem(err)
+		}
 	}
-	top, err := mapping(doc.Content[0], theTop)
-	if err != nil {
+	f := File{Current: raw.Current.text, Profiles: map[string]Profile{}}
+	if raw.Current.line > 0 && !ValidProfileName(f.Current) {
+		return File{}, nil, problemf(raw.Current.line, "current: %q cannot be the name of a profile: write one that stands under profiles", f.Current)
+	}
+	if f.Currencies, err = currencies(raw.Currencies, keyCurrency, money.NewRegistry()); err != nil {
 		return File{}, nil, err
 	}
-	for _, p := range top {
-		switch p.key {
-		case "current":
-			f.Current, err = text(p)
-			if err == nil && !ValidProfileName(f.Current) {
-				err = problemf(p.value.Line, "current: %q cannot be the name of a profile: write one that stands under profiles", f.Current)
-			}
-		case keyCurrency:
-			f.Currencies, err = currencies(p, money.NewRegistry())
-		case "profiles":
-		default:
-			err = unknownKey(p, theTop, []string{"current", keyCurrency, "profiles"})
-		}
-		if err != nil {
+	for _, name := range slices.Sorted(maps.Keys(raw.Profiles)) {
+		if f.Profiles[name], err = f.profile(raw.Profiles[name], "profiles."+name+"."); err != nil {
 			return File{}, nil, err
-		}
-	}
-	for _, p := range top {
-		if p.key != "profiles" || isNull(p.value) {
-			continue
-		}
-		profiles, err := mapping(p.value, "profiles")
-		if err != nil {
-			return File{}, nil, err
-		}
-		for _, p := range profiles { // after the common currencies, wherever the file has them
-			if err := checkProfileName(p.key); err != nil {
-				return File{}, nil, problemf(p.line, "profiles: %v", err)
-			}
-			if f.Profiles[p.key], err = profile(p, f); err != nil {
-				return File{}, nil, err
-			}
 		}
 	}
 	return f, doc, nil
 }
 
-func profile(p pair, f File) (Profile, error) {
-	out := Profile{Values: map[string]string{}}
-	pairs, err := mapping(p.value, p.name)
-	if err != nil {
+// profile reads the values of one profile. Limits are amounts in its currencies, wherever the file has those.
+func (f File) profile(raw profileYAML, in string) (p Profile, err error) {
+	p.Values = map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(raw.Values)) {
+		s, _ := scalar(key)
+		v := raw.Values[key]
+		if err := s.check(v.text); err != nil {
+			return Profile{}, problemf(v.line, "%s: %v", in+key, err)
+		}
+		if p.Values[key] = v.text; key == "base_url" {
+			p.Values[key], _ = NormalizeBaseURL(v.text)
+		}
+	}
+	for _, v := range raw.Command { // an argument may be anything, even empty
+		if strings.ContainsRune(v.text, 0) {
+			return Profile{}, problemf(v.line, "%s: an argument has a NUL character: take it away", in+keyCommand)
+		}
+		p.APIKeyCommand = append(p.APIKeyCommand, v.text)
+	}
+	if len(p.APIKeyCommand) > 0 {
+		if err := checkCommand(p.APIKeyCommand); err != nil {
+			return Profile{}, problemf(raw.Command[0].line, "%s: %v", in+keyCommand, err)
+		}
+	}
+	if p.Currencies, err = currencies(raw.Currencies, in+keyCurrency, money.NewRegistry().With(f.Currencies...)); err != nil {
 		return Profile{}, err
 	}
-	for _, p := range pairs { // limits are read in this profile's currencies, wherever the file has them
-		if p.key == keyCurrency {
-			if out.Currencies, err = currencies(p, money.NewRegistry().With(f.Currencies...)); err != nil {
-				return Profile{}, err
-			}
-		}
-	}
-	registry := f.registry(out)
-	for _, p := range pairs {
-		switch p.key {
-		case keyCurrency:
-		case keyCommand:
-			out.APIKeyCommand, err = command(p)
-		case keyAllow:
-			out.Limits.AllowAddresses, err = addresses(p, registry)
-		case keyMax:
-			out.Limits.MaxPerWithdrawal, err = limits(p, registry)
-		case keyMaxRun:
-			out.Limits.MaxPerRun, err = limits(p, registry)
-		default:
-			s, known := scalar(p.key)
-			if !known {
-				err = unknownKey(p, "a profile", ProfileKeys())
-				break
-			}
-			var value string
-			if value, err = text(p); err != nil {
-				break
-			}
-			if e := s.check(value); e != nil {
-				err = problemf(p.value.Line, "%s: %v", p.name, e)
-				break
-			}
-			if p.key == "base_url" {
-				value, _ = NormalizeBaseURL(value)
-			}
-			out.Values[p.key] = value
+	registry := f.registry(p)
+	for _, v := range raw.Allow {
+		err := checkText(v.text)
+		if err == nil {
+			err = registry.CheckAllowed(v.text)
 		}
 		if err != nil {
-			return Profile{}, err
+			return Profile{}, problemf(v.line, "%s: %v", in+keyAllow, err)
 		}
+		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, v.text)
 	}
-	return out, nil
+	if p.Limits.MaxPerWithdrawal, err = limits(raw.Most, in+keyMax, registry); err != nil {
+		return Profile{}, err
+	}
+	if p.Limits.MaxPerRun, err = limits(raw.MostInARun, in+keyMaxRun, registry); err != nil {
+		return Profile{}, err
+	}
+	return p, nil
 }
 
-func command(p pair) ([]string, error) {
-	items, err := list(p)
-	if err != nil {
-		return nil, err
-	}
-	var words []string
-	for _, item := range items { // an argument may be anything, even empty
-		word, err := text(item)
+func limits(raw []value, name string, registry money.Registry) (amounts []api.Amount, err error) {
+	for _, v := range raw {
+		a, err := registry.ParseAmount(v.text, api.Currency{})
 		if err != nil {
-			return nil, err
+			return nil, &problem{line: v.line, msg: name + ": " + err.Error(), advice: advice(err)}
 		}
-		if strings.ContainsRune(word, 0) {
-			return nil, problemf(item.line, "%s: an argument has a NUL character: take it away", p.name)
-		}
-		words = append(words, word)
-	}
-	if words == nil {
-		return nil, nil
-	}
-	if e := checkCommand(words); e != nil {
-		return nil, problemf(p.value.Line, "%s: %v", p.name, e)
-	}
-	return words, nil
-}
-
-// addresses reads a list of addresses, each of which some currency of the registry has to take.
-func addresses(p pair, registry money.Registry) ([]string, error) {
-	all, err := texts(p)
-	if err != nil {
-		return nil, err
-	}
-	for i, text := range all {
-		if err := registry.CheckAllowed(text); err != nil {
-			return nil, problemf(p.value.Content[i].Line, "%s: %v", p.name, err)
-		}
-	}
-	return all, nil
-}
-
-func limits(p pair, registry money.Registry) ([]api.Amount, error) {
-	if isNull(p.value) { // somebody meant to set a limit
-		return nil, noValue(p)
-	}
-	items, err := list(p)
-	if err != nil {
-		return nil, err
-	}
-	var amounts []api.Amount
-	for _, item := range items {
-		s, err := text(item)
-		if err != nil {
-			return nil, err
-		}
-		a, err := registry.ParseAmount(s, api.Currency{})
-		if err != nil {
-			return nil, &problem{line: item.line, msg: p.name + ": " + err.Error(), advice: advice(err)}
-		}
-		for _, other := range amounts {
-			if other.Kind == a.Kind && strings.EqualFold(other.Code, a.Code) {
-				return nil, problemf(item.line, "%s: %s has two limits: take one away", p.name, a.Code)
-			}
+		if slices.ContainsFunc(amounts, func(b api.Amount) bool { return b.Kind == a.Kind && strings.EqualFold(b.Code, a.Code) }) {
+			return nil, problemf(v.line, "%s: %s has two limits: take one away", name, a.Code)
 		}
 		amounts = append(amounts, a)
 	}
 	return amounts, nil
 }
 
-func unknownKey(p pair, where string, known []string) error {
-	if p.key == "api_key" {
-		return &problem{line: p.line, msg: "api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere and take this line away",
-			advice: "till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY"}
-	}
-	if where == theTop {
-		if _, ok := scalar(p.key); ok {
-			return problemf(p.line, "%s: it belongs to a profile: write it under profiles and the profile's name", p.key)
+func currencies(raw []currencyYAML, name string, known money.Registry) (entries []money.Entry, err error) {
+	seen := map[string]int{}
+	for _, c := range raw {
+		e, err := c.entry(name, known)
+		if err != nil {
+			return nil, err
 		}
+		code := strings.ToLower(e.Code)
+		if first, double := seen[code]; double {
+			return nil, problemf(c.line, "%s: the currency %s is given twice, first in line %d: take one away", name, e.Code, first)
+		}
+		seen[code] = c.line
+		entries = append(entries, e)
 	}
-	return problemf(p.line, "the key %s is not known: %s has %s", p.name, where, strings.Join(known, ", "))
+	return entries, nil
+}
+
+// entry reads one entry of a list of currencies. Its kind may be left out where the code is known without it.
+func (c currencyYAML) entry(name string, known money.Registry) (money.Entry, error) {
+	kinds := map[string]api.Kind{"crypto": api.Crypto, "fiat": api.Fiat}
+	e := money.Entry{Code: c.Code.text, Kind: kinds[c.Kind.text], Decimals: money.Unknown, MemoRequired: c.Memo.line > 0, AddressFormat: c.Format.text}
+	is, _ := known.Lookup(e.Code)
+	builtin, _ := money.NewRegistry().Lookup(e.Code)
+	line := c.line // of the decimals
+	if c.Decimals.Kind != 0 {
+		n, err := strconv.Atoi(c.Decimals.Value)
+		line = c.Decimals.Line
+		if c.Decimals.ShortTag() != "!!int" || err != nil || strconv.Itoa(n) != c.Decimals.Value || n < 0 || n > api.MaxDecimals {
+			return e, problemf(line, "%s.decimals: it is not a number from 0 to %d: write how many decimals the service counts", name, api.MaxDecimals)
+		}
+		e.Decimals = n
+	}
+	switch {
+	case c.Code.line == 0:
+		return e, problemf(c.line, "%s: an entry has no code: write it as {code: Btc, kind: crypto, decimals: N}", name)
+	case !money.ValidCode(e.Code):
+		return e, problemf(c.Code.line, "%s.code: %s is not a code: write letters and digits, such as Btc", name, quoted(e.Code))
+	case c.Kind.line > 0 && e.Kind == "":
+		return e, problemf(c.Kind.line, "%s.kind: %s is not a kind: write crypto or fiat", name, quoted(c.Kind.text))
+	case c.Memo.line > 0 && c.Memo.text != "required":
+		return e, problemf(c.Memo.line, "%s.memo: %s is not one of its values: write required, or take it away", name, quoted(c.Memo.text))
+	case c.Format.line > 0 && !slices.Contains(address.Formats(), c.Format.text):
+		return e, problemf(c.Format.line, "%s.%s: %s is not a format: write %s", name, keyFormat, quoted(c.Format.text), oneOfThem(address.Formats()))
+	case e.Kind == "" && is.Kind == "":
+		return e, problemf(c.line, "%s: %s has no kind: add kind: crypto or kind: fiat", name, e.Code)
+	case e.Kind == "":
+		e.Kind = is.Kind
+	}
+	switch {
+	case builtin.Kind != "" && builtin.Kind != e.Kind:
+		return e, problemf(c.line, "%s: %s is a %s currency and cannot be made another: use a code of its own", name, builtin.Currency().Code, strings.ToLower(string(builtin.Kind)))
+	case builtin.Kind != "" && builtin.Decimals != money.Unknown && e.Decimals != money.Unknown && e.Decimals != builtin.Decimals:
+		return e, problemf(line, "%s: %s has %d decimals in ISO 4217, and others would move the point of every amount: leave them out", name, builtin.Code, builtin.Decimals)
+	}
+	return e, nil
 }
