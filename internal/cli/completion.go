@@ -129,15 +129,12 @@ func (a *app) completeGlobals(root *cobra.Command) {
 	for _, flag := range []string{"api-key-file", "config", "journal"} {
 		offerFiles(root, flag)
 	}
-	var formats []string
-	for _, f := range render.Formats() {
-		formats = append(formats, string(f))
-	}
 	offer(root, "profile", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 	})
-	offer(root, "output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-	offer(root, "color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, flag := range []string{"output", "color"} {
+		offer(root, flag, cobra.FixedCompletions(config.Values(flag), cobra.ShellCompDirectiveNoFileComp))
+	}
 	offer(root, "columns", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeColumns(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/render"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
@@ -83,6 +85,17 @@ func TestCompleteKeys(t *testing.T) {
 	}
 	if got, _ := completeKeys(nil, "api_key_file=/"); got != nil {
 		t.Errorf("a value offers %q", got)
+	}
+}
+
+// TestOutputValues: every format that the configuration takes can be printed, and the other way round.
+func TestOutputValues(t *testing.T) {
+	var formats []string
+	for _, f := range render.Formats() {
+		formats = append(formats, string(f))
+	}
+	if diff := cmp.Diff(formats, config.Values("output")); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // helpWidth is how wide the topics are at most: they are read in terminals of 80 columns.
@@ -370,46 +369,15 @@ What to ask the service's provider
 `
 }
 
-// variable is one of the environment's that till looks at. One that sets a flag has the flag's text.
-type variable struct{ name, flag, meaning string }
-
-func variables() []variable {
-	return []variable{
-		{name: "TILL_PROFILE", flag: "profile"},
-		{name: "TILL_BASE_URL", flag: "base-url"},
-		{name: "TILL_API_KEY", meaning: "the key itself"},
-		{name: "TILL_CA_FILE", meaning: "certificate authorities to trust, in PEM form"},
-		{name: "TILL_CONFIG", flag: "config"},
-		{name: "TILL_OUTPUT", flag: "output"},
-		{name: "TILL_NO_INPUT", flag: "no-input"},
-		{name: "TILL_TIMEOUT", flag: "timeout"},
-		{name: "TILL_RETRIES", flag: "retries"},
-		{name: "TILL_DEBUG", flag: "debug"},
-		{name: "TILL_JOURNAL", flag: "journal"},
-		{name: "TILL_LOOKUP", meaning: "whether to ask the service before sending: auto, always, never"},
-		{name: "TILL_SANDBOX_STATE", meaning: "file of the sandbox inside till"},
-		{name: "NO_COLOR", meaning: "no colour, whatever it is set to"},
-		{name: "CLICOLOR_FORCE", meaning: "colour also where there is no terminal, unless it is 0"},
-		{name: "XDG_CONFIG_HOME", meaning: "directory of configurations, ~/.config if unset"},
-		{name: "XDG_STATE_HOME", meaning: "directory of what programs remember, ~/.local/state if unset"},
-	}
-}
-
 func environmentTopic() string {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	config.AddFlags(flags)
 	var b strings.Builder
 	b.WriteString(`A setting is taken from the first place that has it: a flag, the environment,
 the profile, the default. till config show prints each with its place.
 
 Variables
 `)
-	for _, v := range variables() {
-		meaning := v.meaning
-		if f := flags.Lookup(v.flag); f != nil {
-			meaning = f.Usage + " (--" + v.flag + ")"
-		}
-		b.WriteString(fill("  "+v.name, 22, meaning))
+	for _, v := range config.Variables() {
+		b.WriteString(fill("  "+v.Name, 22, v.About))
 	}
 	b.WriteString(`
 Files

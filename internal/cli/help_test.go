@@ -69,10 +69,10 @@ func TestVariables(t *testing.T) {
 		}
 	}), func(name string) bool { return name == "" || name == "HOME" })
 	var got []string
-	for _, v := range variables() {
-		got = append(got, v.name)
-		if v.flag != "" && flags.Lookup(v.flag) == nil || v.flag == "" && v.meaning == "" {
-			t.Errorf("%s is not explained", v.name)
+	for _, v := range config.Variables() {
+		got = append(got, v.Name)
+		if v.About == "" {
+			t.Errorf("%s is not explained", v.Name)
 		}
 	}
 	slices.Sort(got)

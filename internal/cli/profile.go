@@ -183,34 +183,13 @@ Keys:
 	}
 }
 
-// profileKeys says what the keys of a profile are for. Currencies have a command of their own.
-func profileKeys() [][2]string {
-	return [][2]string{
-		{"base_url", "address of the service"},
-		{"account", "whose payments these are; the profile's name if unset"},
-		{"api_key_file", "file that holds the key, readable by you alone"},
-		{"api_key_command", "program that prints the key, with an absolute path"},
-		{"ca_file", "certificate authorities to trust, in PEM form"},
-		{"journal", "where sends are recorded: a file, or postgres://..."},
-		{"reseller_auth", "bearer, or none to send resellers' calls without key"},
-		{"first_page", "number of a list's first page: auto, 0 or 1"},
-		{"time_layout", "how times are written, as 2006-01-02T15:04:05"},
-		{"time_zone", "zone of dates and months, such as Europe/Berlin"},
-		{"lookup", "whether to ask before sending: auto, always, never"},
-		{"lookup_since", "how far back to look then"},
-		{"lookup_timeout", "how long to look at most"},
-		{"settle_after", "how long an unknown payment may still turn up"},
-		{"duplicate_window", "how long the same payment again is held up"},
-		{"max_per_withdrawal", "the most that one withdrawal may be, by currency"},
-		{"max_per_run", "the most that one run may come to, by currency"},
-		{"allow_addresses", "the only addresses that may be paid"},
-	}
-}
-
+// keyTable says what the keys of a profile are for. Currencies have a command of their own.
 func keyTable() string {
 	var b strings.Builder
-	for _, k := range profileKeys() {
-		fmt.Fprintf(&b, "  %-19s %s\n", k[0], k[1])
+	for _, k := range config.ProfileSettings() {
+		if k.Name != "currencies" {
+			fmt.Fprintf(&b, "  %-19s %s\n", k.Name, k.About)
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -221,10 +200,10 @@ func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirect
 		return nil, cobra.ShellCompDirectiveDefault // the value may be a path
 	}
 	var offers []string
-	for _, k := range profileKeys() {
-		set := slices.ContainsFunc(given, func(text string) bool { return strings.HasPrefix(text, k[0]+"=") })
-		if !set && strings.HasPrefix(k[0], typed) {
-			offers = append(offers, withText(k[0]+"=", k[1]))
+	for _, k := range config.ProfileSettings() {
+		set := slices.ContainsFunc(given, func(text string) bool { return strings.HasPrefix(text, k.Name+"=") })
+		if !set && k.Name != "currencies" && strings.HasPrefix(k.Name, typed) {
+			offers = append(offers, withText(k.Name+"=", k.About))
 		}
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

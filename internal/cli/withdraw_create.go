@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/till/internal/config"
 	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
@@ -79,7 +80,7 @@ may be run again wants its own.`,
 func addLookupFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lookup", "auto", "whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
-	complete := cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp)
+	complete := cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {
 		panic(err) // the flag is not declared
 	}

@@ -4,24 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
-
-// A check looks at one value, as text. Its error is a sentence that shows the value and says what to write instead.
-type check func(text string) error
-
-func oneOf(values ...string) check {
-	return func(text string) error {
-		if slices.Contains(values, text) {
-			return nil
-		}
-		return fmt.Errorf("%q is not one of its values: write %s", text, oneOfThem(values))
-	}
-}
 
 func oneOfThem(values []string) string {
 	return strings.Join(values[:len(values)-1], ", ") + " or " + values[len(values)-1]

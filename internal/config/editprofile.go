@@ -79,7 +79,7 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	if value == "" {
 		return nil, nil
 	}
-	if err := s.check(value); err != nil {
+	if err := s.checkValue(value); err != nil {
 		if isPlainHTTP(err) || errors.Is(err, place.ErrNotPlace) {
 			return nil, failf("%s: %v", key, err)
 		}

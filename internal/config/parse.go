@@ -50,7 +50,7 @@ func (f File) profile(raw profileYAML, in string) (p Profile, err error) {
 	for _, key := range slices.Sorted(maps.Keys(raw.Values)) {
 		s, _ := scalar(key)
 		v := raw.Values[key]
-		if err := s.check(v.text); err != nil {
+		if err := s.checkValue(v.text); err != nil {
 			return Profile{}, problemf(v.line, "%s: %v", in+key, err)
 		}
 		if p.Values[key] = v.text; key == "base_url" {

@@ -126,7 +126,7 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	rows := table()
 	profile, env := map[string]any{}, map[string]any{}
 	for _, row := range rows {
-		if row.def != "" { // an empty text is no default of a number
+		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
 		s.origins[row.key] = "default"

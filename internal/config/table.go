@@ -1,5 +1,13 @@
 package config
 
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
 // Sandbox is the name of the profile that is built in.
 const Sandbox = "sandbox"
 
@@ -7,72 +15,81 @@ const Sandbox = "sandbox"
 type setting struct {
 	key     string // in a profile, in `config show`, and in the struct tags of Settings
 	flag    string // of the program; empty: none
-	local   string // of single commands only
+	letter  string // short for the flag
+	local   string // a flag of single commands only
 	env     string
-	def     string
+	def     any      // the default; its type is the flag's, a text if nil
+	values  []string // those that it can have; empty: any that the check takes
+	check   func(text string) error
 	profile bool // whether a profile may have it
-	check   check
+	about   string
 }
 
-// table returns all settings that are one text. Lists, which only a profile has, are read in parse.go.
+// choices returns what decides which profile of which file is read, before there are settings.
+func choices() []setting {
+	return []setting{
+		{flag: "profile", env: "TILL_PROFILE", about: "profile of the configuration to use; sandbox is built in"},
+		{flag: "sandbox", def: false, about: "short for --profile sandbox"},
+		{flag: "config", env: "TILL_CONFIG", about: "configuration file"},
+	}
+}
+
+// table returns all settings that are one text.
 func table() []setting {
 	return []setting{
-		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true, check: checkBaseURL},
-		{key: "account", profile: true, check: checkText},
-		{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace},
-		{key: "api_key_file", profile: true, check: checkKeyFile},
-		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath},
-		{key: "output", flag: "output", env: "TILL_OUTPUT", def: "table", check: oneOf("table", "json", "jsonl", "csv", "yaml")},
-		{key: "jq", flag: "jq"},
-		{key: "template", flag: "template"},
-		{key: "columns", flag: "columns"},
-		{key: "sort", flag: "sort"},
-		{key: "no_headers", flag: "no-headers"},
-		{key: "quiet", flag: "quiet"},
-		{key: "yes", flag: "yes"},
-		{key: "no_input", flag: "no-input", env: "TILL_NO_INPUT", check: checkBool},
-		{key: "dry_run", flag: "dry-run"},
-		{key: "timeout", flag: "timeout", env: "TILL_TIMEOUT", check: checkPositiveDuration},
-		{key: "retries", flag: "retries", env: "TILL_RETRIES", def: "3", check: checkCount},
-		{key: "debug", flag: "debug", env: "TILL_DEBUG", check: checkBool},
-		{key: "color", flag: "color", def: "auto", check: oneOf("auto", "always", "never")},
-		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkProfileJournal},
-		{key: "sandbox_state", env: "TILL_SANDBOX_STATE"},
-		{key: "reseller_auth", def: "bearer", profile: true, check: oneOf("bearer", "none")},
-		{key: "first_page", def: "auto", profile: true, check: oneOf("auto", "0", "1")},
-		{key: "time_layout", def: "2006-01-02T15:04:05", profile: true, check: checkTimeLayout},
-		{key: "time_zone", def: "UTC", profile: true, check: checkTimeZone},
-		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true, check: oneOf("auto", "always", "never")},
-		{key: "lookup_since", local: "lookup-since", profile: true, check: checkText},
-		{key: "lookup_timeout", def: "10m", profile: true, check: checkPositiveDuration},
-		{key: "settle_after", def: "15m", profile: true, check: checkDuration},
-		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration},
+		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true, check: checkBaseURL,
+			about: "address of the service"},
+		{key: "account", profile: true, check: checkText,
+			about: "whose payments these are; the profile's name if unset"},
+		{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace,
+			about: "file that holds the key; - is standard input"},
+		{key: "api_key_file", profile: true, check: checkKeyFile,
+			about: "file that holds the key, readable by you alone"},
+		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath,
+			about: "certificate authorities to trust, in PEM form"},
+		{key: "output", flag: "output", letter: "o", env: "TILL_OUTPUT", def: "table", values: []string{"table", "json", "jsonl", "csv", "yaml"},
+			about: "format of the output: table, json, jsonl, csv, yaml"},
+		{key: "jq", flag: "jq", about: "filter the JSON with a jq expression"},
+		{key: "template", flag: "template", about: "print the JSON with a Go template"},
+		{key: "columns", flag: "columns", def: []string(nil),
+			about: "columns of a table or CSV; help lists their names"},
+		{key: "sort", flag: "sort", about: "sort a table or CSV by this column; -COLUMN is descending"},
+		{key: "no_headers", flag: "no-headers", def: false, about: "leave out the header of a table or CSV"},
+		{key: "quiet", flag: "quiet", letter: "q", def: false, about: "print nothing but ids, each on a line"},
+		{key: "yes", flag: "yes", letter: "y", def: false, about: "take every confirmation as given"},
+		{key: "no_input", flag: "no-input", env: "TILL_NO_INPUT", def: false, check: checkBool,
+			about: "never ask for input"},
+		{key: "dry_run", flag: "dry-run", def: false, about: "show the exact request and send nothing"},
+		{key: "timeout", flag: "timeout", env: "TILL_TIMEOUT", def: time.Duration(0), check: checkPositiveDuration,
+			about: "limit of each call (default 30s for reads, 90s for creates)"},
+		{key: "retries", flag: "retries", env: "TILL_RETRIES", def: 3, check: checkCount,
+			about: "how often a read is tried again"},
+		{key: "debug", flag: "debug", env: "TILL_DEBUG", def: false, check: checkBool,
+			about: "trace HTTP on standard error, without secrets"},
+		{key: "color", flag: "color", def: "auto", values: []string{"auto", "always", "never"},
+			about: "colour: auto, always, never"},
+		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkProfileJournal,
+			about: "record of sends: a file, or postgres://USER@HOST/DATABASE"},
+		{key: "sandbox_state", env: "TILL_SANDBOX_STATE", about: "file of the sandbox inside till"},
+		{key: "reseller_auth", def: "bearer", profile: true, values: []string{"bearer", "none"},
+			about: "bearer, or none to send resellers' calls without key"},
+		{key: "first_page", def: "auto", profile: true, values: []string{"auto", "0", "1"},
+			about: "number of a list's first page: auto, 0 or 1"},
+		{key: "time_layout", def: "2006-01-02T15:04:05", profile: true, check: checkTimeLayout,
+			about: "how times are written, as 2006-01-02T15:04:05"},
+		{key: "time_zone", def: "UTC", profile: true, check: checkTimeZone,
+			about: "zone of dates and months, such as Europe/Berlin"},
+		{key: "lookup", local: "lookup", env: "TILL_LOOKUP", def: "auto", profile: true, values: []string{"auto", "always", "never"},
+			about: "whether to ask the service first: auto, always, never"},
+		{key: "lookup_since", local: "lookup-since", profile: true, check: checkText,
+			about: "how far back to look then"},
+		{key: "lookup_timeout", def: "10m", profile: true, check: checkPositiveDuration,
+			about: "how long to look at most"},
+		{key: "settle_after", def: "15m", profile: true, check: checkDuration,
+			about: "how long an unknown payment may still turn up"},
+		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration,
+			about: "how long the same payment again is held up"},
 	}
-}
-
-// checkTyped is the check of a value from a flag or the environment, where a path may be relative: the person who
-// types it sees the directory.
-func (s setting) checkTyped(text string) error {
-	switch s.key {
-	case "journal":
-		return checkJournal(text)
-	case "ca_file":
-		return checkText(text)
-	}
-	if s.check == nil {
-		return nil
-	}
-	return s.check(text)
-}
-
-// scalar finds a setting that a profile may have.
-func scalar(key string) (setting, bool) {
-	for _, s := range table() {
-		if s.profile && s.key == key {
-			return s, true
-		}
-	}
-	return setting{}, false
 }
 
 // The settings of a profile that are lists.
@@ -85,13 +102,124 @@ const (
 	keyFormat   = "address_format" // of a currency
 )
 
-// ProfileKeys returns the keys that a profile may have in the file, for help and completion.
-func ProfileKeys() []string {
-	var keys []string
-	for _, s := range table() {
-		if s.profile {
-			keys = append(keys, s.key)
+// lists returns the settings that are lists. Only a profile has them.
+func lists() []setting {
+	return []setting{
+		{key: keyCommand, about: "program that prints the key, with an absolute path"},
+		{key: keyMax, about: "the most that one withdrawal may be, by currency"},
+		{key: keyMaxRun, about: "the most that one run may come to, by currency"},
+		{key: keyAllow, about: "the only addresses that may be paid"},
+		{key: keyCurrency, about: "what the service counts in; till currency set writes it"},
+	}
+}
+
+// AddFlags declares the flags that every command has. Resolve reads them back.
+func AddFlags(fs *pflag.FlagSet) {
+	for _, s := range slices.Concat(choices(), table()) {
+		if s.flag == "" {
+			continue
+		}
+		switch def := s.def.(type) {
+		case bool:
+			fs.BoolP(s.flag, s.letter, def, s.about)
+		case int:
+			fs.IntP(s.flag, s.letter, def, s.about)
+		case time.Duration:
+			fs.DurationP(s.flag, s.letter, def, s.about)
+		case []string:
+			fs.StringSliceP(s.flag, s.letter, def, s.about)
+		default:
+			text, _ := def.(string)
+			fs.StringP(s.flag, s.letter, text, s.about)
 		}
 	}
-	return append(keys, keyCommand, keyMax, keyMaxRun, keyAllow, keyCurrency)
+}
+
+// checkValue checks a value of the file. The error is a sentence that says what to write instead.
+func (s setting) checkValue(text string) error {
+	switch {
+	case s.values != nil && !slices.Contains(s.values, text):
+		return fmt.Errorf("%q is not one of its values: write %s", text, oneOfThem(s.values))
+	case s.check != nil:
+		return s.check(text)
+	}
+	return nil
+}
+
+// checkTyped is the check of a value from a flag or the environment, where a path may be relative: the person who
+// types it sees the directory.
+func (s setting) checkTyped(text string) error {
+	switch s.key {
+	case "journal":
+		return checkJournal(text)
+	case "ca_file":
+		return checkText(text)
+	}
+	return s.checkValue(text)
+}
+
+// scalar finds a setting that a profile may have.
+func scalar(key string) (setting, bool) {
+	all := table()
+	i := slices.IndexFunc(all, func(s setting) bool { return s.profile && s.key == key })
+	if i < 0 {
+		return setting{}, false
+	}
+	return all[i], true
+}
+
+// Values returns all that a setting can be, for completion.
+func Values(key string) []string {
+	for _, s := range table() {
+		if s.key == key {
+			return s.values
+		}
+	}
+	return nil
+}
+
+// Described is a name with what is to be said about it.
+type Described struct{ Name, About string }
+
+// ProfileSettings returns the keys that a profile may have in the file, for help and completion.
+func ProfileSettings() []Described {
+	var all []Described
+	for _, s := range table() {
+		if s.profile {
+			all = append(all, Described{s.key, s.about})
+		}
+	}
+	for _, s := range lists() {
+		all = append(all, Described{s.key, s.about})
+	}
+	return all
+}
+
+// ProfileKeys returns the names of ProfileSettings.
+func ProfileKeys() []string {
+	var keys []string
+	for _, s := range ProfileSettings() {
+		keys = append(keys, s.Name)
+	}
+	return keys
+}
+
+// Variables returns the variables of the environment that settings, the key and the places of files come from.
+func Variables() []Described {
+	var all []Described
+	for _, s := range slices.Concat(choices(), table()) {
+		switch {
+		case s.env != "" && s.flag != "":
+			all = append(all, Described{s.env, s.about + " (--" + s.flag + ")"})
+		case s.env != "":
+			all = append(all, Described{s.env, s.about})
+		}
+	}
+	return append(all,
+		Described{"TILL_API_KEY", "the key itself"},
+		Described{"NO_COLOR", "no colour, whatever it is set to"},
+		Described{"CLICOLOR_FORCE", "colour also where there is no terminal, unless it is 0"},
+		Described{"XDG_CONFIG_HOME", "directory of configurations, ~/.config if unset"},
+		Described{"XDG_STATE_HOME", "directory of what programs remember, ~/.local/state if unset"},
+	)
 }
