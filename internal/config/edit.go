@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -110,7 +111,7 @@ func newDocument(text []byte) (*Document, error) {
 	d := &Document{doc: doc, file: f}
 	if doc.Kind == 0 {
 		d.empty, d.before = true, commentLines(text)
-		*doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
+		*doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
 	}
 	return d, nil
 }
@@ -185,47 +186,29 @@ func put(m *yaml.Node, key string, value *yaml.Node) {
 		m.Content[at+1] = value
 		return
 	}
-	if isNull(m) {
-		toMapping(m)
-	}
 	m.Content = append(m.Content, textNode(key), value)
 }
 
-func drop(m *yaml.Node, key string) bool {
-	_, at := get(m, key)
-	if at < 0 {
-		return false
+func drop(m *yaml.Node, key string) {
+	if _, at := get(m, key); at >= 0 {
+		m.Content = slices.Delete(m.Content, at, at+2)
 	}
-	m.Content = append(m.Content[:at:at], m.Content[at+2:]...)
-	return true
 }
 
-// section returns the mapping under a key, and makes it where it is missing or empty.
-func section(m *yaml.Node, key string) *yaml.Node {
-	value, at := get(m, key)
+// child returns the mapping or list under a key, and makes it where it is missing or empty.
+func child(m *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
+	n, at := get(m, key)
 	if at < 0 {
-		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		put(m, key, value)
-	} else if isNull(value) {
-		toMapping(value)
+		n = &yaml.Node{Kind: kind}
+		put(m, key, n)
+	} else if isNull(n) {
+		n.Kind, n.Tag, n.Value = kind, "", ""
 	}
-	return value
-}
-
-func toMapping(n *yaml.Node) {
-	n.Kind, n.Tag, n.Value, n.Style = yaml.MappingNode, "!!map", "", 0
+	return n
 }
 
 func textNode(text string) *yaml.Node {
 	n := new(yaml.Node)
 	n.SetString(text)
-	return n
-}
-
-func listNode(words []string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-	for _, w := range words {
-		n.Content = append(n.Content, textNode(w))
-	}
 	return n
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,25 +16,25 @@ func (d *Document) SetCurrency(profile string, e money.Entry) error {
 	if !money.ValidCode(e.Code) {
 		return usagef("the currency %q is not a code: write letters and digits, such as Btc", e.Code)
 	}
-	list, err := d.currencyList(profile)
+	in, err := d.currenciesIn(profile)
 	if err != nil {
 		return err
 	}
-	entry, _ := findCurrency(list, e.Code)
-	if entry == nil {
-		entry = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}
-		list.Content = append(list.Content, entry)
+	list := child(in, keyCurrency, yaml.SequenceNode)
+	at := findCurrency(list, e.Code)
+	if at < 0 {
+		at = len(list.Content)
+		list.Content = append(list.Content, &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle})
+	}
+	entry := list.Content[at]
+	if _, at := get(entry, "kind"); at < 0 && e.Kind == "" {
+		known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(e.Code)
+		if !ok {
+			return usagef("the kind of %s is not known: say --kind crypto or --kind fiat", e.Code)
+		}
+		e.Kind = known.Kind
 	}
 	put(entry, "code", textNode(e.Code))
-	if e.Kind == "" {
-		if _, at := get(entry, "kind"); at < 0 {
-			known, ok := d.file.registry(d.file.Profiles[profile]).Lookup(e.Code)
-			if !ok {
-				return usagef("the kind of %s is not known: say --kind crypto or --kind fiat", e.Code)
-			}
-			e.Kind = known.Kind
-		}
-	}
 	if e.Kind != "" {
 		put(entry, "kind", textNode(strings.ToLower(string(e.Kind))))
 	}
@@ -51,55 +52,39 @@ func (d *Document) SetCurrency(profile string, e money.Entry) error {
 
 // RemoveCurrency removes an entry that SetCurrency added. What the built-in registry knows stays known.
 func (d *Document) RemoveCurrency(profile, code string) error {
-	list, err := d.currencyList(profile)
+	in, err := d.currenciesIn(profile)
 	if err != nil {
 		return err
 	}
-	entry, at := findCurrency(list, code)
-	if entry == nil {
+	list := child(in, keyCurrency, yaml.SequenceNode)
+	at := findCurrency(list, code)
+	if at < 0 {
 		where := "the common list"
 		if profile != "" {
 			where = "the profile " + profile
 		}
 		return usagef("%s has no currency %q of its own: `till currency list` shows what there is", where, code)
 	}
-	list.Content = append(list.Content[:at:at], list.Content[at+1:]...)
-	if len(list.Content) == 0 {
-		if profile == "" {
-			drop(d.top(), keyCurrency)
-		} else {
-			drop(section(section(d.top(), "profiles"), profile), keyCurrency)
-		}
+	if list.Content = slices.Delete(list.Content, at, at+1); len(list.Content) == 0 {
+		drop(in, keyCurrency)
 	}
 	return nil
 }
 
-func (d *Document) currencyList(profile string) (*yaml.Node, error) {
-	in := d.top()
-	if profile == Sandbox {
+// currenciesIn returns the mapping that has the list of a profile, or the common one.
+func (d *Document) currenciesIn(profile string) (*yaml.Node, error) {
+	switch profile {
+	case Sandbox:
 		return nil, usagef("the profile %s has currencies of its own: choose another profile with --profile", Sandbox)
+	case "":
+		return d.top(), nil
 	}
-	if profile != "" {
-		if err := d.mustExist(profile); err != nil {
-			return nil, err
-		}
-		in = section(section(in, "profiles"), profile)
-	}
-	list, at := get(in, keyCurrency)
-	if at < 0 {
-		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		put(in, keyCurrency, list)
-	} else if isNull(list) {
-		list.Kind, list.Tag, list.Value, list.Style = yaml.SequenceNode, "!!seq", "", 0
-	}
-	return list, nil
+	return d.profile(profile), d.mustExist(profile)
 }
 
-func findCurrency(list *yaml.Node, code string) (*yaml.Node, int) {
-	for i, entry := range list.Content {
-		if value, at := get(entry, "code"); at >= 0 && strings.EqualFold(value.Value, code) {
-			return entry, i
-		}
-	}
-	return nil, -1
+func findCurrency(list *yaml.Node, code string) int {
+	return slices.IndexFunc(list.Content, func(entry *yaml.Node) bool {
+		value, _ := get(entry, "code")
+		return strings.EqualFold(value.Value, code) // every entry has a code
+	})
 }

@@ -18,8 +18,7 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 	if err := checkProfileName(name); err != nil {
 		return usagef("%v", err)
 	}
-	profiles := section(d.top(), "profiles")
-	profile := section(profiles, name)
+	profile := d.profile(name)
 	seen := map[string]bool{}
 	for i, text := range settings {
 		key, value, found := strings.Cut(text, "=")
@@ -40,13 +39,15 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 			put(profile, key, node)
 		}
 	}
-	if len(d.file.Profiles) == 0 && d.file.Current == "" {
-		if _, at := get(d.top(), "current"); at < 0 {
-			top := d.top()
-			top.Content = append([]*yaml.Node{textNode("current"), textNode(name)}, top.Content...)
-		}
+	if _, at := get(d.top(), "current"); at < 0 && len(d.file.Profiles) == 0 {
+		d.setCurrent(name)
 	}
 	return nil
+}
+
+// profile returns the mapping of a profile, and makes it where it is missing.
+func (d *Document) profile(name string) *yaml.Node {
+	return child(child(d.top(), "profiles", yaml.MappingNode), name, yaml.MappingNode)
 }
 
 // settingNode checks one value and writes it as YAML. An empty value is a nil node.
@@ -70,7 +71,11 @@ func settingNode(key, value string) (*yaml.Node, error) {
 				return nil, usagef("%s: %v", key, err)
 			}
 		}
-		return listNode(words), nil
+		n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, w := range words {
+			n.Content = append(n.Content, textNode(w))
+		}
+		return n, nil
 	}
 	s, known := scalar(key)
 	if !known {
@@ -126,13 +131,16 @@ func (d *Document) UseProfile(name string) error {
 	if err := d.mustExist(name); err != nil && name != Sandbox {
 		return err
 	}
-	if _, at := get(d.top(), "current"); at >= 0 {
-		put(d.top(), "current", textNode(name))
-		return nil
-	}
-	top := d.top()
-	top.Content = append([]*yaml.Node{textNode("current"), textNode(name)}, top.Content...)
+	d.setCurrent(name)
 	return nil
+}
+
+func (d *Document) setCurrent(name string) {
+	top := d.top()
+	if _, at := get(top, "current"); at < 0 { // a reader looks for it at the top
+		top.Content = slices.Insert(top.Content, 0, textNode("current"), textNode(name))
+	}
+	put(top, "current", textNode(name))
 }
 
 // RemoveProfile removes a profile. Where it was the current one, none is current any more.
@@ -140,7 +148,7 @@ func (d *Document) RemoveProfile(name string) error {
 	if err := d.mustExist(name); err != nil {
 		return err
 	}
-	drop(section(d.top(), "profiles"), name)
+	drop(child(d.top(), "profiles", yaml.MappingNode), name)
 	if d.file.Current == name {
 		drop(d.top(), "current")
 	}
