@@ -71,14 +71,14 @@ func (s *Settings) describe(in Input, v *viper.Viper, from string) {
 	}
 	for _, t := range table() {
 		s.values[t.key] = v.GetString(t.key)
+		if _, yes := t.def.(bool); yes { // not 1 or t, as it may be written
+			s.values[t.key] = fmt.Sprint(v.GetBool(t.key))
+		}
 	}
 	maps.Copy(s.values, map[string]string{
 		"base_url": s.BaseURL, "account": s.Account, "output": s.Output, "color": s.Color,
 		"columns": strings.Join(s.Columns, ","), "journal": RedactJournal(s.Journal), "sandbox_state": s.SandboxState,
 	})
-	for _, key := range []string{"no_headers", "quiet", "yes", "no_input", "dry_run", "debug"} {
-		s.values[key] = fmt.Sprint(v.GetBool(key))
-	}
 	if s.Timeout == 0 {
 		s.values["timeout"] = "30s for reads, 90s for creates"
 	}
