@@ -13,11 +13,12 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// Edit changes the configuration file at path, which need not exist, and leaves comments and order as they are. The
-// result is checked as Load would, and takes the old file's place as a whole or not at all. A symbolic link stays, and what
-// it points to is changed. Of several processes, one edits at a time.
+// Edit changes the configuration file at path, which need not exist, and leaves comments and order as they
+// are. The result is checked as Load would, and takes the old file's place as a whole or not at all. A
+// symbolic link stays, and what it points to is changed. Of several processes, one edits at a time.
 //
-// A change whose result is not a right configuration is a *UsageError; a file that was wrong before is an *Error.
+// A change whose result is not a right configuration is a *UsageError; a file that was wrong before is an
+// *Error.
 func Edit(path string, change func(*Document) error) error {
 	path, err := followLink(path)
 	if err != nil {
@@ -70,8 +71,8 @@ func adviceOf(err error) string {
 	return ""
 }
 
-// followLink returns the file that a path means, which may not exist yet. A link that leads nowhere is an error: writing
-// through it would make a file in a place that was not checked.
+// followLink returns the file that a path means, which may not exist yet. A link that leads nowhere is an
+// error: writing through it would make a file in a place that was not checked.
 func followLink(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,8 +117,8 @@ func newDocument(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// spellNulls writes out the values that are missing in braces and brackets: the library would write {a: } as {a: ""}, which
-// is a text.
+// spellNulls writes out the values that are missing in braces and brackets: the library would write {a: } as
+// {a: ""}, which is a text.
 func spellNulls(n *yaml.Node, inFlow bool) {
 	if inFlow && isNull(n) {
 		n.Value = "null"
@@ -127,8 +128,8 @@ func spellNulls(n *yaml.Node, inFlow bool) {
 	}
 }
 
-// commentLines keeps the lines of a text that has nothing else. A line ends where YAML ends it: what follows a lone carriage
-// return is no part of the comment before it.
+// commentLines keeps the lines of a text that has nothing else. A line ends where YAML ends it: what follows
+// a lone carriage return is no part of the comment before it.
 func commentLines(text []byte) string {
 	var kept strings.Builder
 	for line := range strings.FieldsFuncSeq(string(text), isBreak) {
@@ -178,8 +179,8 @@ func get(m *yaml.Node, key string) (value *yaml.Node, at int) {
 	return nil, -1
 }
 
-// put sets a key of a mapping, in its place where it is there and at the end where it is not. Comments of the value
-// that goes are kept.
+// put sets a key of a mapping, in its place where it is there and at the end where it is not. Comments of the
+// value that goes are kept.
 func put(m *yaml.Node, key string, value *yaml.Node) {
 	if old, at := get(m, key); at >= 0 {
 		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment

@@ -9,9 +9,9 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// SetCurrency adds a currency to a profile's list, or to the common one where profile is empty, or changes the entry of the
-// same code. What the entry leaves unknown stays: decimals that are money.Unknown, a kind or an address format that is
-// empty, a memo that is not required.
+// SetCurrency adds a currency to a profile's list, or to the common one where profile is empty, or changes
+// the entry of the same code. What the entry leaves unknown stays: decimals that are money.Unknown, a kind or
+// an address format that is empty, a memo that is not required.
 func (d *Document) SetCurrency(profile string, e money.Entry) error {
 	if !money.ValidCode(e.Code) {
 		return usagef("the currency %q is not a code: write letters and digits, such as Btc", e.Code)

@@ -10,10 +10,10 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// SetProfile sets keys of a profile, each as KEY=VALUE, and makes the profile where it does not exist. An empty value takes
-// the key away. Lists are written with commas between (max_per_run=10000.00 USD,0.5 Btc), a command with spaces
-// (api_key_command=/usr/bin/pass show till/live), and both also as in the file, in brackets. The first profile becomes the
-// current one.
+// SetProfile sets keys of a profile, each as KEY=VALUE, and makes the profile where it does not exist. An
+// empty value takes the key away. Lists are written with commas between (max_per_run=10000.00 USD,0.5 Btc), a
+// command with spaces (api_key_command=/usr/bin/pass show till/live), and both also as in the file, in
+// brackets. The first profile becomes the current one.
 func (d *Document) SetProfile(name string, settings ...string) error {
 	if err := checkProfileName(name); err != nil {
 		return usagef("%v", err)
@@ -93,8 +93,8 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	return textNode(value), nil
 }
 
-// nameOnly shows a name of a setting that is wrong, unless it may be a key that was written there by mistake: those have
-// digits, capitals or a great length.
+// nameOnly shows a name of a setting that is wrong, unless it may be a key that was written there by mistake:
+// those have digits, capitals or a great length.
 func nameOnly(name string) string {
 	if len(name) > 30 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") != "" {
 		return "that was written"

@@ -13,8 +13,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// parse reads a configuration: first which keys it has and of which kind their values are, then the values. The document
-// is returned for edits; its kind is zero where there is none. The error is a *problem.
+// parse reads a configuration: first which keys it has and of which kind their values are, then the values.
+// The document is returned for edits; its kind is zero where there is none. The error is a *problem.
 func parse(data []byte) (File, *yaml.Node, error) {
 	doc, err := parseYAML(data)
 	if err != nil {

@@ -146,8 +146,8 @@ func (s setting) checkValue(text string) error {
 	return nil
 }
 
-// checkTyped is the check of a value from a flag or the environment, where a path may be relative: the person who
-// types it sees the directory.
+// checkTyped is the check of a value from a flag or the environment, where a path may be relative: the person
+// who types it sees the directory.
 func (s setting) checkTyped(text string) error {
 	switch s.key {
 	case "journal":
@@ -204,7 +204,8 @@ func ProfileKeys() []string {
 	return keys
 }
 
-// Variables returns the variables of the environment that settings, the key and the places of files come from.
+// Variables returns the variables of the environment that settings, the key and the places of files come
+// from.
 func Variables() []Described {
 	var all []Described
 	for _, s := range slices.Concat(choices(), table()) {

@@ -55,7 +55,8 @@ func (c *currencyYAML) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*plain)(c))
 }
 
-// parseYAML reads a text that is one YAML document without aliases. The document's kind is zero where there is nothing in it.
+// parseYAML reads a text that is one YAML document without aliases. The document's kind is zero where there
+// is nothing in it.
 func parseYAML(data []byte) (*yaml.Node, error) {
 	if len(data) > maxFile {
 		return nil, problemf(0, "it is larger than 1 MiB: it cannot be a configuration")
@@ -95,7 +96,8 @@ func syntaxProblem(err error) *problem {
 	return problemf(line, "this is not YAML (%s): check indentation, colons and quotes", message)
 }
 
-// refuseAliases keeps every value where it is written: an alias could also make a small file expand into a huge one.
+// refuseAliases keeps every value where it is written: an alias could also make a small file expand into a
+// huge one.
 func refuseAliases(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return problemf(n.Line, "anchors and aliases (& and *) are not taken: write the value out, or put it in quotes")
@@ -108,17 +110,17 @@ func refuseAliases(n *yaml.Node) error {
 	return nil
 }
 
-// isNull says whether the value is empty. A quoted or tagged nothing (!!null "") is not taken for it: the library would
-// write it back as a text.
+// isNull says whether the value is empty. A quoted or tagged nothing (!!null "") is not taken for it: the
+// library would write it back as a text.
 func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Style == 0
 }
 
 const theTop = "the configuration" // the name of the outermost mapping
 
-// checkNode checks that a node can be decoded into a type as it is written. yaml.v3 refuses unknown keys as well
-// (Decoder.KnownFields), but its message has Go's types instead of the file's names, and it takes a number for a text and
-// a missing value for an empty one.
+// checkNode checks that a node can be decoded into a type as it is written. yaml.v3 refuses unknown keys as
+// well (Decoder.KnownFields), but its message has Go's types instead of the file's names, and it takes a
+// number for a text and a missing value for an empty one.
 func checkNode(n *yaml.Node, t reflect.Type, name string) error {
 	key := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
@@ -219,8 +221,8 @@ func typeOfKey(t reflect.Type, k *yaml.Node, full string) (reflect.Type, error) 
 	return nil, problemf(k.Line, "the key %s is not known: %s has %s", full, where, strings.Join(known, ", "))
 }
 
-// checkScalar checks that a value is a text. Numbers, booleans and the like are refused, because YAML would not keep how they
-// are written: 010 is 8, and no is false.
+// checkScalar checks that a value is a text. Numbers, booleans and the like are refused, because YAML would
+// not keep how they are written: 010 is 8, and no is false.
 func checkScalar(n *yaml.Node, key, name string) error {
 	switch tag := n.ShortTag(); {
 	case isNull(n):
