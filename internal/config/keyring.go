@@ -53,23 +53,13 @@ func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error
 	if limit == 0 {
 		limit = keyringLimit
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNoAnswer)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	type answer struct {
-		text string
-		err  error
+	text, err := unlessDone(ctx, func() (string, error) { return call(k.Keyring) })
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errNoAnswer
 	}
-	done := make(chan answer, 1)
-	go func() {
-		text, err := call(k.Keyring)
-		done <- answer{text, err}
-	}()
-	select {
-	case a := <-done:
-		return a.text, a.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+	return text, err
 }
 
 func unreachable(err error) *Error {

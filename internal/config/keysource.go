@@ -23,8 +23,8 @@ func ReadKey(r io.Reader) (string, error) {
 	return trimNewline(string(data)), nil
 }
 
-// unlessDone reads a key from a terminal or a pipe, where it may never arrive. A read cannot be cancelled, so one that
-// is not wanted any more is left behind.
+// unlessDone reads a key from a terminal, a pipe or a keyring, where it may never arrive. A read cannot be
+// cancelled, so one that is not wanted any more is left behind.
 func unlessDone(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		key string

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -256,23 +257,9 @@ func quoted(text string) string {
 }
 
 func kindName(n *yaml.Node) string {
-	switch n.ShortTag() {
-	case "!!map":
-		return "a mapping"
-	case "!!seq":
-		return "a list"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "true or false"
-	case "!!str":
-		return "a text"
-	case "!!null":
-		return "nothing"
-	case "!!timestamp":
-		return "a date"
-	case "!!merge":
-		return "a merge (<<)"
+	names := map[string]string{
+		"!!map": "a mapping", "!!seq": "a list", "!!str": "a text", "!!int": "a number", "!!float": "a number", "!!bool": "true or false",
+		"!!timestamp": "a date", "!!null": "nothing", "!!merge": "a merge (<<)",
 	}
-	return "a value of an unknown kind"
+	return cmp.Or(names[n.ShortTag()], "a value of an unknown kind")
 }
