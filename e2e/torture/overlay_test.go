@@ -843,7 +843,7 @@ const mostTogether = 7 // so that a small plan has parts
 	if err == nil {
 `, `
 	if mutant("half-results") {
-		if file, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if file.File, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 			return err
 		}
 	}
@@ -855,11 +855,12 @@ const mostTogether = 7 // so that a small plan has parts
 	},
 	{
 		"internal/cli/outfile.go", `
-		err = os.Rename(file.Name(), place)
+	return file.Commit()
 `, `
-		killpoint("before-rename")
-		err = os.Rename(file.Name(), place)
-		killpoint("after-rename")
+	killpoint("before-rename")
+	err = file.Commit()
+	killpoint("after-rename")
+	return err
 `,
 	},
 	{

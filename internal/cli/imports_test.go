@@ -19,16 +19,17 @@ func TestImports(t *testing.T) {
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
 		"pkg/api/sandbox": {"modernc.org/sqlite"},
 		"internal/render": {"github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
-		"internal/config": {"github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
+		"internal/config": {till + "internal/atomicfile", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"internal/payout": {till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/hint", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
+		"internal/payout": {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/hint", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"tools/bench":     {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 
-		"internal/journal":        {"modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
+		"internal/journal":        {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":          {},
 		"internal/hint":           {},
+		"internal/atomicfile":     {},
 		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
 		"e2e/chromium":            {},                          // for tests only

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 )
 
 // outFile is a file that a flag names for what a command makes. It is replaced as a whole: a reader sees the one
@@ -46,12 +46,12 @@ func (f outFile) check() error {
 	case !info.Mode().IsRegular():
 		return refuse("is not a regular file", "name another file")
 	}
-	probe, _, err := f.beside(0o600)
+	probe, err := atomicfile.Create(f.place(), 0o600)
 	if err != nil {
 		return f.unwritable(exitUsage, err, "name a file in a directory that you may write to")
 	}
-	err = reserve(probe, max(f.room, 4<<10))
-	if e := errors.Join(probe.Close(), os.Remove(probe.Name())); err == nil {
+	err = reserve(probe.File, max(f.room, 4<<10))
+	if e := probe.Discard(); err == nil {
 		err = e
 	}
 	if err != nil {
@@ -80,19 +80,12 @@ func (f outFile) unwritable(code int, err error, advice string) error {
 	return &failure{code: code, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.flag, f.path, err), hint: hint.New(advice)}
 }
 
-// beside makes a new file in the directory where the file is, also where a symbolic link leads to it.
-func (f outFile) beside(mode fs.FileMode) (*os.File, string, error) {
-	place := f.path
-	if target, err := filepath.EvalSymlinks(place); err == nil {
-		place = target
+// place is where the file is, also where a symbolic link leads to it.
+func (f outFile) place() string {
+	if target, err := filepath.EvalSymlinks(f.path); err == nil {
+		return target
 	}
-	for i := 0; ; i++ {
-		name := filepath.Join(filepath.Dir(place), fmt.Sprintf(".%s.%d-%d", filepath.Base(place), os.Getpid(), i))
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if !errors.Is(err, fs.ErrExist) || i == 1000 {
-			return file, place, err
-		}
-	}
+	return f.path
 }
 
 // write puts the file in its place.
@@ -104,12 +97,13 @@ func (f outFile) write(fill func(io.Writer) error) error {
 	return nil
 }
 
-// replace writes beside the place of the file, syncs, and renames. One that is not wanted has no path.
+// replace replaces the file as a whole. One that is not wanted has no path.
 func (f outFile) replace(fill func(io.Writer) error) error {
 	if f.path == "" {
 		return nil
 	}
-	file, place, err := f.beside(f.mode)
+	place := f.place()
+	file, err := atomicfile.Create(place, f.mode)
 	if err != nil {
 		return err
 	}
@@ -121,19 +115,10 @@ func (f outFile) replace(fill func(io.Writer) error) error {
 	if old, e := os.Stat(place); err == nil && e == nil {
 		err = file.Chmod(old.Mode().Perm())
 	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), place)
-	}
 	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+		return errors.Join(err, file.Discard())
 	}
-	return journal.SyncDirectory(filepath.Dir(place))
+	return file.Commit()
 }
 
 // content is what is written that is there already.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/atomicfile"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -57,7 +58,7 @@ func Edit(path string, change func(*Document) error) error {
 	if _, _, err := parse(content); err != nil {
 		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(), Advice: adviceOf(err)}
 	}
-	if err := replaceFile(path, content); err != nil {
+	if err := atomicfile.Write(path, 0o600, content); err != nil {
 		return &Error{Msg: fmt.Sprintf("the configuration file cannot be written: %v", err), Err: err}
 	}
 	return nil

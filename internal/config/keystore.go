@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.com/till/internal/atomicfile"
 	"github.com/zalando/go-keyring"
 )
 
@@ -60,7 +61,10 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	if path, err = s.keyFile(); err != nil {
 		return "", err
 	}
-	if err := replaceFile(path, []byte(key+"\n")); err != nil {
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		err = atomicfile.Write(path, 0o600, []byte(key+"\n"))
+	}
+	if err != nil {
 		return "", &Error{Msg: fmt.Sprintf("the key cannot be written: %v", err), Err: err}
 	}
 	if err = Edit(s.ConfigFile, func(d *Document) error { return d.SetProfile(s.Profile, "api_key_file="+path) }); err != nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"example.com/till/internal/atomicfile"
 )
 
 // Copy writes a consistent copy of the journal to another place: a file that does not exist yet, or an empty PostgreSQL
@@ -48,7 +50,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	}
 	err = os.Link(part, place) // unlike a rename, it fails where somebody was quicker
 	if err == nil {
-		err = SyncDirectory(filepath.Dir(place))
+		err = atomicfile.SyncDirectory(filepath.Dir(place))
 	}
 	if err != nil {
 		return &Error{Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}

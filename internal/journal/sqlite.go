@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/till/internal/atomicfile"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -295,7 +296,7 @@ func (d *sqliteDialect) secureFile(ctx context.Context) error {
 		return err
 	}
 	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
-		return SyncDirectory(filepath.Dir(d.path))
+		return atomicfile.SyncDirectory(filepath.Dir(d.path))
 	}
 	return nil
 }
@@ -375,5 +376,5 @@ func makeDirectories(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return SyncDirectory(filepath.Dir(dir))
+	return atomicfile.SyncDirectory(filepath.Dir(dir))
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 )
 
@@ -70,7 +70,7 @@ func (p *Plan) save(lines iter.Seq2[[]byte, error]) error {
 		return err
 	}
 	var broken error // of the rows, which is no fault of the file's
-	err = p.writeTo(f, func(yield func([]byte, error) bool) {
+	err = p.writeTo(f.File, func(yield func([]byte, error) bool) {
 		for line, err := range lines {
 			broken = err
 			if !yield(line, err) {
@@ -78,21 +78,19 @@ func (p *Plan) save(lines iter.Seq2[[]byte, error]) error {
 			}
 		}
 	})
-	if e := f.Close(); err == nil {
-		err = e
-	}
 	if err == nil {
-		err = os.Rename(f.Name(), p.Path)
+		err = f.Commit()
+	} else {
+		err = errors.Join(err, f.Discard())
 	}
-	if err != nil {
-		os.Remove(f.Name())
-		if broken != nil {
-			return broken
-		}
-		return noPlace(p.Path, "cannot be written: "+cause(err), err)
-	}
-	if err := journal.SyncDirectory(filepath.Dir(p.Path)); err != nil { // the file is in place: nothing to remove
+	var unsynced *atomicfile.UnsyncedError
+	switch {
+	case broken != nil:
+		return broken
+	case errors.As(err, &unsynced):
 		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(err), err)
+	case err != nil:
+		return noPlace(p.Path, "cannot be written: "+cause(err), err)
 	}
 	return nil
 }
@@ -127,11 +125,11 @@ func noPlace(path, why string, err error) error {
 }
 
 // planPlace makes the file that is to become a plan. Whatever is in its place, and is no plan itself, stays there.
-func planPlace(path string) (*os.File, error) {
+func planPlace(path string) (*atomicfile.File, error) {
 	if err := CheckPlace(path); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	f, err := atomicfile.Create(path, 0o600)
 	if err != nil {
 		return nil, noPlace(path, "cannot be written: "+cause(err), err)
 	}

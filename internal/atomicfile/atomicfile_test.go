@@ -1,0 +1,190 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// has checks which files are in a directory.
+func has(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the directory has %q, want %q", got, want)
+	}
+}
+
+func TestWriteReplaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	for _, text := range []string{"first, and longer", "second", ""} {
+		if err := Write(path, 0o600, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, path); got != text {
+			t.Errorf("got %q, want %q", got, text)
+		}
+		has(t, filepath.Dir(path), "a")
+	}
+}
+
+func TestWriteSetsPermissions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, 0o600, nil); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// A reader that has the old file open, or opens it before Commit, sees all of it.
+func TestCommitReplacesAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("new"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); got != "old" {
+		t.Errorf("before Commit there is %q", got)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); got != "new" {
+		t.Errorf("after Commit there is %q", got)
+	}
+	has(t, filepath.Dir(path), "a")
+}
+
+func TestDiscardKeepsTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Create(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); got != "old" {
+		t.Errorf("got %q", got)
+	}
+	has(t, filepath.Dir(path), "a")
+}
+
+// A file that cannot be put in its place leaves nothing behind.
+func TestCommitFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.MkdirAll(filepath.Join(path, "b"), 0o700); err != nil { // no file replaces a directory
+		t.Fatal(err)
+	}
+	err := Write(path, 0o600, []byte("x"))
+	var unsynced *UnsyncedError
+	if err == nil || errors.As(err, &unsynced) {
+		t.Errorf("%v", err)
+	}
+	has(t, filepath.Dir(path), "a")
+}
+
+func TestCreateWithoutDirectory(t *testing.T) {
+	_, err := Create(filepath.Join(t.TempDir(), "none", "a"), 0o600)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What a killed process left does not keep the next one from writing.
+func TestCreateBesideLeftovers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	for range 3 {
+		f, err := Create(path, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	if err := Write(path, 0o600, []byte("x")); err != nil || read(t, path) != "x" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWriteReplacesALink(t *testing.T) {
+	dir := t.TempDir()
+	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "a")
+	if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Skipf("there are no symbolic links here: %v", err)
+	}
+	if err := Write(path, 0o600, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, target) != "old" || read(t, path) != "new" {
+		t.Errorf("the target has %q, the link %q", read(t, target), read(t, path))
+	}
+}
+
+// Of several writers, one wins, and its file is whole.
+func TestWritersAtTheSameTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	var group sync.WaitGroup
+	for _, c := range []byte("abcdefgh") {
+		group.Go(func() {
+			if err := Write(path, 0o600, []byte{c, c, c}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if text := read(t, path); len(text) != 3 || text[0] != text[2] {
+		t.Errorf("got %q", text)
+	}
+	has(t, filepath.Dir(path), "a")
+}
+
+func TestSyncDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := SyncDirectory(dir); err != nil {
+		t.Error(err)
+	}
+	if err := SyncDirectory(filepath.Join(dir, "none")); runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
