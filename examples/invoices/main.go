@@ -32,7 +32,7 @@ func main() {
 	id, err := client.Invoices.Create(context.Background(), api.CreateInvoice{
 		Title:    *title,
 		Currency: api.Currency{Kind: api.Fiat, Code: *code},
-		Items:    []api.Item{{Name: *title, Amount: *minor}},
+		Items:    []api.InvoiceItem{{Name: *title, Amount: *minor}},
 	})
 	exitOn(err)
 	fmt.Println(id)

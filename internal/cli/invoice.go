@@ -104,8 +104,8 @@ func (f itemFlag) Set(text string) error {
 	return nil
 }
 
-func (f itemFlags) parse(s *session, currency api.Currency) ([]api.Item, error) {
-	items := make([]api.Item, 0, len(f))
+func (f itemFlags) parse(s *session, currency api.Currency) ([]api.InvoiceItem, error) {
+	items := make([]api.InvoiceItem, 0, len(f))
 	for _, flag := range f {
 		parse, name := s.money.ParseItem, "--item"
 		if flag.minor {
@@ -115,7 +115,7 @@ func (f itemFlags) parse(s *session, currency api.Currency) ([]api.Item, error) 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		items = append(items, api.Item{Name: goods, Amount: price.Minor})
+		items = append(items, api.InvoiceItem{Name: goods, Amount: price.Minor})
 	}
 	return items, nil
 }

@@ -541,7 +541,7 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 // refusals are what no setting allows, and what some allow.
 func (j *journey) refusals() {
 	w, v := j.client.Withdrawals, j.client.Invoices
-	goods := []api.Item{{Name: "x", Amount: 5}}
+	goods := []api.InvoiceItem{{Name: "x", Amount: 5}}
 	j.refused("no such withdrawal", second(w.Get(j.ctx, none)), false)
 	j.refused("no such invoice", second(v.Get(j.ctx, none)), false)
 	j.refused("no such invite", second(j.client.Invites.Get(j.ctx, none)), false)
@@ -672,10 +672,10 @@ func (j *journey) sell(id string, reseller *api.Client) {
 	c := j.client
 	number := int64(17)
 	requests := []api.CreateInvoice{
-		{Title: "Order 1", Currency: usd, Items: []api.Item{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}}, OrderID: "A-1", Number: &number, CallbackURL: "https://shop.example.com/paid"},
-		{Title: "Order 2", Currency: btc, Items: []api.Item{{Name: "Tea", Amount: 90_000}}},
-		{Title: "Order 3", Currency: usd, Items: []api.Item{{Name: "Tea", Amount: 999}}},
-		{Title: "Order 4", Currency: eur, Items: []api.Item{{Name: "Tea", Amount: 1000}}},
+		{Title: "Order 1", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}}, OrderID: "A-1", Number: &number, CallbackURL: "https://shop.example.com/paid"},
+		{Title: "Order 2", Currency: btc, Items: []api.InvoiceItem{{Name: "Tea", Amount: 90_000}}},
+		{Title: "Order 3", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 999}}},
+		{Title: "Order 4", Currency: eur, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1000}}},
 	}
 	var invoices []string
 	for n, r := range requests {

@@ -153,7 +153,7 @@ func ExampleInvoices() {
 		OrderID:  "A-17",
 		Title:    "Order A-17",
 		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
-		Items:    []api.Item{{Name: "Tea", Amount: 2500}, {Name: "Biscuits", Amount: 450}},
+		Items:    []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Biscuits", Amount: 450}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -195,7 +195,7 @@ func ExampleResellers_Stats() {
 		log.Fatal(err)
 	}
 	invoice, err := reseller.Invoices.Create(ctx, api.CreateInvoice{
-		Title: "Atlas", Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.Item{{Name: "Atlas", Amount: 12_000}},
+		Title: "Atlas", Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Atlas", Amount: 12_000}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -21,7 +21,7 @@ type Invoice struct {
 	ExternalNumber  int64           `json:"external_number"`   // the merchant's number; 0 when it has none
 	Title           string          `json:"tittle"`            // spelled so in answers
 	Currency        Currency        `json:"currency"`
-	Items           []Item          `json:"items"`
+	Items           []InvoiceItem   `json:"items"`
 	CreatedDate     string          `json:"created_date"` // without a time zone, as the service wrote it
 	DueDate         string          `json:"due_date"`     // deprecated: a fixed placeholder
 	Choosen         json.RawMessage `json:"choosen"`      // the customer's choice of payment; its structure is not shown
@@ -31,25 +31,25 @@ type Invoice struct {
 	raw json.RawMessage
 }
 
-// Item is one of the goods on an invoice.
-type Item struct {
+// InvoiceItem is one of the goods on an invoice.
+type InvoiceItem struct {
 	Name   string
 	Amount int64 // in minor units of the invoice's currency; a string of digits in JSON
 }
 
 // MarshalJSON writes {"amount":"2500","name":"..."}.
-func (i Item) MarshalJSON() ([]byte, error) {
+func (i InvoiceItem) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendInt([]byte(`{"amount":"`), i.Amount, 10)
 	b, err := jsontext.AppendQuote(append(b, `","name":`...), i.Name)
 	return append(b, '}'), err
 }
 
 // UnmarshalJSON reads the object and refuses an amount that is not an int64 in plain digits, or not in a string.
-func (i *Item) UnmarshalJSON(b []byte) error { return within(b, i.UnmarshalJSONFrom) }
+func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return within(b, i.UnmarshalJSONFrom) }
 
 // UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (i *Item) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got Item
+func (i *InvoiceItem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var got InvoiceItem
 	priced := false
 	err := eachKey(dec, "item", func(key string) error {
 		switch key {
@@ -98,12 +98,12 @@ func (i *Invoice) complete(text json.RawMessage) error {
 
 // CreateInvoice asks for an invoice. The interface's deprecated due_date, which has no effect, is not sent.
 type CreateInvoice struct {
-	OrderID     string   `json:"order_id,omitzero"`     // the merchant's identifier; may be empty
-	Number      *int64   `json:"number,omitzero"`       // shown to the customer; nil: none
-	Title       string   `json:"title"`                 // shown to the customer
-	Currency    Currency `json:"currency"`              // of all items
-	Items       []Item   `json:"items"`                 // at least one
-	CallbackURL string   `json:"callback_url,omitzero"` // where the customer's browser goes after payment; no notification
+	OrderID     string        `json:"order_id,omitzero"`     // the merchant's identifier; may be empty
+	Number      *int64        `json:"number,omitzero"`       // shown to the customer; nil: none
+	Title       string        `json:"title"`                 // shown to the customer
+	Currency    Currency      `json:"currency"`              // of all items
+	Items       []InvoiceItem `json:"items"`                 // at least one
+	CallbackURL string        `json:"callback_url,omitzero"` // where the customer's browser goes after payment; no notification
 }
 
 // Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.

@@ -227,7 +227,7 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 	ctx := context.Background()
 	calls := map[string]func(c *Client) error{
 		"invoice": func(c *Client) error {
-			_, err := c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"}, Items: []Item{{"Tea", 250}}})
+			_, err := c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"}, Items: []InvoiceItem{{"Tea", 250}}})
 			return err
 		},
 		"invite": func(c *Client) error {

@@ -200,7 +200,7 @@ func TestEveryOperation(t *testing.T) {
 	number := int64(-7)
 	create := CreateInvoice{
 		OrderID: "A-17/ü", Number: &number, Title: "Tea & <biscuits>", Currency: Currency{Fiat, "Usd"},
-		Items: []Item{{"Tea", 2500}, {"Biscuits", 9_000_000_000_000_000}}, CallbackURL: "https://shop.example.com/thanks",
+		Items: []InvoiceItem{{"Tea", 2500}, {"Biscuits", 9_000_000_000_000_000}}, CallbackURL: "https://shop.example.com/thanks",
 	}
 	operation("POST /api/invoice", func(t *testing.T) {
 		invoiceID = must[string](t)(rc.Invoices.Create(ctx, create))
@@ -244,7 +244,7 @@ func TestEveryOperation(t *testing.T) {
 	})
 
 	for _, minor := range []int64{10_000, 999} {
-		id := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "x", Currency: Currency{Crypto, "Btc"}, Items: []Item{{"x", minor}}}))
+		id := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "x", Currency: Currency{Crypto, "Btc"}, Items: []InvoiceItem{{"x", minor}}}))
 		if err := b.PayInvoice(id); err != nil {
 			t.Fatal(err)
 		}
@@ -394,7 +394,7 @@ func TestOtherShapes(t *testing.T) {
 	if got.ExternalID != 0 || got.ExternalOrderID != "" || got.Callback != "" || got.Currency != (Currency{Fiat, "Eur"}) || !strings.Contains(string(got.raw), `"callback":null`) {
 		t.Errorf("got %+v", got)
 	}
-	invoice := must[string](t)(b.client.Invoices.Create(ctx, CreateInvoice{Title: "t", Currency: Currency{Fiat, "Eur"}, Items: []Item{{"n", 1}}}))
+	invoice := must[string](t)(b.client.Invoices.Create(ctx, CreateInvoice{Title: "t", Currency: Currency{Fiat, "Eur"}, Items: []InvoiceItem{{"n", 1}}}))
 	if got := must[Invoice](t)(b.client.Invoices.Get(ctx, invoice)); got.Choosen != nil || got.ExternalNumber != 0 || got.ExternalOrderID != "" {
 		t.Errorf("got %+v", got)
 	}

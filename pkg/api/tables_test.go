@@ -125,13 +125,13 @@ func TestAddress(t *testing.T) {
 }
 
 func TestItem(t *testing.T) {
-	roundTrip(t, `{"amount":"2500","name":"Tea"}`, Item{"Tea", 2500}, `{"amount":"2500","name":"Tea"}`)
-	roundTrip(t, `{"amount":"-9223372036854775808","name":""}`, Item{"", math.MinInt64}, `{"amount":"-9223372036854775808","name":""}`)
-	var more Item
-	if err := json.Unmarshal([]byte(`{"name":"Tea","sku":{"a":1.5},"amount":"1"}`), &more); err != nil || more != (Item{"Tea", 1}) {
+	roundTrip(t, `{"amount":"2500","name":"Tea"}`, InvoiceItem{"Tea", 2500}, `{"amount":"2500","name":"Tea"}`)
+	roundTrip(t, `{"amount":"-9223372036854775808","name":""}`, InvoiceItem{"", math.MinInt64}, `{"amount":"-9223372036854775808","name":""}`)
+	var more InvoiceItem
+	if err := json.Unmarshal([]byte(`{"name":"Tea","sku":{"a":1.5},"amount":"1"}`), &more); err != nil || more != (InvoiceItem{"Tea", 1}) {
 		t.Errorf("a further field: %+v, %v", more, err)
 	}
-	refusesAll(t, Item{"x", 1}, `{}`, `{"name":"Tea"}`, `{"amount":1,"name":"Tea"}`, `{"amount":"","name":"Tea"}`, `{"amount":"1.0"}`, `{"amount":"1e3"}`, `{"amount":"+1"}`, `{"amount":" 1"}`,
+	refusesAll(t, InvoiceItem{"x", 1}, `{}`, `{"name":"Tea"}`, `{"amount":1,"name":"Tea"}`, `{"amount":"","name":"Tea"}`, `{"amount":"1.0"}`, `{"amount":"1e3"}`, `{"amount":"+1"}`, `{"amount":" 1"}`,
 		`{"amount":"01"}`, `{"amount":"-0"}`, `{"amount":"9223372036854775808"}`, `{"amount":"0x1"}`, `{"amount":"1_0"}`, `{"amount":"١"}`, `{"amount":null}`, `{"amount":"1","name":null}`,
 		`{"amount":"1","amount":"1"}`, `null`, `[]`, `"1"`)
 }
@@ -326,19 +326,19 @@ func TestCreateInvoiceValidate(t *testing.T) {
 		field  string
 	}{
 		{"good", func(r *CreateInvoice) {}, ""},
-		{"to the limit", func(r *CreateInvoice) { r.Items = []Item{{"a", math.MaxInt64 - 1}, {"b", 1}} }, ""},
-		{"beyond it", func(r *CreateInvoice) { r.Items = []Item{{"a", math.MaxInt64}, {"b", 1}} }, "items"},
-		{"far beyond", func(r *CreateInvoice) { r.Items = []Item{{"a", math.MaxInt64}, {"b", math.MaxInt64}, {"c", 5}} }, "items"},
+		{"to the limit", func(r *CreateInvoice) { r.Items = []InvoiceItem{{"a", math.MaxInt64 - 1}, {"b", 1}} }, ""},
+		{"beyond it", func(r *CreateInvoice) { r.Items = []InvoiceItem{{"a", math.MaxInt64}, {"b", 1}} }, "items"},
+		{"far beyond", func(r *CreateInvoice) { r.Items = []InvoiceItem{{"a", math.MaxInt64}, {"b", math.MaxInt64}, {"c", 5}} }, "items"},
 		{"no title", func(r *CreateInvoice) { r.Title = "" }, "title"},
 		{"no currency", func(r *CreateInvoice) { r.Currency.Kind = "" }, "currency"},
 		{"no items", func(r *CreateInvoice) { r.Items = nil }, "items"},
-		{"an item without a name", func(r *CreateInvoice) { r.Items = append(r.Items, Item{"", 1}) }, "items[1].name"},
+		{"an item without a name", func(r *CreateInvoice) { r.Items = append(r.Items, InvoiceItem{"", 1}) }, "items[1].name"},
 		{"an item for nothing", func(r *CreateInvoice) { r.Items[0].Amount = 0 }, "items[0].amount"},
 		{"an item that gives", func(r *CreateInvoice) { r.Items[0].Amount = -1 }, "items[0].amount"},
 		{"a bell in the order id", func(r *CreateInvoice) { r.OrderID = "\a" }, "order_id"},
 		{"a callback to nowhere", func(r *CreateInvoice) { r.CallbackURL = "/thanks" }, "callback_url"},
 	} {
-		r := CreateInvoice{Title: "t", Currency: Currency{Fiat, "Usd"}, Items: []Item{{"a", 1}}}
+		r := CreateInvoice{Title: "t", Currency: Currency{Fiat, "Usd"}, Items: []InvoiceItem{{"a", 1}}}
 		tt.change(&r)
 		field(t, tt.name, r.Validate(), tt.field)
 	}
@@ -450,7 +450,7 @@ func FuzzUnions(f *testing.F) {
 		fuzzValue[Currency](t, text, func(c Currency) any { return map[string]any{string(c.Kind): c.Code} })
 		fuzzValue[Amount](t, text, func(a Amount) any { return map[string]any{string(a.Kind): map[string]any{a.Code: number(a.Minor)}} })
 		fuzzValue[Address](t, text, nil)
-		fuzzValue[Item](t, text, nil)
+		fuzzValue[InvoiceItem](t, text, nil)
 		fuzzValue[Rebates](t, text, nil)
 		fuzzValue[CodeAmounts](t, text, func(m CodeAmounts) any {
 			all := map[string]any{}

@@ -37,7 +37,7 @@ func TestAllYieldsEveryWithdrawalOnce(t *testing.T) {
 				t.Run("first_page="+base+",page_out_of_range="+outside+",empty_page_count="+emptyCount, func(t *testing.T) {
 					b := newBench(t, "first_page", base, "page_out_of_range", outside, "empty_page_count", emptyCount)
 					reseller, _, rc := b.reseller("Nord")
-					funds := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "funds", Currency: Currency{Crypto, "Btc"}, Items: []Item{{"funds", 1 << 40}}}))
+					funds := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "funds", Currency: Currency{Crypto, "Btc"}, Items: []InvoiceItem{{"funds", 1 << 40}}}))
 					if err := b.PayInvoice(funds); err != nil {
 						t.Fatal(err)
 					}

@@ -11,7 +11,7 @@
 //		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{
 //			Title:    "Order 1001",
 //			Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
-//			Items:    []api.Item{{Name: "Coffee beans", Amount: 2500}},
+//			Items:    []api.InvoiceItem{{Name: "Coffee beans", Amount: 2500}},
 //		})
 //		if err != nil {
 //			t.Fatal(err)

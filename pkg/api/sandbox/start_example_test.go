@@ -39,7 +39,7 @@ func clientOf(t *T, box *sandbox.Running) *api.Client {
 var coffee = api.CreateInvoice{
 	Title:    "Order 1001",
 	Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
-	Items:    []api.Item{{Name: "Coffee beans", Amount: 2500}, {Name: "Shipping", Amount: 450}},
+	Items:    []api.InvoiceItem{{Name: "Coffee beans", Amount: 2500}, {Name: "Shipping", Amount: 450}},
 }
 
 // The program under test makes an invoice, the test is the customer who pays it,

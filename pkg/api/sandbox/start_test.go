@@ -29,7 +29,7 @@ func TestCheckout(t *testing.T) {
 	id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{
 		Title:    "Order 1001",
 		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
-		Items:    []api.Item{{Name: "Coffee beans", Amount: 2500}},
+		Items:    []api.InvoiceItem{{Name: "Coffee beans", Amount: 2500}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func FuzzStart(f *testing.F) {
 		f.Add(title)
 	}
 	f.Fuzz(func(t *testing.T, title string) {
-		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title, Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.Item{{Name: "Tea", Amount: 1}}})
+		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title, Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1}}})
 		if err != nil {
 			return // a title that cannot be
 		}
