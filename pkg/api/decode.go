@@ -20,10 +20,16 @@ const (
 	maxValues = 200_000 // commas in all: one comes before every further element and key
 )
 
-// resource is a type that the service answers with. complete is called once its fields are decoded: it keeps the JSON
+// completed is a type that the service answers with. complete is called once its fields are decoded: it keeps the JSON
 // text they came from, and refuses an answer in which something is missing that money depends on.
-type resource interface {
+type completed interface {
 	complete(text stdjson.RawMessage) error
+}
+
+// resource is a record of which an answer has one or many.
+type resource interface {
+	filled
+	completed
 }
 
 // document is an answer that takes more than decoding its fields.
@@ -52,11 +58,17 @@ func decode(body []byte, value any) error {
 		} else {
 			err = json.Unmarshal(body, v)
 		}
+	case filled:
+		if kind := jsontext.Value(body).Kind(); kind == 'n' {
+			err = errors.New("null, where an object belongs")
+		} else {
+			err = v.fill(func(into any) error { return json.Unmarshal(body, into) })
+		}
 	default:
 		err = json.Unmarshal(body, value)
 	}
 	if err == nil {
-		if v, ok := value.(resource); ok {
+		if v, ok := value.(completed); ok {
 			err = v.complete(bytes.TrimSpace(body))
 		}
 	}
@@ -136,13 +148,15 @@ func within(body []byte, read func(dec *jsontext.Decoder) error) error {
 	return nil
 }
 
+// reading returns what fill takes, for the values that come next.
+func reading(dec *jsontext.Decoder) func(into any) error {
+	return func(into any) error { return json.UnmarshalDecode(dec, into) }
+}
+
 // element decodes the value that comes next into a resource and gives it its text, which is a part of body.
-func element[T any, P interface {
-	*T
-	resource
-}](dec *jsontext.Decoder, body []byte, value P) error {
+func element(dec *jsontext.Decoder, body []byte, value resource, read func(into any) error) error {
 	start := dec.InputOffset()
-	if err := json.UnmarshalDecode(dec, value); err != nil {
+	if err := value.fill(read); err != nil {
 		return err
 	}
 	text := bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")
@@ -158,19 +172,19 @@ func list[T any, P interface {
 	resource
 }](dec *jsontext.Decoder, body []byte, what string, most int) ([]T, error) {
 	items := []T{}
+	read := reading(dec)
 	err := eachElement(dec, what, func() error {
 		if len(items) == most {
 			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, most)
 		}
 		start := dec.InputOffset()
-		var item T
-		err := element[T, P](dec, body, &item)
-		if len(items) == 0 {
+		items = append(items, *new(T))
+		err := element(dec, body, P(&items[len(items)-1]), read)
+		if len(items) == 1 {
 			// Elements are of about the same size, so the first one tells how many there are.
 			size := int(dec.InputOffset()-start) + 1
-			items = make([]T, 0, min(len(body)/size+1, most))
+			items = append(make([]T, 0, min(len(body)/size+1, most)), items[0])
 		}
-		items = append(items, item)
 		return err
 	})
 	return items, err

@@ -32,13 +32,13 @@ func BenchmarkDecodePage(b *testing.B) {
 		benchDecode(b, body, func(p *WithdrawalPage) error { return decode(body, p) })
 	})
 	type withdrawal[Currency, Amount any] struct {
-		ID         string   `json:"id"`
-		ExternalID int64    `json:"external_id"`
-		MerchantID string   `json:"merchant_id"`
-		Currency   Currency `json:"currency"`
-		Amount     Amount   `json:"amount"`
-		Statuses   []Status `json:"statuses"`
-		Current    string   `json:"current"`
+		ID         string                        `json:"id"`
+		ExternalID int64                         `json:"external_id"`
+		MerchantID string                        `json:"merchant_id"`
+		Currency   Currency                      `json:"currency"`
+		Amount     Amount                        `json:"amount"`
+		Statuses   []struct{ Status, At string } `json:"statuses"`
+		Current    string                        `json:"current"`
 		Address    struct {
 			Crypto struct{ Currency, Address string }
 		} `json:"address"`

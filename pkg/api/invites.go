@@ -27,6 +27,17 @@ type Invite struct {
 // RawJSON returns the JSON text that the invite came from; nil for one that was made otherwise.
 func (i Invite) RawJSON() json.RawMessage { return i.raw }
 
+// MarshalJSON writes the JSON text that the invite came from, or the object of its fields if they were changed or there is no
+// such text.
+func (i Invite) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, inviteJSON(i)) }
+
+// UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.
+func (i *Invite) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
+
+type inviteJSON Invite // without the methods
+
+func (i *Invite) fill(read func(any) error) error { return read((*inviteJSON)(i)) }
+
 func (i *Invite) complete(text json.RawMessage) error {
 	i.raw = text
 	if !isUUID(i.Invite) {

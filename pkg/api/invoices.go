@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -31,7 +32,7 @@ type Invoice struct {
 	raw json.RawMessage
 }
 
-// InvoiceItem is one of the goods on an invoice.
+// InvoiceItem is one of the goods on an invoice. In JSON it is {"amount":"2500","name":"..."}.
 type InvoiceItem struct {
 	Name   string
 	Amount int64 // in minor units of the invoice's currency; a string of digits in JSON
@@ -45,10 +46,9 @@ func (i InvoiceItem) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object and refuses an amount that is not an int64 in plain digits, or not in a string.
-func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return within(b, i.UnmarshalJSONFrom) }
+func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return within(b, i.read) }
 
-// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (i *InvoiceItem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
 	var got InvoiceItem
 	priced := false
 	err := eachKey(dec, "item", func(key string) error {
@@ -85,6 +85,47 @@ func (i *InvoiceItem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // made otherwise.
 func (i Invoice) RawJSON() json.RawMessage { return i.raw }
 
+// MarshalJSON writes the JSON text that the invoice came from, or the object of its fields if they were changed or there is
+// no such text.
+func (i Invoice) MarshalJSON() ([]byte, error) {
+	return marshal(i, i.raw, invoiceJSON{i.ID, i.ExternalOrderID, i.ExternalNumber, i.Title, currencyJSON(i.Currency), i.Items,
+		i.CreatedDate, i.DueDate, i.Choosen, i.Status, i.State})
+}
+
+// UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.
+func (i *Invoice) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
+
+type invoiceJSON struct {
+	ID              string          `json:"id"`
+	ExternalOrderID string          `json:"external_order_id"`
+	ExternalNumber  int64           `json:"external_number"`
+	Title           string          `json:"tittle"`
+	Currency        currencyJSON    `json:"currency"`
+	Items           itemsJSON       `json:"items"`
+	CreatedDate     string          `json:"created_date"`
+	DueDate         string          `json:"due_date"`
+	Choosen         json.RawMessage `json:"choosen,omitzero"`
+	Status          string          `json:"status"`
+	State           string          `json:"state"`
+}
+
+func (i *Invoice) fill(read func(any) error) error {
+	var got invoiceJSON
+	if err := read(&got); err != nil {
+		return err
+	}
+	*i = Invoice{got.ID, got.ExternalOrderID, got.ExternalNumber, got.Title, Currency(got.Currency), got.Items,
+		got.CreatedDate, got.DueDate, got.Choosen, got.Status, got.State, nil}
+	return nil
+}
+
+type itemsJSON []InvoiceItem
+
+func (v *itemsJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*v, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
+	return err
+}
+
 func (i *Invoice) complete(text json.RawMessage) error {
 	i.raw = text
 	switch {
@@ -104,6 +145,37 @@ type CreateInvoice struct {
 	Currency    Currency      `json:"currency"`              // of all items
 	Items       []InvoiceItem `json:"items"`                 // at least one
 	CallbackURL string        `json:"callback_url,omitzero"` // where the customer's browser goes after payment; no notification
+}
+
+// MarshalJSON writes the body of Create's request.
+func (r CreateInvoice) MarshalJSON() ([]byte, error) { return gojson.Marshal(r.fields()) }
+
+// UnmarshalJSON reads the body of Create's request. A currency is required; Validate checks the rest.
+func (r *CreateInvoice) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
+
+type createInvoiceJSON struct {
+	OrderID     string       `json:"order_id,omitzero"`
+	Number      *int64       `json:"number,omitzero"`
+	Title       string       `json:"title"`
+	Currency    currencyJSON `json:"currency"`
+	Items       itemsJSON    `json:"items"`
+	CallbackURL string       `json:"callback_url,omitzero"`
+}
+
+func (r CreateInvoice) fields() createInvoiceJSON {
+	return createInvoiceJSON{r.OrderID, r.Number, r.Title, currencyJSON(r.Currency), r.Items, r.CallbackURL}
+}
+
+func (r *CreateInvoice) fill(read func(any) error) error {
+	var got createInvoiceJSON
+	if err := read(&got); err != nil {
+		return err
+	}
+	if got.Currency.Code == "" {
+		return errors.New("an invoice without a currency")
+	}
+	*r = CreateInvoice{got.OrderID, got.Number, got.Title, Currency(got.Currency), got.Items, got.CallbackURL}
+	return nil
 }
 
 // Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.
@@ -144,7 +216,7 @@ func (s *Invoices) Create(ctx context.Context, r CreateInvoice) (id string, err 
 		return "", err
 	}
 	return call[string](ctx, s.client, request{
-		op: "create the invoice", method: http.MethodPost, path: "/api/invoice", body: r, create: true,
+		op: "create the invoice", method: http.MethodPost, path: "/api/invoice", body: r.fields(), create: true,
 	})
 }
 

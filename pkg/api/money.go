@@ -12,6 +12,28 @@ import (
 // Kind says whether a currency is a crypto currency or a fiat one. It is the single key of the service's unions.
 type Kind string
 
+// MarshalJSON writes "Crypto" or "Fiat"; any other Kind is an error.
+func (k Kind) MarshalJSON() ([]byte, error) {
+	_, err := parseKind(string(k))
+	return []byte(strconv.Quote(string(k))), err
+}
+
+// UnmarshalJSON reads "Crypto" or "Fiat" and refuses anything else.
+func (k *Kind) UnmarshalJSON(b []byte) error {
+	var text *string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	if text == nil {
+		return errors.New("null, where a kind of currency belongs")
+	}
+	kind, err := parseKind(*text)
+	if err == nil {
+		*k = kind
+	}
+	return err
+}
+
 // The two kinds of currency.
 const (
 	Crypto Kind = "Crypto"
@@ -28,22 +50,22 @@ type Currency struct {
 func (c Currency) String() string { return c.Code }
 
 // MarshalJSON writes the one-key object. A Currency without a kind or a code is an error.
-func (c Currency) MarshalJSON() ([]byte, error) { return json.Marshal(c) }
+func (c Currency) MarshalJSON() ([]byte, error) { return json.Marshal(currencyJSON(c)) }
 
-// MarshalJSONTo is MarshalJSON for the encoder that this package uses.
-func (c Currency) MarshalJSONTo(enc *jsontext.Encoder) error {
+// UnmarshalJSON reads the one-key object and refuses anything else.
+func (c *Currency) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*currencyJSON)(c)) }
+
+type currencyJSON Currency
+
+func (c currencyJSON) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := checkUnion(c.Kind, c.Code); err != nil {
 		return fmt.Errorf("currency: %w", err)
 	}
 	return writeTokens(enc, jsontext.BeginObject, jsontext.String(string(c.Kind)), jsontext.String(c.Code), jsontext.EndObject)
 }
 
-// UnmarshalJSON reads the one-key object and refuses anything else.
-func (c *Currency) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, c) }
-
-// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (c *Currency) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got Currency
+func (c *currencyJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var got currencyJSON
 	err := oneKey(dec, "currency", func(kind string) error {
 		var err error
 		if got.Kind, err = parseKind(kind); err != nil {
@@ -74,10 +96,15 @@ func (a Amount) String() string {
 }
 
 // MarshalJSON writes the nested one-key objects. An Amount without a kind or a code is an error.
-func (a Amount) MarshalJSON() ([]byte, error) { return json.Marshal(a) }
+func (a Amount) MarshalJSON() ([]byte, error) { return json.Marshal(amountJSON(a)) }
 
-// MarshalJSONTo is MarshalJSON for the encoder that this package uses.
-func (a Amount) MarshalJSONTo(enc *jsontext.Encoder) error {
+// UnmarshalJSON reads the nested one-key objects and refuses anything else, above all a number that is not an int64
+// written in plain digits.
+func (a *Amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*amountJSON)(a)) }
+
+type amountJSON Amount
+
+func (a amountJSON) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := checkUnion(a.Kind, a.Code); err != nil {
 		return fmt.Errorf("amount: %w", err)
 	}
@@ -85,13 +112,8 @@ func (a Amount) MarshalJSONTo(enc *jsontext.Encoder) error {
 		jsontext.BeginObject, jsontext.String(a.Code), jsontext.Int(a.Minor), jsontext.EndObject, jsontext.EndObject)
 }
 
-// UnmarshalJSON reads the nested one-key objects and refuses anything else, above all a number that is not an int64
-// written in plain digits.
-func (a *Amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, a) }
-
-// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (a *Amount) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got Amount
+func (a *amountJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var got amountJSON
 	err := oneKey(dec, "amount", func(kind string) error {
 		var err error
 		if got.Kind, err = parseKind(kind); err != nil {
@@ -113,10 +135,18 @@ func (a *Amount) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// CodeAmount is one entry of a CodeAmounts.
+// CodeAmount is one entry of a CodeAmounts. In JSON it is an object with one key: {"USD":2500}.
 type CodeAmount struct {
 	Code  string
-	Minor int64
+	Minor int64 // in minor units of the currency
+}
+
+// MarshalJSON writes the one-key object.
+func (a CodeAmount) MarshalJSON() ([]byte, error) { return CodeAmounts{a}.MarshalJSON() }
+
+// UnmarshalJSON reads the one-key object and refuses anything else; see Amount for numbers that are refused.
+func (a *CodeAmount) UnmarshalJSON(b []byte) error {
+	return one(b, a, (*CodeAmounts).UnmarshalJSON)
 }
 
 // CodeAmounts is the service's object of a currency code to an integer in minor units, such as {"USD":2500}, in the
@@ -135,25 +165,13 @@ func (m CodeAmounts) Of(code string) (minor int64, ok bool) {
 
 // MarshalJSON writes the object.
 func (m CodeAmounts) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, e := range m {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		var err error
-		if b, err = jsontext.AppendQuote(b, e.Code); err != nil {
-			return nil, err
-		}
-		b = strconv.AppendInt(append(b, ':'), e.Minor, 10)
-	}
-	return append(b, '}'), nil
+	return entries(m, func(a CodeAmount) (string, any) { return a.Code, a.Minor })
 }
 
 // UnmarshalJSON reads the object; see Amount for what is refused.
-func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, m) }
+func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return within(b, m.read) }
 
-// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (m *CodeAmounts) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+func (m *CodeAmounts) read(dec *jsontext.Decoder) error {
 	var got CodeAmounts
 	err := eachKey(dec, "amounts", func(code string) error {
 		minor, err := integer(dec, "amount of "+strconv.Quote(code))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -18,6 +19,16 @@ type WithdrawalFilter struct {
 	Currencies []Currency `json:"currencies"`    // empty: all
 	Tags       []string   `json:"tags"`          // names of statuses; empty: all
 }
+
+// MarshalJSON writes the body of the request.
+func (f WithdrawalFilter) MarshalJSON() ([]byte, error) { return json.Marshal(filterJSON(f)) }
+
+// UnmarshalJSON reads the body of the request.
+func (f *WithdrawalFilter) UnmarshalJSON(b []byte) error { return unmarshal(b, f) }
+
+type filterJSON WithdrawalFilter // without the methods
+
+func (f *WithdrawalFilter) fill(read func(any) error) error { return read((*filterJSON)(f)) }
 
 // PageBase says which number the first page has, which the interface does not show.
 type PageBase int
@@ -56,6 +67,27 @@ type WithdrawalPage struct {
 }
 
 func (p WithdrawalPage) empty() bool { return len(p.Items)+len(p.Unreadable) == 0 }
+
+// MarshalJSON writes the object of page_content, page_count and total. Records that cannot be read are in their places.
+func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
+	content := make([]any, 0, len(p.Items)+len(p.Unreadable))
+	items, unreadable := p.Items, p.Unreadable
+	for len(items)+len(unreadable) > 0 {
+		if len(items) == 0 || len(unreadable) > 0 && unreadable[0].Place <= len(content) {
+			content, unreadable = append(content, unreadable[0]), unreadable[1:]
+		} else {
+			content, items = append(content, items[0]), items[1:]
+		}
+	}
+	return json.Marshal(struct {
+		Content   []any `json:"page_content"`
+		PageCount int64 `json:"page_count"`
+		Total     int64 `json:"total"`
+	}{content, p.PageCount, p.Total})
+}
+
+// UnmarshalJSON reads what List reads: a record that cannot be read is an error.
+func (p *WithdrawalPage) UnmarshalJSON(b []byte) error { return unmarshal(b, p) }
 
 func (p *WithdrawalPage) decode(body []byte) error {
 	return p.decodeWith(body, func(dec *jsontext.Decoder) (err error) {

@@ -15,11 +15,23 @@ type RebateList struct {
 // RawJSON returns the JSON text that the list came from.
 func (r RebateList) RawJSON() json.RawMessage { return r.raw }
 
+// MarshalJSON writes the array.
+func (r RebateList) MarshalJSON() ([]byte, error) {
+	amounts := r.Amounts
+	if amounts == nil {
+		amounts = []Amount{}
+	}
+	return marshal(r, r.raw, amounts)
+}
+
+// UnmarshalJSON reads what Resellers.Rebate reads, and keeps the text for RawJSON.
+func (r *RebateList) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
+
 func (r *RebateList) decode(body []byte) error {
 	return within(body, func(dec *jsontext.Decoder) error {
 		return eachElement(dec, "rebates", func() error {
 			var amount Amount
-			err := amount.UnmarshalJSONFrom(dec)
+			err := (*amountJSON)(&amount).UnmarshalJSONFrom(dec)
 			r.Amounts = append(r.Amounts, amount)
 			return err
 		})
@@ -39,6 +51,12 @@ type RebateMap struct {
 
 // RawJSON returns the JSON text that the map came from.
 func (r RebateMap) RawJSON() json.RawMessage { return r.raw }
+
+// MarshalJSON writes the object of code to Amount.
+func (r RebateMap) MarshalJSON() ([]byte, error) { return marshal(r, r.raw, r.Rebates) }
+
+// UnmarshalJSON reads what RebateIn reads, and keeps the text for RawJSON.
+func (r *RebateMap) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 func (r *RebateMap) decode(body []byte) error { return r.Rebates.UnmarshalJSON(body) }
 

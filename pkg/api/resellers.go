@@ -28,50 +28,72 @@ type Reseller struct {
 // Rebates are amounts by currency code, in the order in which the service wrote them.
 type Rebates []Rebate
 
-// Rebate is one entry of Rebates.
+// Rebate is one entry of Rebates. In JSON it is an object with one key: {"Usd":{"Fiat":{"USD":5}}}.
 type Rebate struct {
-	Code   string // the key it stood under
+	Code   string // its key
 	Amount Amount
 }
 
-// UnmarshalJSON reads the object of code to Amount.
-func (r *Rebates) UnmarshalJSON(b []byte) error { return within(b, r.UnmarshalJSONFrom) }
+// MarshalJSON writes the one-key object.
+func (r Rebate) MarshalJSON() ([]byte, error) { return Rebates{r}.MarshalJSON() }
 
-// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (r *Rebates) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	got := Rebates{}
+// UnmarshalJSON reads the one-key object and refuses anything else.
+func (r *Rebate) UnmarshalJSON(b []byte) error { return one(b, r, (*Rebates).UnmarshalJSON) }
+
+// UnmarshalJSON reads the object of code to Amount.
+func (r *Rebates) UnmarshalJSON(b []byte) error {
+	return within(b, (*rebatesJSON)(r).UnmarshalJSONFrom)
+}
+
+type rebatesJSON Rebates
+
+func (r *rebatesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	got := rebatesJSON{}
 	err := eachKey(dec, "rebates", func(code string) error {
 		rebate := Rebate{Code: code}
-		err := rebate.Amount.UnmarshalJSONFrom(dec)
+		err := (*amountJSON)(&rebate.Amount).UnmarshalJSONFrom(dec)
 		got = append(got, rebate)
 		return err
 	})
-	*r = got
+	if err == nil {
+		*r = got
+	}
 	return err
 }
 
+func (r rebatesJSON) MarshalJSON() ([]byte, error) { return Rebates(r).MarshalJSON() }
+
 // MarshalJSON writes the object of code to Amount.
 func (r Rebates) MarshalJSON() ([]byte, error) {
-	var err error
-	b := []byte{'{'}
-	for n, rebate := range r {
-		if n > 0 {
-			b = append(b, ',')
-		}
-		if b, err = jsontext.AppendQuote(b, rebate.Code); err != nil {
-			return nil, err
-		}
-		amount, err := rebate.Amount.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(b, ':'), amount...)
-	}
-	return append(b, '}'), nil
+	return entries(r, func(r Rebate) (string, any) { return r.Code, r.Amount })
 }
 
 // RawJSON returns the JSON text that the reseller came from; nil for one that was made otherwise.
 func (r Reseller) RawJSON() json.RawMessage { return r.raw }
+
+// MarshalJSON writes the JSON text that the reseller came from, or the object of its fields if they were changed or there is
+// no such text.
+func (r Reseller) MarshalJSON() ([]byte, error) {
+	return marshal(r, r.raw, resellerJSON{r.ID, inviteJSON(r.InviteInfo), rebatesJSON(r.Rebates)})
+}
+
+// UnmarshalJSON reads what Info reads, and keeps the text for RawJSON.
+func (r *Reseller) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
+
+type resellerJSON struct {
+	ID         string      `json:"id"`
+	InviteInfo inviteJSON  `json:"invite_info"`
+	Rebates    rebatesJSON `json:"rebates"`
+}
+
+func (r *Reseller) fill(read func(any) error) error {
+	var got resellerJSON
+	if err := read(&got); err != nil {
+		return err
+	}
+	*r = Reseller{got.ID, Invite(got.InviteInfo), Rebates(got.Rebates), nil}
+	return nil
+}
 
 func (r *Reseller) complete(text json.RawMessage) error {
 	r.raw = text
@@ -87,9 +109,10 @@ type resellers []Reseller
 func (v *resellers) decode(body []byte) error {
 	*v = resellers{}
 	return within(body, func(dec *jsontext.Decoder) error {
+		read := reading(dec)
 		return eachKey(dec, "resellers", func(id string) error {
 			var r Reseller
-			if err := element(dec, body, &r); err != nil {
+			if err := element(dec, body, &r, read); err != nil {
 				return err
 			}
 			if r.ID != id {
@@ -182,7 +205,7 @@ func (s *Resellers) withdrawals(id string, filter WithdrawalFilter, page, pageSi
 	}
 	return request{
 		op: "list the withdrawals of reseller", about: id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
-		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
+		query: pageQuery(id, page, pageSize), body: filterJSON(filter), reseller: true,
 	}, checkPage(page, pageSize)
 }
 

@@ -20,28 +20,91 @@ type ResellerStats struct {
 	raw json.RawMessage
 }
 
-// StatusCount is how many invoices have a status.
+// StatusCount is how many invoices have a status. In JSON it is an object with one key: {"Awaiting":3}.
 type StatusCount struct {
 	Status string
 	Count  int64
 }
 
+// MarshalJSON writes the one-key object.
+func (s StatusCount) MarshalJSON() ([]byte, error) { return counts{s}.MarshalJSON() }
+
+// UnmarshalJSON reads the one-key object and refuses anything else.
+func (s *StatusCount) UnmarshalJSON(b []byte) error { return one(b, s, (*counts).UnmarshalJSON) }
+
 // InvoiceRebate is what an invoice earned. Amounts are in minor units.
 type InvoiceRebate struct {
-	ID         string // UUID of the invoice
-	PaidAmount CodeAmounts
-	Rebate     CodeAmounts
-	Created    string // without a time zone, as the service wrote it
+	ID         string      `json:"id"` // UUID of the invoice
+	PaidAmount CodeAmounts `json:"paid_amount"`
+	Rebate     CodeAmounts `json:"rebate"`
+	Created    string      `json:"created"` // without a time zone, as the service wrote it
 }
 
-// CodeTotal is one entry of a total: the amounts under a currency code, in minor units.
+// UnmarshalJSON reads the object and refuses anything else.
+func (r *InvoiceRebate) UnmarshalJSON(b []byte) error {
+	return within(b, func(dec *jsontext.Decoder) error {
+		got, err := invoiceRebate(dec)
+		if err == nil {
+			*r = got
+		}
+		return err
+	})
+}
+
+// CodeTotal is one entry of a total: the amounts under a currency code, in minor units. In JSON it is an object with one
+// key: {"Btc":{"USD":2500}}.
 type CodeTotal struct {
 	Code    string
 	Amounts CodeAmounts
 }
 
+// MarshalJSON writes the one-key object.
+func (t CodeTotal) MarshalJSON() ([]byte, error) { return codeTotals{t}.MarshalJSON() }
+
+// UnmarshalJSON reads the one-key object and refuses anything else.
+func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one(b, t, (*codeTotals).UnmarshalJSON) }
+
+// counts, invoiceRebates and codeTotals are the objects in which these are.
+type (
+	counts         []StatusCount
+	invoiceRebates []InvoiceRebate
+	codeTotals     []CodeTotal
+)
+
+func (v counts) MarshalJSON() ([]byte, error) {
+	return entries(v, func(s StatusCount) (string, any) { return s.Status, s.Count })
+}
+
+func (v invoiceRebates) MarshalJSON() ([]byte, error) {
+	return entries(v, func(r InvoiceRebate) (string, any) { return r.ID, r })
+}
+
+func (v codeTotals) MarshalJSON() ([]byte, error) {
+	return entries(v, func(t CodeTotal) (string, any) { return t.Code, t.Amounts })
+}
+
+func (v *counts) UnmarshalJSON(b []byte) error { return within(b, v.read) }
+
+func (v *codeTotals) UnmarshalJSON(b []byte) error { return within(b, v.read) }
+
 // RawJSON returns the JSON text that the statistics came from; nil for ones that were made otherwise.
 func (s ResellerStats) RawJSON() json.RawMessage { return s.raw }
+
+// MarshalJSON writes the JSON text that the statistics came from, or the object of their fields if they were changed or there
+// is no such text.
+func (s ResellerStats) MarshalJSON() ([]byte, error) {
+	return marshal(s, s.raw, struct {
+		ID             string         `json:"id"`
+		Label          string         `json:"label"`
+		InvoiceStats   counts         `json:"invoice_stats"`
+		InvoiceRebates invoiceRebates `json:"invoice_rebates"`
+		TotalVolume    codeTotals     `json:"total_volume"`
+		TotalRebates   codeTotals     `json:"total_rebates"`
+	}{s.ID, s.Label, s.InvoiceStats, s.InvoiceRebates, s.TotalVolume, s.TotalRebates})
+}
+
+// UnmarshalJSON reads what Resellers.Stats reads, and keeps the text for RawJSON.
+func (s *ResellerStats) UnmarshalJSON(b []byte) error { return unmarshal(b, s) }
 
 func (s *ResellerStats) complete(text json.RawMessage) error {
 	s.raw = text
@@ -59,21 +122,20 @@ func (s *ResellerStats) decode(body []byte) error {
 			case "label":
 				s.Label, err = str(dec, key)
 			case "invoice_stats":
-				err = eachKey(dec, key, func(status string) error {
-					n, err := count(dec, "invoices that are "+status)
-					s.InvoiceStats = append(s.InvoiceStats, StatusCount{status, n})
-					return err
-				})
+				err = (*counts)(&s.InvoiceStats).read(dec)
 			case "invoice_rebates":
 				err = eachKey(dec, key, func(id string) error {
-					rebate, err := invoiceRebate(dec, id)
+					rebate, err := invoiceRebate(dec)
+					if err == nil && rebate.ID != id {
+						err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
+					}
 					s.InvoiceRebates = append(s.InvoiceRebates, rebate)
 					return err
 				})
 			case "total_volume":
-				s.TotalVolume, err = totals(dec, key)
+				err = (*codeTotals)(&s.TotalVolume).read(dec)
 			case "total_rebates":
-				s.TotalRebates, err = totals(dec, key)
+				err = (*codeTotals)(&s.TotalRebates).read(dec)
 			default:
 				seen--
 				err = dec.SkipValue()
@@ -87,7 +149,15 @@ func (s *ResellerStats) decode(body []byte) error {
 	return err
 }
 
-func invoiceRebate(dec *jsontext.Decoder, key string) (r InvoiceRebate, err error) {
+func (v *counts) read(dec *jsontext.Decoder) error {
+	return eachKey(dec, "invoice_stats", func(status string) error {
+		n, err := count(dec, "invoices that are "+status)
+		*v = append(*v, StatusCount{status, n})
+		return err
+	})
+}
+
+func invoiceRebate(dec *jsontext.Decoder) (r InvoiceRebate, err error) {
 	var paid, rebate bool
 	err = eachKey(dec, "rebate of an invoice", func(field string) (err error) {
 		switch field {
@@ -95,10 +165,10 @@ func invoiceRebate(dec *jsontext.Decoder, key string) (r InvoiceRebate, err erro
 			r.ID, err = nonEmptyString(dec, field)
 		case "paid_amount":
 			paid = true
-			err = r.PaidAmount.UnmarshalJSONFrom(dec)
+			err = r.PaidAmount.read(dec)
 		case "rebate":
 			rebate = true
-			err = r.Rebate.UnmarshalJSONFrom(dec)
+			err = r.Rebate.read(dec)
 		case "created":
 			r.Created, err = str(dec, field)
 		default:
@@ -108,21 +178,18 @@ func invoiceRebate(dec *jsontext.Decoder, key string) (r InvoiceRebate, err erro
 	})
 	switch {
 	case err != nil:
-	case !paid || !rebate:
-		err = fmt.Errorf("the rebate of invoice %q: paid_amount and rebate belong in it", key)
-	case r.ID != key:
-		err = fmt.Errorf("the rebate of invoice %q stands under the key %q", r.ID, key)
+	case r.ID == "" || !paid || !rebate:
+		err = fmt.Errorf("the rebate of invoice %q: id, paid_amount and rebate belong in it", r.ID)
 	}
 	return r, err
 }
 
-func totals(dec *jsontext.Decoder, what string) ([]CodeTotal, error) {
-	all := []CodeTotal{}
-	err := eachKey(dec, what, func(code string) error {
+func (v *codeTotals) read(dec *jsontext.Decoder) error {
+	*v = codeTotals{}
+	return eachKey(dec, "totals", func(code string) error {
 		total := CodeTotal{Code: code}
-		err := total.Amounts.UnmarshalJSONFrom(dec)
-		all = append(all, total)
+		err := total.Amounts.read(dec)
+		*v = append(*v, total)
 		return err
 	})
-	return all, err
 }

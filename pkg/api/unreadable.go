@@ -20,6 +20,32 @@ type UnreadableWithdrawal struct {
 	Err        error    // why it is no withdrawal
 }
 
+// MarshalJSON writes the JSON text of the record.
+func (u UnreadableWithdrawal) MarshalJSON() ([]byte, error) {
+	if u.raw == nil {
+		return nil, errors.New("an unreadable withdrawal without the text that it came from")
+	}
+	return u.raw, nil
+}
+
+// UnmarshalJSON reads the fields that can be read, as a list does with ListOptions.Lenient. A record that is a withdrawal is
+// an error. Place is not in the text, and is 0.
+func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
+	text := jsontext.Value(bytes.TrimSpace(b)).Clone()
+	if !text.IsValid() {
+		return readable(gojson.Unmarshal(text, new(any)), text)
+	}
+	err := decode(text, new(Withdrawal))
+	switch {
+	case err == nil:
+		return errors.New("the withdrawal can be read")
+	case errors.Is(err, ErrTooLarge):
+		return err
+	}
+	*u = readFields(json.RawMessage(text), 0, err)
+	return nil
+}
+
 // Readable reports whether a field of the record can be read, or is not there and need not be.
 func (u UnreadableWithdrawal) Readable(field string) bool { return !slices.Contains(u.Unread, field) }
 

@@ -8,7 +8,9 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 
+	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -38,6 +40,35 @@ type Status struct {
 	At     string `json:"at"` // in a format that the interface does not show, as the service wrote it
 }
 
+// UnmarshalJSON reads the object and refuses anything else.
+func (s *Status) UnmarshalJSON(b []byte) error { return within(b, s.read) }
+
+type statusJSON Status // without the method
+
+func (s *Status) read(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != '{' {
+		return unexpected(dec, "status", "an object")
+	}
+	var got statusJSON
+	if err := gojson.UnmarshalDecode(dec, &got); err != nil {
+		return err
+	}
+	*s = Status(got)
+	return nil
+}
+
+type statusesJSON []Status
+
+func (v *statusesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*v, err = elements(dec, "statuses", func(s *Status) error {
+		if dec.PeekKind() != '{' {
+			return unexpected(dec, "status", "an object")
+		}
+		return gojson.UnmarshalDecode(dec, (*statusJSON)(s))
+	})
+	return err
+}
+
 // Address is where a withdrawal goes. A single withdrawal shows it as a string, a list as an object that also names the
 // currency: {"Crypto":{"currency":"Btc","address":"..."}}. The interface shows no list with a withdrawal of fiat money,
 // where the key may be Fiat.
@@ -50,8 +81,11 @@ type Address struct {
 // String returns the address itself.
 func (a Address) String() string { return a.Text }
 
-// MarshalJSON writes the shape that the address had.
+// MarshalJSON writes the shape that the address had. An Address without a text is an error.
 func (a Address) MarshalJSON() ([]byte, error) {
+	if a.Text == "" {
+		return nil, errors.New("address: empty")
+	}
 	text, err := jsontext.AppendQuote(nil, a.Text)
 	if err != nil || a.Currency == "" {
 		return text, err
@@ -66,12 +100,15 @@ func (a Address) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads either shape and refuses anything else.
 func (a *Address) UnmarshalJSON(b []byte) error {
-	return within(b, a.UnmarshalJSONFrom)
+	return within(b, (*addressJSON)(a).UnmarshalJSONFrom)
 }
 
-// UnmarshalJSONFrom is UnmarshalJSON for the decoder that this package uses.
-func (a *Address) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got Address
+type addressJSON Address
+
+func (a addressJSON) MarshalJSON() ([]byte, error) { return Address(a).MarshalJSON() }
+
+func (a *addressJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var got addressJSON
 	var err error
 	if dec.PeekKind() != '{' {
 		got.Text, err = nonEmptyString(dec, "address")
@@ -112,6 +149,47 @@ func (a *Address) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // made otherwise.
 func (w Withdrawal) RawJSON() json.RawMessage { return w.raw }
 
+// MarshalJSON writes the JSON text that the withdrawal came from, or the object of its fields if they were changed or there
+// is no such text.
+func (w Withdrawal) MarshalJSON() ([]byte, error) {
+	return marshal(w, w.raw, withdrawalJSON{w.ID, w.ExternalID, w.MerchantID, currencyJSON(w.Currency), amountJSON(w.Amount), w.Statuses,
+		w.Current, addressJSON(w.Address), w.IsTestnet, w.Callback, w.ExternalOrderID})
+}
+
+// UnmarshalJSON reads what Get and List read, and keeps the text for RawJSON.
+func (w *Withdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, w) }
+
+type withdrawalJSON struct {
+	ID              string       `json:"id"`
+	ExternalID      int64        `json:"external_id"`
+	MerchantID      string       `json:"merchant_id"`
+	Currency        currencyJSON `json:"currency"`
+	Amount          amountJSON   `json:"amount"`
+	Statuses        statusesJSON `json:"statuses"`
+	Current         string       `json:"current"`
+	Address         addressJSON  `json:"address"`
+	IsTestnet       bool         `json:"is_testnet"`
+	Callback        string       `json:"callback"`
+	ExternalOrderID string       `json:"external_order_id"`
+}
+
+// withdrawalsJSON are used again, because a list would leave one for each of its withdrawals to the garbage collector.
+var withdrawalsJSON = sync.Pool{New: func() any { return new(withdrawalJSON) }}
+
+func (w *Withdrawal) fill(read func(any) error) error {
+	got := withdrawalsJSON.Get().(*withdrawalJSON)
+	defer func() {
+		*got = withdrawalJSON{}
+		withdrawalsJSON.Put(got)
+	}()
+	if err := read(got); err != nil {
+		return err
+	}
+	*w = Withdrawal{got.ID, got.ExternalID, got.MerchantID, Currency(got.Currency), Amount(got.Amount), got.Statuses,
+		got.Current, Address(got.Address), got.IsTestnet, got.Callback, got.ExternalOrderID, nil}
+	return nil
+}
+
 func (w *Withdrawal) complete(text json.RawMessage) error {
 	w.raw = text
 	switch {
@@ -147,6 +225,37 @@ type CreateWithdrawal struct {
 	// Memo of the transfer, required for XLR and currencies based on it, see Currency.MemoRequired. White space at its ends
 	// and characters that cannot be seen are refused.
 	Memo string `json:"memo,omitzero"`
+}
+
+// MarshalJSON writes the body of Create's request.
+func (r CreateWithdrawal) MarshalJSON() ([]byte, error) { return gojson.Marshal(r.fields()) }
+
+// UnmarshalJSON reads the body of Create's request. A currency and an amount are required; Validate checks the rest.
+func (r *CreateWithdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
+
+type createWithdrawalJSON struct {
+	Currency        currencyJSON `json:"currency"`
+	Amount          amountJSON   `json:"amount"`
+	Address         string       `json:"address"`
+	Callback        string       `json:"callback,omitzero"`
+	ExternalOrderID string       `json:"external_order_id,omitzero"`
+	Memo            string       `json:"memo,omitzero"`
+}
+
+func (r CreateWithdrawal) fields() createWithdrawalJSON {
+	return createWithdrawalJSON{currencyJSON(r.Currency), amountJSON(r.Amount), r.Address, r.Callback, r.ExternalOrderID, r.Memo}
+}
+
+func (r *CreateWithdrawal) fill(read func(any) error) error {
+	var got createWithdrawalJSON
+	if err := read(&got); err != nil {
+		return err
+	}
+	if got.Currency.Code == "" || got.Amount.Code == "" {
+		return errors.New("a withdrawal without a currency or an amount")
+	}
+	*r = CreateWithdrawal{Currency(got.Currency), Amount(got.Amount), got.Address, got.Callback, got.ExternalOrderID, got.Memo}
+	return nil
 }
 
 // Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.
@@ -194,7 +303,7 @@ func (s *Withdrawals) Create(ctx context.Context, r CreateWithdrawal) (id string
 		return "", err
 	}
 	return call[string](ctx, s.client, request{
-		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r, create: true,
+		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r.fields(), create: true,
 	})
 }
 
@@ -224,7 +333,7 @@ func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, p
 func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request, error) {
 	return request{
 		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list",
-		query: pageQuery("", page, pageSize), body: filter,
+		query: pageQuery("", page, pageSize), body: filterJSON(filter),
 	}, checkPage(page, pageSize)
 }
 
