@@ -90,8 +90,8 @@ func WithRetries(n int) Option { return func(o *options) { o.retries = n } }
 // WithRootCAs sets the certificate authorities that are trusted, instead of the system's.
 func WithRootCAs(pool *x509.CertPool) Option { return func(o *options) { o.roots = pool } }
 
-// WithTrace writes every request and answer to w, the key hidden, each with one Write. Calls that run side by side
-// write side by side.
+// WithTrace writes every request and answer to w, the key hidden, each with one Write. A client makes these one after the
+// other, also for calls that run at the same time, so that w may be a bytes.Buffer.
 func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
 
 // WithTransport sends requests through rt instead of the network: to a handler in the same process, or to a recorder.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -159,7 +160,7 @@ func element(dec *jsontext.Decoder, body []byte, value resource, read func(into 
 	if err := value.fill(read); err != nil {
 		return err
 	}
-	text := bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")
+	text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")) // an append leaves the next one alone
 	if err := value.complete(text); err != nil {
 		return fmt.Errorf("at %q: %w", string(dec.StackPointer()), err)
 	}

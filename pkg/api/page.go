@@ -47,7 +47,7 @@ const DefaultPageSize = 100
 type ListOptions struct {
 	PageSize  int      // 0: DefaultPageSize
 	FirstPage PageBase // the zero value finds out
-	// OnPage, if set, is called with every page before its withdrawals are yielded.
+	// OnPage, if set, is called with every page before its withdrawals are yielded. It may keep the page.
 	OnPage func(WithdrawalPage)
 	// Lenient goes on when a record of a page cannot be read as a withdrawal. Such records are not yielded: OnPage finds
 	// them in WithdrawalPage.Unreadable. Otherwise the first of them ends the list with an error.
@@ -355,10 +355,15 @@ func (r *recent) fresh(items []Withdrawal) []Withdrawal {
 		r.ids = make(map[string]int, len(items))
 	}
 	page := make([]string, len(items))
-	fresh := items[:0]
+	fresh, shared := items, true // with OnPage, which may keep the page
 	for n, item := range items {
 		page[n] = item.ID
-		if r.ids[item.ID]++; r.ids[item.ID] == 1 {
+		r.ids[item.ID]++
+		isNew := r.ids[item.ID] == 1
+		switch {
+		case shared && !isNew:
+			fresh, shared = append(make([]Withdrawal, 0, len(items)), items[:n]...), false
+		case !shared && isNew:
 			fresh = append(fresh, item)
 		}
 	}

@@ -14,7 +14,9 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"unsafe"
@@ -491,3 +493,36 @@ func TestAnswerIsHiddenAtOnce(t *testing.T) {
 		t.Errorf("got %q, %v, %q, %v", resp.Status, resp.Header, body, err)
 	}
 }
+
+// A trace may go to any writer, also while calls are made at the same time. (The race detector sees a writer without a lock.)
+func TestTraceOfCallsAtTheSameTime(t *testing.T) {
+	var trace bytes.Buffer
+	var inside atomic.Int32
+	out := writerFunc(func(text []byte) (int, error) {
+		if inside.Add(1) > 1 {
+			t.Error("two writes at the same time")
+		}
+		defer inside.Add(-1)
+		runtime.Gosched()
+		return trace.Write(text)
+	})
+	client := must[*Client](t)(New("http://127.0.0.1", WithTrace(out), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method == "POST" {
+			return answering(200, `"w-1"`)(r)
+		}
+		return answering(200, sampleWithdrawal)(r)
+	}))))
+	var calls sync.WaitGroup
+	for range 20 {
+		calls.Go(func() { client.Withdrawals.Get(t.Context(), "w-1") })
+		calls.Go(func() { client.Withdrawals.Create(t.Context(), sampleCreate()) })
+	}
+	calls.Wait()
+	if got := strings.Count(trace.String(), "< "); got < 40 {
+		t.Errorf("%d lines of answers", got)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }

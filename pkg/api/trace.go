@@ -6,11 +6,24 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 // maxTraced is how much of a body a trace shows.
 const maxTraced = 4 << 10
+
+// lockedWriter lets calls that run at the same time write one after the other.
+type lockedWriter struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (w *lockedWriter) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(text)
+}
 
 // tracer writes requests and answers as text, a line at a time, with the key hidden.
 type tracer struct {

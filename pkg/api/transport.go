@@ -38,10 +38,11 @@ const idleForCreate = time.Second
 //  5. the network, with one set of connections for both.
 func newTransport(o options) (reads, creates http.RoundTripper) {
 	key := newRedactor(o.key)
+	trace := &lockedWriter{out: o.trace}
 	stack := func(rt http.RoundTripper) http.RoundTripper {
 		rt = keyless{whole{rt}, key}
 		if o.trace != nil {
-			rt = tracer{rt, o.trace, key}
+			rt = tracer{rt, trace, key}
 		}
 		return rt
 	}

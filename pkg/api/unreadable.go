@@ -71,7 +71,7 @@ func (p *lenientPage) decode(body []byte) error {
 			if err := dec.SkipValue(); err != nil {
 				return err
 			}
-			text := bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,")
+			text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,"))
 			var w Withdrawal
 			if err := decode(text, &w); err != nil {
 				p.Unreadable = append(p.Unreadable, readFields(text, place, err))

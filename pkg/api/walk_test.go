@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -620,6 +621,42 @@ func TestWalkOfAListThatIsNoShorter(t *testing.T) {
 		})))
 		if err != errNoSuchPage || len(got) != 30 {
 			t.Errorf("%s: %d, %v", name, len(got), err)
+		}
+	}
+}
+
+// The pages that OnPage keeps stay as they were, whatever is left out of what is yielded, and whatever a caller appends to a
+// text.
+func TestKeptPagesStay(t *testing.T) {
+	record := func(id string) string { return strings.Replace(goodRecord, `"w1"`, `"`+id+`"`, 1) }
+	answers := []string{
+		`{"page_content":[` + record("a") + "," + record("b") + "," + record("c") + `],"page_count":2,"total":5}`,
+		`{"page_content":[` + record("c") + "," + record("d") + "," + record("e") + `],"page_count":2,"total":5}`,
+	}
+	n := 0
+	client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		n++
+		return answering(200, answers[min(n, 2)-1])(r)
+	}))))
+	var kept []WithdrawalPage
+	opts := ListOptions{FirstPage: PageBaseOne, PageSize: 3, OnPage: func(p WithdrawalPage) { kept = append(kept, p) }}
+	ids := must[[]string](t)(collect(client.Withdrawals.All(t.Context(), WithdrawalFilter{}, opts)))
+	if !slices.Equal(ids, []string{"a", "b", "c", "d", "e"}) {
+		t.Errorf("got %q", ids)
+	}
+	for i, want := range []string{"abc", "cde"} {
+		var got string
+		for _, w := range kept[i].Items {
+			got += w.ID
+			_ = append(w.RawJSON(), "...................."...)
+		}
+		if got != want {
+			t.Errorf("page %d has become %q, want %q", i, got, want)
+		}
+		for _, w := range kept[i].Items {
+			if string(w.RawJSON()) != record(w.ID) {
+				t.Errorf("the text of %s has become %s", w.ID, w.RawJSON())
+			}
 		}
 	}
 }
