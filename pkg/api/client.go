@@ -43,6 +43,9 @@ type Client struct {
 	keyed func() *keyed
 }
 
+// String returns the base URL.
+func (c *Client) String() string { return "api.Client(" + c.base + ")" }
+
 // keyed is the part of a Client that has the key in it.
 type keyed struct {
 	headers headers
@@ -102,10 +105,13 @@ func WithTransport(rt http.RoundTripper) Option { return func(o *options) { o.tr
 
 // New makes a Client for the service at baseURL, an absolute http or https address that may have a path. Plain http is
 // refused unless the host is a literal loopback address, since the key would cross the network in the open; for the
-// same reason a sandbox key is refused for any other host.
+// same reason a sandbox key is refused for any other host. An option that is nil is an error. New sends nothing.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("option %d is nil: leave it out", i+1)
+		}
 		opt(&o)
 	}
 	base, err := checkBaseURL(baseURL)

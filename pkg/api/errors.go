@@ -1,7 +1,9 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -20,7 +22,8 @@ const (
 	Failed
 )
 
-// String returns the outcome in words.
+// String returns the outcome in words: "unknown", "rejected", "not sent" or "failed". Any other value may be anything, and is
+// "unknown".
 func (o Outcome) String() string {
 	switch o {
 	case Rejected:
@@ -31,6 +34,20 @@ func (o Outcome) String() string {
 		return "failed"
 	}
 	return "unknown"
+}
+
+// MarshalText returns what String does, so that JSON and logs have the outcome in words.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what MarshalText writes, and refuses anything else.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	for _, known := range []Outcome{Unknown, Rejected, NotSent, Failed} {
+		if string(text) == known.String() {
+			*o = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%.40q is not an outcome of a call: unknown, rejected, not sent or failed", text)
 }
 
 // Error is every failure of a call, once its request was found valid. Use errors.As to reach it.
@@ -62,9 +79,9 @@ func (e *Error) Error() string {
 		b.WriteString("nothing was sent")
 	case e.Outcome == Unknown:
 		b.WriteString("the outcome is unknown, it may have taken effect")
-	case e.Outcome == Rejected && (e.Status == 401 || e.Status == 403):
+	case e.Unauthorized():
 		b.WriteString("the service refused the key")
-	case e.Outcome == Rejected && e.Status == 429:
+	case e.RateLimited():
 		b.WriteString("the service asks for fewer calls")
 	case e.Outcome == Rejected:
 		b.WriteString("the service rejected it")
@@ -112,6 +129,42 @@ func (e *Error) Why() string {
 
 // Unwrap returns the cause, such as context.DeadlineExceeded.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Unauthorized reports whether the service refused the key: the call was rejected with the status 401 or 403. A create that
+// a proxy answers so is Unknown, and not Unauthorized.
+func (e *Error) Unauthorized() bool {
+	return e.Outcome == Rejected && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+}
+
+// RateLimited reports whether the service asks for fewer calls: the call was rejected with the status 429. RetryAfter says
+// how long to wait, if the service did.
+func (e *Error) RateLimited() bool {
+	return e.Outcome == Rejected && e.Status == http.StatusTooManyRequests
+}
+
+// MarshalJSON writes what a log needs: message, outcome, op, method, path and, where the service answered, status, code,
+// reason, description and retry_after in seconds. The cause is in the message alone: it may be any value.
+func (e Error) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Message     string  `json:"message"`
+		Outcome     Outcome `json:"outcome"`
+		Op          string  `json:"op"`
+		Method      string  `json:"method"`
+		Path        string  `json:"path"`
+		Status      int     `json:"status,omitzero"`
+		Code        int64   `json:"code,omitzero"`
+		Reason      string  `json:"reason,omitzero"`
+		Description string  `json:"description,omitzero"`
+		RetryAfter  float64 `json:"retry_after,omitzero"`
+	}{e.Error(), e.Outcome, e.Op, e.Method, e.Path, e.Status, e.Code, e.Reason, e.Description, e.RetryAfter.Seconds()})
+}
+
+// GoString is what %#v prints. It shows the text of the cause and nothing else of it: a transport's error may hold a request
+// with the key.
+func (e Error) GoString() string {
+	return fmt.Sprintf("api.Error{Op:%q, Method:%q, Path:%q, Outcome:%q, Status:%d, Envelope:%t, Code:%d, Reason:%q, Description:%q, RetryAfter:%q, Err:%q}",
+		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter, fmt.Sprint(e.Err))
+}
 
 // InvalidError is a request that was refused before anything was sent.
 type InvalidError struct {

@@ -91,7 +91,7 @@ var everyType = map[string]sampled{
 
 	"Client": noJSON("it makes calls"), "Withdrawals": noJSON("it makes calls"), "Invoices": noJSON("it makes calls"), "Invites": noJSON("it makes calls"), "Resellers": noJSON("it makes calls"),
 	"Option": noJSON("an option"), "ListOptions": noJSON("an option"), "PageBase": noJSON("an option"),
-	"Outcome": noJSON("not the service's: see TestOutcomePrintsItsName"), "Error": noJSON("an error"), "InvalidError": noJSON("an error"), "ProxyError": noJSON("an error"),
+	"Outcome": noJSON("not the service's: see TestOutcomeIsWritten"), "Error": noJSON("an error"), "InvalidError": noJSON("an error"), "ProxyError": noJSON("an error"),
 }
 
 // encoding/json reads and writes every type as this package does: the same value with the same text, or an error.

@@ -206,7 +206,8 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	for range 2 {
 		var shown strings.Builder
 		for name, value := range map[string]any{
-			"client": client, "service": client.Withdrawals, "option": option, "options": []Option{option},
+			"client": client, "a copied client": reflect.ValueOf(client).Elem().Interface(), "withdrawals": client.Withdrawals, "invoices": client.Invoices,
+			"invites": client.Invites, "resellers": *client.Resellers, "option": option, "options": []Option{option},
 			"in a struct": struct{ inner, Outer any }{client, client}, "in a map": map[string]*Client{"a": client},
 		} {
 			fmt.Fprintf(&shown, "%s: %v %+v %#v %s %q %x\n", name, value, value, value, value, value, value)

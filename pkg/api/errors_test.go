@@ -1,0 +1,106 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOutcomeIsWritten(t *testing.T) {
+	for outcome, want := range map[Outcome]string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent", Failed: "failed", 9: "unknown", -1: "unknown"} {
+		text, err := json.Marshal(map[string]Outcome{"o": outcome})
+		if err != nil || string(text) != `{"o":"`+want+`"}` || fmt.Sprint(outcome) != want {
+			t.Errorf("%d is %s, %s, %v", int(outcome), outcome, text, err)
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, nil)).Info("", "o", outcome)
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("", "o", outcome)
+		if strings.Count(log.String(), want) != 2 {
+			t.Errorf("%d is logged as %s", int(outcome), &log)
+		}
+		var again Outcome
+		if err := json.Unmarshal([]byte(`"`+want+`"`), &again); err != nil || again.String() != want {
+			t.Errorf("%s is read as %s, %v", want, again, err)
+		}
+	}
+	for _, text := range []string{`"Rejected"`, `""`, `1`, `"notsent"`} {
+		o := NotSent
+		if err := json.Unmarshal([]byte(text), &o); err == nil || o != NotSent {
+			t.Errorf("%s is read as %s", text, o)
+		}
+	}
+}
+
+func TestErrorQuestions(t *testing.T) {
+	for _, tt := range []struct {
+		outcome               Outcome
+		status                int
+		unauthorized, limited bool
+	}{
+		{Rejected, 401, true, false}, {Rejected, 403, true, false}, {Rejected, 429, false, true}, {Rejected, 400, false, false},
+		{Unknown, 401, false, false}, {Unknown, 403, false, false}, {Unknown, 429, false, false}, {Failed, 503, false, false}, {NotSent, 0, false, false},
+	} {
+		e := &Error{Outcome: tt.outcome, Status: tt.status}
+		if e.Unauthorized() != tt.unauthorized || e.RateLimited() != tt.limited {
+			t.Errorf("%s %d: %t %t", tt.outcome, tt.status, e.Unauthorized(), e.RateLimited())
+		}
+	}
+}
+
+// keyError is an error of a transport that holds the request and says nothing of it.
+type keyError struct{ Header http.Header }
+
+func (keyError) Error() string { return "it broke" }
+
+// Whatever prints an error prints no key, also if its cause holds the request.
+func TestPrintedErrorShowsNoKey(t *testing.T) {
+	client := must[*Client](t)(New("http://127.0.0.1", WithAPIKey(aKey), WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		return nil, keyError{r.Header.Clone()}
+	}))))
+	_, read := client.Withdrawals.Get(t.Context(), "w-1")
+	_, create := client.Withdrawals.Create(t.Context(), sampleCreate())
+	var held keyError
+	if !errors.As(create, &held) || leaks(fmt.Sprintf("%#v", held), aKey) == "" {
+		t.Error("the test would not find the key where it is")
+	}
+	for _, err := range []error{read, create, fmt.Errorf("wrapped: %w", create)} {
+		var shown strings.Builder
+		var call *Error
+		if !errors.As(err, &call) {
+			t.Fatal(err)
+		}
+		for _, value := range []any{err, *call, []error{err}, map[string]any{"e": call}} {
+			fmt.Fprintf(&shown, "%v %+v %#v %s %q\n", value, value, value, value, value)
+			slog.New(slog.NewTextHandler(&shown, nil)).Info("", "value", value)
+			slog.New(slog.NewJSONHandler(&shown, nil)).Info("", slog.Any("value", value))
+			text, _ := json.Marshal(value)
+			shown.Write(text)
+		}
+		if piece := leaks(shown.String(), aKey); piece != "" {
+			t.Errorf("%q leaks: %s", piece, &shown)
+		}
+	}
+}
+
+// A log has the outcome and the service's words.
+func TestErrorInALog(t *testing.T) {
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "error", error(&Error{Op: "o", Method: "POST", Path: "/p", Outcome: Rejected, Status: 429, Envelope: true, Code: 7, Reason: "r", Description: "d", RetryAfter: 1500 * time.Millisecond}))
+	want := `"error":{"message":"o: the service asks for fewer calls: r: d (code 7, HTTP 429)","outcome":"rejected","op":"o","method":"POST","path":"/p","status":429,"code":7,"reason":"r","description":"d","retry_after":1.5}`
+	if !strings.Contains(log.String(), want) {
+		t.Errorf("got %s", &log)
+	}
+}
+
+func TestNilOption(t *testing.T) {
+	client, err := New("http://127.0.0.1", WithAPIKey("k"), nil)
+	if client != nil || err == nil || !strings.Contains(err.Error(), "option 2 is nil") {
+		t.Errorf("%v, %v", client, err)
+	}
+}
