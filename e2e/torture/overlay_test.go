@@ -865,9 +865,9 @@ const mostTogether = 7 // so that a small plan has parts
 	},
 	{
 		"pkg/api/client.go", `
-	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 `, `
-	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 	if n := attemptNumber(); n != "" {
 		plain["X-Torture"] = []string{n}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -65,6 +66,10 @@ type options struct {
 	roots         *x509.CertPool
 	transport     http.RoundTripper
 	trace         io.Writer
+	tls           *tls.Config
+	userAgent     string
+	middlewares   []func(http.RoundTripper) http.RoundTripper
+	err           error // of an option
 }
 
 // WithAPIKey sets the key, which goes into the Authorization header of every call.
@@ -103,16 +108,67 @@ func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
 // true. That is the transport's word that no byte of the request was or will be written.
 func WithTransport(rt http.RoundTripper) Option { return func(o *options) { o.transport = rt } }
 
+// WithMiddleware puts wrap around the transport: to count and time calls, to log them, to add a header. wrap is called by New,
+// once for reads and once for creates; with several middlewares, the first sees a request first. A middleware sees the key in
+// the Authorization header.
+//
+// A middleware has no say in the outcome of a create. The transport below it sends a create at most once, and lets nothing
+// pass after the call has ended. The call is Unknown if a middleware answers by itself, if it changes the answer's status or
+// body, or if it returns an answer after a failure in which something may have been written. It is NotSent only if the
+// transport below knows that nothing was written, or if the middleware did not call it and returns an error with a method
+// NotSent() bool that returns true, see WithTransport. The context of the request it passes on must be that of the request it
+// got, or made from it.
+func WithMiddleware(wrap func(http.RoundTripper) http.RoundTripper) Option {
+	return func(o *options) {
+		if wrap == nil {
+			o.err = errors.New("WithMiddleware: the middleware is nil: leave it out")
+			return
+		}
+		o.middlewares = append(o.middlewares, wrap)
+	}
+}
+
+// WithUserAgent sets the User-Agent header, which is "till" otherwise: printable ASCII, such as "shop/1.2".
+func WithUserAgent(text string) Option {
+	return func(o *options) {
+		if strings.Trim(text, " ") == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			o.err = fmt.Errorf("WithUserAgent: %q is not printable ASCII", text)
+			return
+		}
+		o.userAgent = text
+	}
+}
+
+// WithTLSConfig sets the configuration of TLS, for a client certificate say. It is copied. TLS is 1.2 or newer whatever it
+// says, HTTP/2 is not offered, and a configuration that switches verification off is an error of New. WithRootCAs goes
+// before its RootCAs. With WithTransport it has no effect.
+func WithTLSConfig(config *tls.Config) Option {
+	return func(o *options) {
+		switch {
+		case config == nil:
+			o.err = errors.New("WithTLSConfig: the configuration is nil: leave it out")
+		case config.InsecureSkipVerify:
+			o.err = errors.New("WithTLSConfig: InsecureSkipVerify would send the key to anybody: trust the service's authority with WithRootCAs")
+		case config.MaxVersion != 0 && config.MaxVersion < tls.VersionTLS12:
+			o.err = errors.New("WithTLSConfig: MaxVersion is less than TLS 1.2")
+		default:
+			o.tls = config.Clone()
+		}
+	}
+}
+
 // New makes a Client for the service at baseURL, an absolute http or https address that may have a path. Plain http is
 // refused unless the host is a literal loopback address, since the key would cross the network in the open; for the
 // same reason a sandbox key is refused for any other host. An option that is nil is an error. New sends nothing.
 func New(baseURL string, opts ...Option) (*Client, error) {
-	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3}
+	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3, userAgent: "till"}
 	for i, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("option %d is nil: leave it out", i+1)
 		}
-		opt(&o)
+		if opt(&o); o.err != nil {
+			return nil, o.err
+		}
 	}
 	base, err := checkBaseURL(baseURL)
 	if err != nil {
@@ -124,7 +180,10 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if strings.ContainsFunc(o.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key has a space, a control character or a letter beyond ASCII in it: it would not survive in a header")
 	}
-	reads, creates := newTransport(o)
+	reads, creates, err := newTransport(o)
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
 		base:          strings.TrimRight(base.String(), "/"),
 		resellerKey:   o.resellerKey,
@@ -150,7 +209,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 type headers struct{ plain, body, keyed, keyedBody http.Header }
 
 func newHeaders(o options) headers {
-	plain := http.Header{"User-Agent": {"till"}, "Accept": {"application/json"}}
+	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 	if o.transport == nil {
 		// net/http would ask for this by itself, in a header made anew for every request.
 		plain["Accept-Encoding"] = []string{"gzip"}

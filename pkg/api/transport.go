@@ -34,23 +34,40 @@ const idleForCreate = time.Second
 //  1. trace: what a person wants to see is the request as it is sent and the answer as it came;
 //  2. keyless: nothing that comes back, an error included, has the key in it;
 //  3. whole: an answer is whole or an error, and never larger than maxAnswer, for every layer above;
-//  4. gate, for creates: finds out whether a request that failed has been written at all;
-//  5. the network, with one set of connections for both.
-func newTransport(o options) (reads, creates http.RoundTripper) {
+//  4. the caller's middlewares, if there are any, between two layers that keep them from having a say in an outcome;
+//  5. gate, for creates: finds out whether a request that failed has been written at all;
+//  6. the network, with one set of connections for both.
+func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 	key := newRedactor(o.key)
 	trace := &lockedWriter{out: o.trace}
-	stack := func(rt http.RoundTripper) http.RoundTripper {
-		rt = keyless{whole{rt}, key}
+	stack := func(rt http.RoundTripper, creates bool) http.RoundTripper {
+		rt = whole{rt}
+		if len(o.middlewares) > 0 {
+			rt = sender{rt, creates}
+			for _, wrap := range slices.Backward(o.middlewares) {
+				if rt = wrap(rt); rt == nil {
+					err = errors.New("a middleware returned no RoundTripper")
+					return nil
+				}
+			}
+			rt = whole{rt}
+			if creates {
+				rt = judge{rt}
+			}
+		}
+		rt = keyless{rt, key}
 		if o.trace != nil {
 			rt = tracer{rt, trace, key}
 		}
 		return rt
 	}
 	if o.transport != nil {
-		return stack(o.transport), stack(asking{o.transport})
+		reads, creates = stack(o.transport, false), stack(asking{o.transport}, true)
+		return reads, creates, err
 	}
 	network := network(o)
-	return stack(network), stack(gate{network})
+	reads, creates = stack(network, false), stack(gate{network}, true)
+	return reads, creates, err
 }
 
 func network(o options) *http.Transport {
@@ -66,7 +83,7 @@ func network(o options) *http.Transport {
 			}
 			return &gatedConn{Conn: conn}, nil
 		},
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.roots},
+		TLSClientConfig:        tlsConfig(o),
 		TLSHandshakeTimeout:    10 * time.Second,
 		Protocols:              http1,
 		MaxIdleConns:           128,
@@ -80,6 +97,20 @@ func network(o options) *http.Transport {
 			return &ProxyError{nameOfProxy(proxy), fmt.Errorf("it answered HTTP %s", resp.Status)}
 		},
 	}
+}
+
+// tlsConfig is the caller's configuration, or an empty one, with what is not left to the caller.
+func tlsConfig(o options) *tls.Config {
+	config := &tls.Config{}
+	if o.tls != nil {
+		config = o.tls.Clone()
+	}
+	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
+	config.NextProtos = nil // HTTP/2 is among them
+	if o.roots != nil {
+		config.RootCAs = o.roots
+	}
+	return config
 }
 
 // A ProxyError is in the chain of an Error about a proxy that refused the connection or could not be reached.

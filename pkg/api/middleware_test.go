@@ -1,0 +1,286 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const rejection = `{"error":{"code":1,"reason":"no","description":"no."}}`
+
+// shop is a service that counts the creates it gets and answers them with one status and body, or breaks off.
+type shop struct {
+	*httptest.Server
+	creates atomic.Int32
+	header  atomic.Pointer[http.Header]
+}
+
+func newShop(t *testing.T, status int, body string) *shop {
+	s := &shop{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.header.Store(&r.Header)
+		if strings.HasSuffix(r.URL.Path, "/create") {
+			s.creates.Add(1)
+			if status == 0 {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func respond(r *http.Request, status int, body string) *http.Response {
+	resp, _ := answering(status, body)(r)
+	return resp
+}
+
+type notSentWord struct{ error }
+
+func (notSentWord) NotSent() bool { return true }
+
+// No middleware turns an outcome that is unknown into another one, and none has a create sent twice.
+func TestMiddlewareHasNoSayInOutcomes(t *testing.T) {
+	type middleware = func(next http.RoundTripper, r *http.Request) (*http.Response, error)
+	pass := func(next http.RoundTripper, r *http.Request) (*http.Response, error) { return next.RoundTrip(r) }
+	twice := func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		var resp *http.Response
+		var err error
+		for range 2 {
+			again := r.Clone(r.Context())
+			again.Body = io.NopCloser(bytes.NewReader(body))
+			resp, err = next.RoundTrip(again)
+		}
+		return resp, err
+	}
+	later := make(chan func() error, 1)
+	for _, tt := range []struct {
+		name    string
+		status  int // of the service; 0: it breaks off, -1: nobody listens
+		body    string
+		do      middleware
+		want    Outcome // -1: no error
+		creates int32
+	}{
+		{"passes on an answer", 200, `"w-1"`, pass, -1, 1},
+		{"passes on a rejection", 400, rejection, pass, Rejected, 1},
+		{"passes on a failure", 0, "", pass, Unknown, 1},
+		{"passes on a failed connection", -1, "", pass, NotSent, 0},
+		{"wraps an answer's body", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body = io.NopCloser(bytes.NewReader(text))
+			return resp, err
+		}, -1, 1},
+		{"wraps an error", -1, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			_, err := next.RoundTrip(r)
+			return nil, fmt.Errorf("wrapped: %w", err)
+		}, NotSent, 0},
+		{"says another error", -1, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return nil, errors.New("another")
+		}, NotSent, 0},
+		{"tries again what was not sent", -1, "", twice, NotSent, 0},
+
+		{"says that nothing was sent", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return nil, notSentWord{errors.New("x")}
+		}, Unknown, 1},
+		{"says so after an answer", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return nil, fmt.Errorf("x: %w", notSentWord{errors.New("x")})
+		}, Unknown, 1},
+		{"swallows a failure", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return respond(r, 400, rejection), nil
+		}, Unknown, 1},
+		{"swallows a failure and answers well", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return respond(r, 200, `"w-1"`), nil
+		}, Unknown, 1},
+		{"returns nothing after a failure", 0, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return nil, nil
+		}, Unknown, 1},
+		{"returns nothing after an answer", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			next.RoundTrip(r)
+			return nil, nil
+		}, Unknown, 1},
+		{"answers by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			return respond(r, 200, `"w-1"`), nil
+		}, Unknown, 0},
+		{"rejects by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			return respond(r, 400, rejection), nil
+		}, Unknown, 0},
+		{"fails by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) { return nil, errors.New("x") }, Unknown, 0},
+		{"refuses by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			return nil, notSentWord{errors.New("x")}
+		}, NotSent, 0},
+		{"changes the status", 500, rejection, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			resp.StatusCode = 400
+			return resp, err
+		}, Unknown, 1},
+		{"changes the body", 400, "<html>", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			resp.Body = io.NopCloser(strings.NewReader(rejection))
+			return resp, err
+		}, Unknown, 1},
+		{"sends twice", 200, `"w-1"`, twice, Unknown, 1},
+		{"sends again what failed", 0, "", twice, Unknown, 1},
+		{"sends again what was rejected", 400, rejection, twice, Unknown, 1},
+		{"sends once more and returns the first answer", 400, rejection, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			next.RoundTrip(r)
+			return resp, err
+		}, Rejected, 1},
+		{"takes the context away", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			return next.RoundTrip(r.WithContext(context.Background()))
+		}, NotSent, 0},
+		{"sends when the call has ended", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+			again := r.Clone(r.Context())
+			later <- func() error { _, err := next.RoundTrip(again); return err }
+			return nil, notSentWord{errors.New("given up")}
+		}, NotSent, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			service := newShop(t, max(tt.status, 0), tt.body)
+			if tt.status < 0 {
+				service.Close()
+			}
+			for _, trace := range []Option{WithTimeouts(0, 0), WithTrace(io.Discard)} { // which leaves a request its second body
+				service.creates.Store(0)
+				client := must[*Client](t)(New(service.URL, trace, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return roundTripper(func(r *http.Request) (*http.Response, error) { return tt.do(next, r) })
+				})))
+				id, err := client.Withdrawals.Create(t.Context(), sampleCreate())
+				var call *Error
+				switch {
+				case tt.want == -1 && (err != nil || id != "w-1"):
+					t.Errorf("%q, %v", id, err)
+				case tt.want != -1 && (!errors.As(err, &call) || call.Outcome != tt.want || id != ""):
+					t.Errorf("%q, %v, want %s", id, err, tt.want)
+				}
+				select {
+				case send := <-later:
+					if err := send(); err == nil {
+						t.Error("it is sent after the call has ended")
+					}
+				default:
+				}
+				if got := service.creates.Load(); got != tt.creates {
+					t.Errorf("the service got %d creates, want %d", got, tt.creates)
+				}
+			}
+		})
+	}
+}
+
+// Under a middleware, a transport of the caller's keeps its word, and BeforeSending is asked.
+func TestMiddlewareOverAnotherTransport(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want Outcome
+	}{{errors.New("x"), Unknown}, {notSentWord{errors.New("x")}, NotSent}} {
+		client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })),
+			WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })))
+		var call *Error
+		if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); !errors.As(err, &call) || call.Outcome != tt.want {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+		ctx := BeforeSending(t.Context(), func() error { return errors.New("too old") })
+		if _, err := client.Withdrawals.Create(ctx, sampleCreate()); !errors.As(err, &call) || call.Outcome != NotSent {
+			t.Errorf("%v, want it to be refused", err)
+		}
+	}
+}
+
+// Middlewares see requests in their order, reads too, and a compressed answer unpacked.
+func TestMiddlewareOrder(t *testing.T) {
+	var seen []string
+	named := func(name string) Option {
+		return WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				seen = append(seen, name+" "+r.Method)
+				r = r.Clone(r.Context())
+				r.Header.Add("X-Seen", name)
+				resp, err := next.RoundTrip(r)
+				if err == nil && resp.Header.Get("Content-Encoding") != "" {
+					t.Error("an answer is still compressed")
+				}
+				return resp, err
+			})
+		})
+	}
+	var header http.Header
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header
+		w.Header().Set("Content-Encoding", "gzip")
+		io.WriteString(w, zipped(sampleWithdrawal))
+	}))
+	defer service.Close()
+	client := must[*Client](t)(New(service.URL, named("a"), named("b"), WithUserAgent("shop/1.2")))
+	w := must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
+	if string(w.RawJSON()) != sampleWithdrawal || !slices.Equal(seen, []string{"a GET", "b GET"}) || !slices.Equal(header["X-Seen"], []string{"a", "b"}) {
+		t.Errorf("%s, %q, %q", w.RawJSON(), seen, header["X-Seen"])
+	}
+	if got := header.Get("User-Agent"); got != "shop/1.2" {
+		t.Errorf("User-Agent: %s", got)
+	}
+}
+
+func TestOptionsThatAreRefused(t *testing.T) {
+	for name, option := range map[string]Option{
+		"nil middleware":     WithMiddleware(nil),
+		"no round tripper":   WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }),
+		"empty user agent":   WithUserAgent(" "),
+		"line in user agent": WithUserAgent("a\r\nX: b"),
+		"nil TLS":            WithTLSConfig(nil),
+		"no verification":    WithTLSConfig(&tls.Config{InsecureSkipVerify: true}),
+		"old TLS":            WithTLSConfig(&tls.Config{MaxVersion: tls.VersionTLS11}),
+	} {
+		if client, err := New("http://127.0.0.1", option); err == nil || client != nil {
+			t.Errorf("%s: %v, %v", name, client, err)
+		}
+	}
+}
+
+// WithTLSConfig says which certificate to show. It does not make TLS older, nor HTTP newer.
+func TestTLSConfig(t *testing.T) {
+	var proto string
+	var shown int
+	service := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proto, shown = r.Proto, len(r.TLS.PeerCertificates)
+		io.WriteString(w, sampleWithdrawal)
+	}))
+	service.EnableHTTP2 = true
+	service.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	service.StartTLS()
+	defer service.Close()
+	roots := service.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, NextProtos: []string{"h2", "http/1.1"}, Certificates: service.TLS.Certificates}
+	client := must[*Client](t)(New(service.URL, WithTLSConfig(config)))
+	config.RootCAs = nil // it was copied
+	if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil || proto != "HTTP/1.1" || shown != 1 {
+		t.Errorf("%s, %d certificates, %v", proto, shown, err)
+	}
+	closeConnections(client)
+	if got := tlsConfig(options{tls: config, roots: roots}); got.MinVersion != tls.VersionTLS12 || got.RootCAs != roots {
+		t.Errorf("at least version %x", got.MinVersion)
+	}
+	if got := tlsConfig(options{tls: &tls.Config{MinVersion: tls.VersionTLS13}}); got.MinVersion != tls.VersionTLS13 {
+		t.Errorf("at least version %x", got.MinVersion)
+	}
+}
