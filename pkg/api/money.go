@@ -46,6 +46,12 @@ type Currency struct {
 	Code string // as the service spells it in a currency: Btc, UsdtErc20, Usd
 }
 
+// CryptoCurrency is the crypto currency with a code, such as Btc.
+func CryptoCurrency(code string) Currency { return Currency{Crypto, code} }
+
+// FiatCurrency is the fiat currency with a code as the interface spells it in a currency, such as Usd.
+func FiatCurrency(code string) Currency { return Currency{Fiat, code} }
+
 // String returns the code.
 func (c Currency) String() string { return c.Code }
 
@@ -88,6 +94,12 @@ type Amount struct {
 	Code  string // as the service spells it in an amount: Btc, USD
 	Minor int64
 }
+
+// CryptoAmount is so many minor units of the crypto currency with a code, such as Btc.
+func CryptoAmount(code string, minor int64) Amount { return Amount{Crypto, code, minor} }
+
+// FiatAmount is so many minor units of the fiat currency with a code as the interface spells it in an amount, such as USD.
+func FiatAmount(code string, minor int64) Amount { return Amount{Fiat, code, minor} }
 
 // String returns the count and the code, such as "2500 USD (minor units)". Decimals are the currency's, which an
 // amount does not know: see FormatDecimal.
