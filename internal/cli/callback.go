@@ -20,6 +20,7 @@ import (
 
 	"example.com/till/internal/hint"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -181,7 +182,7 @@ func callbackView() render.View[[]byte] {
 }
 
 const (
-	maxCallback   = 1 << 20
+	maxCallback   = api.MaxCallback
 	maxCallbacks  = 32 << 20        // of all bodies that are held in memory at a time
 	callbackGrace = 5 * time.Second // for a command that still runs when the listener is to end
 )

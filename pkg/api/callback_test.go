@@ -1,0 +1,29 @@
+package api
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseCallback(t *testing.T) {
+	body := []byte(" " + goodRecord + "\n")
+	w, err := ParseCallback(body)
+	if err != nil || w.ID != "w1" || w.ExternalOrderID != "4711" {
+		t.Errorf("%+v, %v", w, err)
+	}
+	copy(body, strings.Repeat("#", len(body))) // the caller's
+	if string(w.RawJSON()) != goodRecord {
+		t.Errorf("its text is %s", w.RawJSON())
+	}
+	for name, body := range map[string]string{
+		"empty": "", "null": "null", "no withdrawal": `{"status":"New"}`, "an array": "[" + goodRecord + "]", "two": goodRecord + goodRecord, "a float": strings.Replace(goodRecord, `{"Btc":5}`, `{"Btc":5.0}`, 1),
+	} {
+		if w, err := ParseCallback([]byte(body)); err == nil || w.ID != "" {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+	}
+	if _, err := ParseCallback([]byte(goodRecord + strings.Repeat(" ", MaxCallback))); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a large one: %v", err)
+	}
+}
