@@ -13,8 +13,8 @@
 //		return err
 //	}
 //	id, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
-//		Currency:        api.Currency{Kind: api.Crypto, Code: "Btc"},
-//		Amount:          api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, // 0.015 with 8 decimals
+//		Currency:        api.CryptoCurrency("Btc"),
+//		Amount:          api.CryptoAmount("Btc", 1_500_000), // 0.015 with 8 decimals
 //		Address:         "bc1q...",
 //		ExternalOrderID: "4711", // recorded before this line
 //	})
@@ -63,6 +63,7 @@
 // in Failed. It has changed nothing, so it can be run again at any time.
 //
 // Only this package's own transport can tell by itself that nothing was written. WithTransport says how another one can.
+// Code around the transport, see WithMiddleware, has no say in it.
 //
 // # At most once, and again
 //
@@ -110,6 +111,11 @@
 //
 // Client.Do reaches paths that have no method here. It refuses the one that creates withdrawals, in every spelling.
 //
+// # Waits and callbacks
+//
+// Withdrawals.WaitFor and Invoices.WaitFor read one until it has a status. ParseCallback reads what is posted to a
+// withdrawal's callback.
+//
 // # Limits
 //
 // An answer is an error when it is larger than 6 MiB (after decompression), holds a list or an object of more than
@@ -120,7 +126,7 @@
 //
 // TLS is 1.2 or newer, and verification cannot be switched off; WithRootCAs names the authority of a private service.
 // Plain http is for literal loopback addresses. Proxies are taken from the environment, as net/http does. HTTP/2 is
-// not used. WithTrace writes requests and answers as text, without the key but with everything else.
+// not used. WithTLSConfig sets what else there is to set. WithTrace writes requests and answers as text, without the key but with everything else.
 //
 // # Testing
 //

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
+	"time"
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -41,8 +44,8 @@ func Example() {
 	}
 	ctx := context.Background()
 	id, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
-		Currency:        api.Currency{Kind: api.Crypto, Code: "Btc"},
-		Amount:          api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, // 25 dollars' worth
+		Currency:        api.CryptoCurrency("Btc"),
+		Amount:          api.FiatAmount("USD", 2500), // 25 dollars' worth
 		Address:         "bc1qexample",
 		ExternalOrderID: "4711", // write it down before this call
 	})
@@ -68,8 +71,8 @@ func ExampleWithdrawals_Create() {
 	}
 
 	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
-		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
-		Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
+		Currency: api.CryptoCurrency("Btc"),
+		Amount:   api.CryptoAmount("Btc", 1_500_000),
 		Address:  "bc1qexample", ExternalOrderID: "4711",
 	})
 	var call *api.Error
@@ -96,7 +99,7 @@ func ExampleWithdrawals_All_reconcile() {
 	defer stop()
 	ctx := context.Background()
 	_, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
-		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
+		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000),
 		Address: "bc1qexample", ExternalOrderID: "4711",
 	})
 	if err != nil {
@@ -121,7 +124,7 @@ func ExampleWithdrawals_All() {
 		ctx := context.Background()
 		for order := range 5 {
 			_, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
-				Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 100},
+				Currency: api.FiatCurrency("Usd"), Amount: api.FiatAmount("USD", 100),
 				Address: "account-1", ExternalOrderID: fmt.Sprint(order + 1),
 			})
 			if err != nil {
@@ -152,7 +155,7 @@ func ExampleInvoices() {
 	id, err := client.Invoices.Create(ctx, api.CreateInvoice{
 		OrderID:  "A-17",
 		Title:    "Order A-17",
-		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
+		Currency: api.FiatCurrency("Usd"),
 		Items:    []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Biscuits", Amount: 450}},
 	})
 	if err != nil {
@@ -195,7 +198,7 @@ func ExampleResellers_Stats() {
 		log.Fatal(err)
 	}
 	invoice, err := reseller.Invoices.Create(ctx, api.CreateInvoice{
-		Title: "Atlas", Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Atlas", Amount: 12_000}},
+		Title: "Atlas", Currency: api.FiatCurrency("Usd"), Items: []api.InvoiceItem{{Name: "Atlas", Amount: 12_000}},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -252,7 +255,7 @@ func ExampleError() {
 	client, _, stop := open(sandbox.WithSeed("none"))
 	defer stop()
 	_, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
-		Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1}, Address: "account-1",
+		Currency: api.FiatCurrency("Usd"), Amount: api.FiatAmount("USD", 1), Address: "account-1",
 	})
 	var call *api.Error
 	if errors.As(err, &call) {
@@ -289,4 +292,100 @@ func ExampleClient_Do() {
 	}
 	fmt.Printf("%s", answer)
 	// Output: []
+}
+
+// A receiver of callbacks takes them as a hint, and asks the service.
+func ExampleParseCallback() {
+	client, box, stop := open()
+	defer stop()
+	came := make(chan api.Withdrawal, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxCallback))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		hint, err := api.ParseCallback(body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		current, err := client.Withdrawals.Get(r.Context(), hint.ID)
+		if err != nil {
+			http.Error(w, "later", http.StatusServiceUnavailable) // the service posts it again
+			return
+		}
+		came <- current
+	}))
+	defer receiver.Close()
+
+	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
+		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000), Address: "bc1qexample", Callback: receiver.URL,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := box.AdvanceWithdrawal(id, "Processing"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println((<-came).Current)
+	// Output: Processing
+}
+
+// A wait ends with a status, or with the context.
+func ExampleWithdrawals_WaitFor() {
+	client, box, stop := open()
+	defer stop()
+	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
+		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000), Address: "bc1qexample",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, status := range []string{"Processing", "Completed"} {
+		if err := box.AdvanceWithdrawal(id, status); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
+	defer cancel()
+	w, err := client.Withdrawals.WaitFor(ctx, id, api.Wait{Status: []string{"Completed"}, FailOn: []string{"Failed", "Cancelled"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Current)
+	// Output: Completed
+}
+
+// A middleware that counts calls.
+func ExampleWithMiddleware() {
+	box, err := sandbox.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(box)
+	defer server.Close()
+	var calls atomic.Int64
+	client, err := api.New(server.URL, api.WithAPIKey(box.Key()), api.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return counter{next, &calls}
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := client.Invites.List(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(calls.Load(), "call")
+	// Output: 1 call
+}
+
+type counter struct {
+	next  http.RoundTripper
+	calls *atomic.Int64
+}
+
+func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.calls.Add(1)
+	return c.next.RoundTrip(r)
 }

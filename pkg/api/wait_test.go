@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// steps answers the calls one after the other, the last of them again and again: a status, or an HTTP status of an error.
+func steps(t *testing.T, body func(status string) string, answers ...string) (client *Client, asked *int) {
+	asked = new(int)
+	return must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		answer := answers[min(*asked, len(answers)-1)]
+		*asked++
+		var status int
+		if n, _ := fmt.Sscanf(answer, "HTTP %d", &status); n == 1 {
+			resp := respond(r, status, rejection)
+			if status == 429 {
+				resp.Header.Set("Retry-After", "10")
+			}
+			return resp, nil
+		}
+		return respond(r, 200, body(answer)), nil
+	})))), asked
+}
+
+func withdrawalIn(status string) string {
+	return strings.Replace(goodRecord, `"New"`, `"`+status+`"`, 1)
+}
+
+func TestWaitFor(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers []string
+		wait    Wait
+		limit   time.Duration
+		asked   int
+		took    time.Duration
+		last    string // the status that is returned
+		failed  bool
+		err     error // in the chain
+		text    string
+	}{
+		{"there already", []string{"Done"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "Done", false, nil, ""},
+		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, time.Minute, 2, 2 * time.Second, "done", false, nil, ""},
+		{"another interval", []string{"New", "New", "Done"}, Wait{Status: []string{"Done"}, Interval: 5 * time.Second}, time.Minute, 3, 10 * time.Second, "Done", false, nil, ""},
+		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 3, 4 * time.Second, "Done", false, nil, ""},
+		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 10 * time.Second, "Done", false, nil, ""},
+		{"one to fail on", []string{"New", "Failed"}, Wait{Status: []string{"Done"}, FailOn: []string{"failed"}}, time.Minute, 2, 2 * time.Second, "Failed", true, nil, "Failed"},
+		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "New", false, new(Error), "refused the key"},
+		{"an unknown id", []string{"HTTP 404"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false, new(Error), "404"},
+		{"no status", []string{""}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false, nil, "no status"},
+		{"no time for another pause", []string{"New"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 3, 4 * time.Second, "New", false, context.DeadlineExceeded, "New"},
+		{"no time for what it asks for", []string{"New", "HTTP 429"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 2, 2 * time.Second, "New", false, context.DeadlineExceeded, "fewer calls"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
+				defer cancel()
+				client, asked := steps(t, withdrawalIn, tt.answers...)
+				began := time.Now()
+				w, err := client.Withdrawals.WaitFor(ctx, "w1", tt.wait)
+				if took := time.Since(began); took != tt.took || *asked != tt.asked {
+					t.Errorf("it asked %d times and took %s, want %d and %s", *asked, took, tt.asked, tt.took)
+				}
+				if w.Current != tt.last {
+					t.Errorf("it returns the status %q, want %q", w.Current, tt.last)
+				}
+				if tt.text == "" {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				var ended *WaitError
+				if !errors.As(err, &ended) || ended.Failed != tt.failed || ended.ID != "w1" || ended.Status != tt.last || !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("%#v: %v", ended, err)
+				}
+				if _, call := tt.err.(*Error); call && !errors.As(err, new(*Error)) || !call && tt.err != nil && !errors.Is(err, tt.err) {
+					t.Errorf("%v is not in %v", tt.err, err)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitForIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		client, _ := steps(t, withdrawalIn, "New")
+		began := time.Now()
+		if _, err := client.Withdrawals.WaitFor(ctx, "w1", Wait{Status: []string{"Done"}}); !errors.Is(err, context.Canceled) || time.Since(began) != 3*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+func TestWaitForAnInvoice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := func(answer string) string {
+			status, state, _ := strings.Cut(answer, "/")
+			return fmt.Sprintf(`{"id":%q,"currency":{"Fiat":"Usd"},"status":%q,"state":%q}`, someID, status, state)
+		}
+		client, asked := steps(t, body, "Paid/open", "Awaiting/closed", "Paid/closed")
+		i, err := client.Invoices.WaitFor(t.Context(), strings.ToUpper(someID), Wait{Status: []string{"Paid"}, State: []string{"Closed"}})
+		if err != nil || i.State != "closed" || *asked != 3 {
+			t.Errorf("%+v, %v after %d", i, err, *asked)
+		}
+		client, _ = steps(t, body, "Paid/broken")
+		var ended *WaitError
+		if _, err := client.Invoices.WaitFor(t.Context(), someID, Wait{Status: []string{"Done"}, FailOn: []string{"broken"}}); !errors.As(err, &ended) || !ended.Failed || ended.State != "broken" {
+			t.Error(err)
+		}
+	})
+}
+
+// An answer about something else says nothing.
+func TestWaitForSomethingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		client, _ := steps(t, withdrawalIn, "Done")
+		if w, err := client.Withdrawals.WaitFor(ctx, "w2", Wait{Status: []string{"Done"}}); err == nil || w.ID != "" || !strings.Contains(err.Error(), `"w1"`) {
+			t.Errorf("%+v, %v", w, err)
+		}
+	})
+}
+
+func TestWaitsThatAreRefused(t *testing.T) {
+	client, asked := steps(t, withdrawalIn, "Done")
+	done := []string{"Done"}
+	for want, err := range map[string]error{
+		"id":       err2(client.Withdrawals.WaitFor(t.Context(), "", Wait{Status: done})),
+		"id ":      err2(client.Invoices.WaitFor(t.Context(), "w1", Wait{Status: done})),
+		"state":    err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, State: done})),
+		"status":   err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{})),
+		"interval": err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, Interval: -1})),
+		"fail_on":  err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, FailOn: []string{"DONE"}})),
+	} {
+		field(t, want, err, strings.TrimSpace(want))
+	}
+	if *asked > 0 {
+		t.Error("it asked the service")
+	}
+}
