@@ -77,11 +77,7 @@ func (a *app) input(cmd *cobra.Command) config.Input {
 func sandboxCurrencies() []money.Entry {
 	var entries []money.Entry
 	for _, c := range sandbox.Currencies() {
-		kind := api.Crypto
-		if c.Kind == "fiat" {
-			kind = api.Fiat
-		}
-		entries = append(entries, money.Entry{Code: c.Code, Kind: kind, Decimals: c.Decimals, MemoRequired: c.MemoRequired})
+		entries = append(entries, money.Entry{Code: c.Code, Kind: api.Kind(c.Kind), Decimals: c.Decimals, MemoRequired: c.MemoRequired})
 	}
 	return entries
 }

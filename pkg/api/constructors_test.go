@@ -1,6 +1,10 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
 
 func TestConstructors(t *testing.T) {
 	for got, want := range map[any]any{
@@ -9,6 +13,15 @@ func TestConstructors(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("got %#v, want %#v", got, want)
+		}
+	}
+}
+
+// The sandbox spells kinds as this package does, though neither knows the other.
+func TestKindsAreSpelledAlike(t *testing.T) {
+	for _, c := range sandbox.Currencies() {
+		if kind, err := parseKind(string(c.Kind)); err != nil || kind != Crypto && c.Kind == sandbox.Crypto || kind != Fiat && c.Kind == sandbox.Fiat {
+			t.Errorf("%s is %q: %v", c.Code, c.Kind, err)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 	list := []any{}
 	for _, m := range all {
 		group := grouped.Crypto
-		if byCode[m.Code].Kind == fiat {
+		if byCode[m.Code].Kind == Fiat {
 			group = grouped.Fiat
 		}
 		group[byCode[m.Code].amountCode()] = m.Minor
@@ -139,8 +139,8 @@ func (s *settings) readIncludeFiat(q *query) string {
 	}
 	if s.includeFiatIs == "currency" {
 		c := q.currency("include_fiat")
-		if c.Kind != fiat {
-			q.fail("The query parameter include_fiat is %q; it must be one of %s.", shorten(q.values.Get("include_fiat")), s.known(fiat))
+		if c.Kind != Fiat {
+			q.fail("The query parameter include_fiat is %q; it must be one of %s.", shorten(q.values.Get("include_fiat")), s.known(Fiat))
 		}
 		return c.Code
 	}

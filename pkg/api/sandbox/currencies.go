@@ -2,23 +2,27 @@ package sandbox
 
 import "strings"
 
+// Kind says whether a currency is a crypto currency or a fiat one, spelled as the interface and package api spell it.
+type Kind string
+
+// The two kinds of currency.
+const (
+	Crypto Kind = "Crypto"
+	Fiat   Kind = "Fiat"
+)
+
 // A Currency is one entry of the sandbox's registry.
 type Currency struct {
 	Code         string // as in a Currency: Btc, Usd
-	Kind         string // "crypto" or "fiat"
-	Decimals     int    // how many decimals one whole unit has in minor units
-	MemoRequired bool   // a withdrawal in it must carry a memo
+	Kind         Kind
+	Decimals     int  // how many decimals one whole unit has in minor units
+	MemoRequired bool // a withdrawal in it must carry a memo
 }
-
-const (
-	crypto = "crypto"
-	fiat   = "fiat"
-)
 
 // amountCode is the code as an Amount has it: fiat codes are upper
 // case there (USD), crypto codes are the same everywhere.
 func (c Currency) amountCode() string {
-	if c.Kind == fiat {
+	if c.Kind == Fiat {
 		return strings.ToUpper(c.Code)
 	}
 	return c.Code
@@ -32,18 +36,18 @@ var registry = []struct {
 	Currency
 	rate string
 }{
-	{Currency{"Btc", crypto, 8, false}, "60000"},
-	{Currency{"Eth", crypto, 9, false}, "3000"},
-	{Currency{"Ltc", crypto, 8, false}, "80"},
-	{Currency{"UsdtErc20", crypto, 6, false}, "1"},
-	{Currency{"UsdtTrc20", crypto, 6, false}, "1"},
-	{Currency{"Xlr", crypto, 7, true}, "0.1"},
-	{Currency{"UsdcXlr", crypto, 7, true}, "1"},
-	{Currency{"Usd", fiat, 2, false}, "1"},
-	{Currency{"Eur", fiat, 2, false}, "1.08"},
-	{Currency{"Gbp", fiat, 2, false}, "1.27"},
-	{Currency{"Jpy", fiat, 0, false}, "0.0067"},
-	{Currency{"Kwd", fiat, 3, false}, "3.25"},
+	{Currency{"Btc", Crypto, 8, false}, "60000"},
+	{Currency{"Eth", Crypto, 9, false}, "3000"},
+	{Currency{"Ltc", Crypto, 8, false}, "80"},
+	{Currency{"UsdtErc20", Crypto, 6, false}, "1"},
+	{Currency{"UsdtTrc20", Crypto, 6, false}, "1"},
+	{Currency{"Xlr", Crypto, 7, true}, "0.1"},
+	{Currency{"UsdcXlr", Crypto, 7, true}, "1"},
+	{Currency{"Usd", Fiat, 2, false}, "1"},
+	{Currency{"Eur", Fiat, 2, false}, "1.08"},
+	{Currency{"Gbp", Fiat, 2, false}, "1.27"},
+	{Currency{"Jpy", Fiat, 0, false}, "0.0067"},
+	{Currency{"Kwd", Fiat, 3, false}, "3.25"},
 }
 
 // byCode finds a currency under each spelling it may have on input: Usd and
@@ -98,7 +102,7 @@ func (s *settings) find(code string, in place) (Currency, bool) {
 }
 
 // known is the list of codes that find finds, for an error message.
-func (s *settings) known(kind string) string {
+func (s *settings) known(kind Kind) string {
 	if s == nil {
 		return known(kind)
 	}
@@ -112,7 +116,7 @@ func (s *settings) known(kind string) string {
 }
 
 // known is the list of codes for an error message.
-func known(kind string) string {
+func known(kind Kind) string {
 	var codes []string
 	for _, c := range registry {
 		if kind == "" || c.Kind == kind {

@@ -155,7 +155,7 @@ func (l *ledger) fund(t *rapid.T) {
 func (l *ledger) withdraw(t *rapid.T) {
 	c := rapid.SampledFrom(sandbox.Currencies()).Draw(t, "currency")
 	unit := c
-	if c.Kind == "fiat" || rapid.Bool().Draw(t, "by fiat") {
+	if c.Kind == sandbox.Fiat || rapid.Bool().Draw(t, "by fiat") {
 		unit = rapid.SampledFrom(sandbox.Currencies()[7:]).Draw(t, "unit")
 	}
 	minor := 1 + rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "minor")>>rapid.IntRange(0, 60).Draw(t, "shift")
@@ -201,7 +201,7 @@ func (l *ledger) cancel(t *rapid.T) {
 }
 
 func title(c sandbox.Currency) string {
-	return map[string]string{"crypto": "Crypto", "fiat": "Fiat"}[c.Kind]
+	return string(c.Kind)
 }
 
 // Whatever is funded, withdrawn, swapped and given back, no unit appears or

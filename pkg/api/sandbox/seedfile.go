@@ -493,7 +493,7 @@ func (p *sower) withdrawal(in *object) {
 	switch c := byCode[w.Amount.Code]; {
 	case w.Currency == "":
 		in.failAt("currency", "is missing, and the amount names none")
-	case c.Kind == crypto && c.Code != w.Currency:
+	case c.Kind == Crypto && c.Code != w.Currency:
 		in.failAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
 	}
 	if in.has("memo") {

@@ -238,7 +238,7 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 	stats := b.get("/api/reseller/stats?id=" + id)
 	for _, c := range sandbox.Currencies() {
 		code := c.Code
-		if c.Kind == "fiat" {
+		if c.Kind == sandbox.Fiat {
 			code = strings.ToUpper(code)
 		}
 		for what, got := range map[string]any{

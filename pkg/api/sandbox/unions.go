@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "encoding/json"
 
 // The shapes of section 2.1. Plain structs and a one-key map: encoding/json
 // writes them without any help.
@@ -18,7 +15,7 @@ type amountView struct {
 }
 
 func (c Currency) view() currencyView {
-	if c.Kind == fiat {
+	if c.Kind == Fiat {
 		return currencyView{Fiat: c.Code}
 	}
 	return currencyView{Crypto: c.Code}
@@ -33,7 +30,7 @@ type money struct {
 func (m money) view() amountView {
 	c := byCode[m.Code]
 	value := map[string]int64{c.amountCode(): m.Minor}
-	if c.Kind == fiat {
+	if c.Kind == Fiat {
 		return amountView{Fiat: value}
 	}
 	return amountView{Crypto: value}
@@ -56,7 +53,7 @@ func (o *object) union() Currency {
 	}
 	code, ok := asString(raw)
 	if !ok {
-		o.failAt(kind, "must be a currency code in quotes, not %s", jsonType(raw))
+		o.failAt(string(kind), "must be a currency code in quotes, not %s", jsonType(raw))
 		return Currency{}
 	}
 	return o.lookUp(kind, code, inCurrency)
@@ -73,7 +70,7 @@ func (o *object) amount(key string) money {
 	if raw == nil {
 		return money{}
 	}
-	inner := outer.inner(raw, outer.at(kind))
+	inner := outer.inner(raw, outer.at(string(kind)))
 	if *o.err == nil && len(inner.fields) != 1 {
 		inner.failAt("", "must hold exactly one currency code, and has %d", len(inner.fields))
 	}
@@ -91,12 +88,12 @@ func (o *object) amount(key string) money {
 }
 
 // oneOfKinds returns the one key, Crypto or Fiat, and its value.
-func (o *object) oneOfKinds() (kind string, raw json.RawMessage) {
+func (o *object) oneOfKinds() (kind Kind, raw json.RawMessage) {
 	if *o.err != nil {
 		return "", nil
 	}
-	for _, kind := range []string{"Crypto", "Fiat"} {
-		if raw, ok := o.fields[kind]; ok && len(o.fields) == 1 {
+	for _, kind := range []Kind{Crypto, Fiat} {
+		if raw, ok := o.fields[string(kind)]; ok && len(o.fields) == 1 {
 			return kind, raw
 		}
 	}
@@ -112,11 +109,10 @@ func (o *object) checkBounds(key string, minor int64) {
 }
 
 // lookUp finds a code of the kind that the key Crypto or Fiat promises.
-func (o *object) lookUp(key, code string, in place) Currency {
-	kind := strings.ToLower(key)
+func (o *object) lookUp(kind Kind, code string, in place) Currency {
 	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
-		o.failKind(unknownCurrency, key, "names the currency %q, which is not one of %s", shorten(code), o.rules.known(kind))
+		o.failKind(unknownCurrency, string(kind), "names the currency %q, which is not one of %s", shorten(code), o.rules.known(kind))
 		return Currency{}
 	}
 	return c

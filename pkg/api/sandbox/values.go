@@ -148,8 +148,8 @@ func setExpiry(s *settings, value string) error {
 
 func setFiatCurrency(s *settings, value string) error {
 	c, ok := byCode[value]
-	if !ok || c.Kind != fiat {
-		return fmt.Errorf("use one of %s", known(fiat))
+	if !ok || c.Kind != Fiat {
+		return fmt.Errorf("use one of %s", known(Fiat))
 	}
 	s.fiatCurrency = c.Code
 	return nil

@@ -76,7 +76,7 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	} else if currency.MemoRequired {
 		in.failKind(memoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
-	if unit := byCode[w.Amount.Code]; unit.Kind == crypto && unit.Code != currency.Code {
+	if unit := byCode[w.Amount.Code]; unit.Kind == Crypto && unit.Code != currency.Code {
 		in.failKind(invalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
 	return w, in.done()
@@ -255,7 +255,7 @@ type addressIn struct {
 
 func (s *settings) listAddress(w *withdrawal) listAddress {
 	in := &addressIn{w.Currency, w.Address}
-	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == fiat {
+	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == Fiat {
 		return listAddress{Fiat: in}
 	}
 	return listAddress{Crypto: in}

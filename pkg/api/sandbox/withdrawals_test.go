@@ -148,7 +148,7 @@ func TestWithdrawalRefused(t *testing.T) {
 func TestWithdrawalMemo(t *testing.T) {
 	b := newBox(t, set("memo_shown", "yes"))
 	for _, c := range sandbox.Currencies() {
-		key := map[string]string{"crypto": "Crypto", "fiat": "Fiat"}[c.Kind]
+		key := string(c.Kind)
 		body := fmt.Sprintf(`{"currency":{%[1]q:%[2]q},"amount":{%[1]q:{%[2]q:100}},"address":"a"}`, key, c.Code)
 		w := b.send("POST", createPath, body)
 		if !c.MemoRequired {
