@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"strings"
 
@@ -13,6 +16,7 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )
 
@@ -61,14 +65,15 @@ make. These are the operations of the interface:
 			if err != nil {
 				return err
 			}
-			if err := client.CheckTarget(method, args[1]); err != nil {
+			reads, err := changesNothing(s.base, method, args[1])
+			if err != nil {
 				return err
 			}
 			ctx := s.ctx
-			if !api.IsRead(method, args[1]) {
+			if !reads {
 				ctx = s.sendCtx
 			}
-			if !api.IsRead(method, args[1]) && !s.DryRun {
+			if !reads && !s.DryRun {
 				facts := []string{"profile   " + s.profileName(), "service   " + s.serviceName(), "request   " + method + " " + args[1], "body      " + beginning(body)}
 				if err := s.confirm(facts, "Send this request?"); err != nil {
 					return err
@@ -83,7 +88,7 @@ make. These are the operations of the interface:
 				return err
 			}
 			s.spinner.stop()
-			if api.IsRead(method, args[1]) {
+			if reads {
 				return s.printAnswer(view, filtered, answer)
 			}
 			if err := s.printAnswer(view, filtered, answer); err != nil {
@@ -102,10 +107,52 @@ func (s *session) printAnswer(view render.View[json.RawMessage], filtered bool, 
 	if !filtered {
 		return s.writeData(string(answer))
 	}
-	if err := api.CheckJSON(answer); err != nil {
+	if err := checkAnswer(answer); err != nil {
 		return &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), hint: hint.New("leave out --output, --jq and --template to see it as it came")}
 	}
 	return view.One(s.io.Out, s.out, answer)
+}
+
+// maxAnswerValues limits what is decoded of an answer of any shape: a value of three bytes takes far more room then.
+const maxAnswerValues = 200_000
+
+// checkAnswer refuses an answer that is not one JSON value, or too large to be shown in another form.
+func checkAnswer(answer []byte) error {
+	if bytes.Count(answer, []byte{','}) > maxAnswerValues {
+		return fmt.Errorf("it has more than %d values", maxAnswerValues)
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(answer))
+	switch err := dec.SkipValue(); {
+	case err == io.EOF:
+		return errors.New("it is empty")
+	case err != nil:
+		return err
+	}
+	if _, err := dec.ReadToken(); err != io.EOF {
+		return errors.New("there is more after its end")
+	}
+	return nil
+}
+
+// changesNothing reports whether a client at a base URL takes a request for a read, and refuses one that it would not send. It
+// asks package api itself, with a client that cannot send: only a create that fails may have changed something.
+func changesNothing(base, method, target string) (bool, error) {
+	client, err := api.New(base, api.WithRetries(0), api.WithTransport(noTransport{}))
+	if err != nil {
+		return false, err
+	}
+	_, err = client.Do(context.Background(), method, target, nil)
+	call, sent := errors.AsType[*api.Error](err)
+	if !sent {
+		return false, err
+	}
+	return call.Outcome == api.Failed, nil
+}
+
+type noTransport struct{}
+
+func (noTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("this request is not to be sent")
 }
 
 // beginning is as much of a text as a message has room for.

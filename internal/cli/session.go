@@ -33,6 +33,7 @@ type session struct {
 	out   render.Options
 	keys  config.Keys
 	key   string // of the calls, once it is known
+	base  string // the base URL of the client, once there is one
 }
 
 // start works out the settings. It does not need an address or a key: client does.
@@ -146,6 +147,7 @@ func (s *session) newClient(base string, opts []api.Option) (*api.Client, error)
 	if s.DryRun {
 		opts = append(opts, api.WithTransport(dryRun{s.io.Out}), api.WithRetries(0))
 	}
+	s.base = base
 	client, err := api.New(base, opts...)
 	if err != nil {
 		return nil, &config.Error{Msg: err.Error(), Err: err}

@@ -96,13 +96,6 @@ func decodeString(body []byte, s *string) error {
 // errHiddenID is about an answer whose id had the key in it, or a piece: no call could ask for that id.
 var errHiddenID = errors.New("its id has a piece of the API key in it, which is hidden")
 
-// CheckJSON refuses a text that is not one JSON value, or a larger one than the methods of this package take: what
-// Client.Do returns has not been looked at.
-func CheckJSON(text []byte) error {
-	var value stdjson.RawMessage
-	return decode(text, &value)
-}
-
 // readable says what an answer is when it is not what it should be, without the decoder's own jargon.
 func readable(err error, body []byte) error {
 	if err == nil {

@@ -19,16 +19,17 @@ var ErrUseCreate = errors.New("this path creates withdrawals, which is left to t
 // Everything else is sent at most once, and is Unknown unless a 200 or a rejection came back. The path that creates
 // withdrawals is refused in every spelling.
 //
-// target is the path and query below the base URL; body is sent as JSON, nil sends none.
+// target is the path and query below the base URL; body is sent as JSON, nil sends none. What Do does not send is an
+// *InvalidError or ErrUseCreate. The answer is not looked at: it may be no JSON.
 func (c *Client) Do(ctx context.Context, method, target string, body json.RawMessage) ([]byte, error) {
-	if err := c.CheckTarget(method, target); err != nil {
+	if err := c.checkTarget(method, target); err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
-	r := request{op: method + " " + u.EscapedPath(), method: method, path: u.EscapedPath(), query: u.RawQuery, create: !IsRead(method, target)}
+	r := request{op: method + " " + u.EscapedPath(), method: method, path: u.EscapedPath(), query: u.RawQuery, create: !isRead(method, target)}
 	if body != nil {
 		r.body = body
 	}
@@ -36,8 +37,8 @@ func (c *Client) Do(ctx context.Context, method, target string, body json.RawMes
 	return text, err
 }
 
-// CheckTarget refuses what Do does not send.
-func (c *Client) CheckTarget(method, target string) error {
+// checkTarget refuses what Do does not send.
+func (c *Client) checkTarget(method, target string) error {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
@@ -59,8 +60,8 @@ func (c *Client) CheckTarget(method, target string) error {
 	return nil
 }
 
-// IsRead reports whether a request to a path of the service changes nothing, as far as the interface says.
-func IsRead(method, target string) bool {
+// isRead reports whether a request to a path of the service changes nothing, as far as the interface says.
+func isRead(method, target string) bool {
 	if method == http.MethodGet {
 		return true
 	}

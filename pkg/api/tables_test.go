@@ -171,8 +171,8 @@ func TestIsRead(t *testing.T) {
 		{"POST", "/api/merchant_withdrawal/List", false}, {"POST", "/api/merchant_withdrawal/create?x=/api/merchant_withdrawal/list", false}, {"PUT", "/api/merchant_withdrawal/list", false},
 		{"DELETE", "/api/invite", false}, {"get", "/api/invite", false}, {"HEAD", "/api/invite", false},
 	} {
-		if got := IsRead(tt.method, tt.target); got != tt.want {
-			t.Errorf("IsRead(%s %s) = %t", tt.method, tt.target, got)
+		if got := isRead(tt.method, tt.target); got != tt.want {
+			t.Errorf("isRead(%s %s) = %t", tt.method, tt.target, got)
 		}
 	}
 }
@@ -192,32 +192,32 @@ func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
 			"/api/merchant_withdrawal/create%3Fx", "/api/merchant_withdrawal/create%23x",
 		} {
 			for _, method := range []string{"POST", "GET", "PUT"} {
-				if err := c.CheckTarget(method, target); !errors.Is(err, ErrUseCreate) {
+				if err := c.checkTarget(method, target); !errors.Is(err, ErrUseCreate) {
 					t.Errorf("%s %s: %v", method, target, err)
 				}
 			}
 		}
 		for _, target := range []string{"/api/merchant_withdrawal", "/api/merchant_withdrawal/list", "/api/invoice", "/api/create", "/api/merchant_withdrawal/created", "/api/invites?x=/merchant_withdrawal/create", "/"} {
-			if err := c.CheckTarget("POST", target); err != nil {
+			if err := c.checkTarget("POST", target); err != nil {
 				t.Errorf("%s: %v", target, err)
 			}
 		}
 		for _, target := range []string{"", "api/invites", "https://other.example/api", "//other.example/api", "/api#x", "/api\n", "/api?q=a b", "/%zz", "?x", "http:/api"} {
 			var invalid *InvalidError
-			if err := c.CheckTarget("GET", target); !errors.As(err, &invalid) || invalid.Field != "path" {
+			if err := c.checkTarget("GET", target); !errors.As(err, &invalid) || invalid.Field != "path" {
 				t.Errorf("%q: %v", target, err)
 			}
 		}
 		for _, method := range []string{"", "get", "HEAD", "OPTIONS", "TRACE", "CONNECT", "POST "} {
 			var invalid *InvalidError
-			if err := c.CheckTarget(method, "/api"); !errors.As(err, &invalid) || invalid.Field != "method" {
+			if err := c.checkTarget(method, "/api"); !errors.As(err, &invalid) || invalid.Field != "method" {
 				t.Errorf("%q: %v", method, err)
 			}
 		}
 	}
 	// The base may be a part of it.
 	c, err := New("http://127.0.0.1/api/merchant_withdrawal")
-	if err != nil || !errors.Is(c.CheckTarget("POST", "/create"), ErrUseCreate) {
+	if err != nil || !errors.Is(c.checkTarget("POST", "/create"), ErrUseCreate) {
 		t.Error("the base URL makes the path, and it is not seen")
 	}
 }
