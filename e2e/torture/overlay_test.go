@@ -203,7 +203,7 @@ func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name 
 
 var patches = []patch{
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 	ticket, err := b.claim(ctx, w)
 	if err != nil {
 		return b.notClaimed(w, err)
@@ -214,7 +214,7 @@ var patches = []patch{
 `,
 	},
 	{
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 	ticket, err := s.book.Ledger.Claim(s.ctx, s.claim(r))
 `, `
 	content := requestOf(journal.Order{OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback})
@@ -222,7 +222,7 @@ var patches = []patch{
 `,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 // notClaimed turns the journal's refusal`, `
 var calledAlready sync.Map // by order id: calls that a mutant has made before their time
 
@@ -274,7 +274,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 // notClaimed turns the journal's refusal`,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 	call := b.call(ctx, calls, ticket)
 	order, err := b.record(ctx, calls, ticket, call)
 `, `
@@ -284,7 +284,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 	"fmt"
 `, `
 	"fmt"
@@ -292,7 +292,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 		order, err := b.Ledger.Finish(ctx, ticket, out)
 `, `
 		order, err := b.Ledger.Finish(ctx, ticket, out)
@@ -305,19 +305,19 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 		call := s.book.call(s.ctx, s.calls, ticket)
 `, `
 		call := s.book.callOnce(s.ctx, s.calls, ticket)
 `,
 	},
 	{ // those that call first do so for each claim by itself
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 	if s.options.Rate > 0 ||`, `
 	if mutant("send-first") || mutant("lazy-commit") || s.options.Rate > 0 ||`,
 	},
 	{
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 `, `
 			killpoint("before-intent")
@@ -329,7 +329,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 		if !goesOn || recording != nil {
 `, `
 		if mutant("outcome-once") && recording != nil {
@@ -338,7 +338,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 		order, ended := s.book.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 `, `
@@ -349,7 +349,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/batch_send.go", `
+		"pkg/payout/batch_send.go", `
 	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
 `, `
 	if mutant("plan-again") {
@@ -365,21 +365,21 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/batch.go", `
+		"pkg/payout/batch.go", `
 	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() {
 `, `
 	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
-		"internal/payout/batch.go", `
+		"pkg/payout/batch.go", `
 	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
 `, `
 	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected || o.State == journal.Unknown && mutant("resend-unknown")
 `,
 	},
 	{
-		"internal/payout/batch.go", `
+		"pkg/payout/batch.go", `
 			case x.sendable(r.Order) && !x.book.NoLookup:
 `, `
 			case mutant("retry-blind") && r.Order.State == journal.Rejected:
@@ -387,7 +387,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/batch.go", `
+		"pkg/payout/batch.go", `
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
 `, `
 			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed[r.Order.OrderID]) == 0 {
@@ -399,7 +399,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
 `, `
@@ -409,14 +409,14 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 		if late := b.elapsed(ticket.Began); late > latest {
 `, `
 		if late := b.elapsed(ticket.Began); late > latest && !mutant("slept") {
 `,
 	},
 	{
-		"internal/payout/send.go", `
+		"pkg/payout/send.go", `
 	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 `, `
 	killpoint("before-connect")
@@ -427,7 +427,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/outcome.go", `
+		"pkg/payout/outcome.go", `
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
 `, `
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
@@ -437,7 +437,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/reconcile.go", `
+		"pkg/payout/reconcile.go", `
 	if !r.Listed {
 		return r, nil
 `, `
@@ -451,7 +451,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/scan.go", `
+		"pkg/payout/scan.go", `
 		if before == nil {
 			return "", false, nil
 		}
@@ -466,14 +466,14 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/scan.go", `
+		"pkg/payout/scan.go", `
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 `, `
 	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
 `,
 	},
 	{
-		"internal/payout/onescan.go", `
+		"pkg/payout/onescan.go", `
 	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
 `, `
 	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
@@ -490,7 +490,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/payout/scan.go", `
+		"pkg/payout/scan.go", `
 	pauseBetween = time.Second
 `, `
 	pauseBetween = 10 * time.Millisecond
@@ -823,7 +823,7 @@ const mostTogether = 7 // so that a small plan has parts
 `,
 	},
 	{
-		"internal/payout/batch.go", `
+		"pkg/payout/batch.go", `
 	if err != nil {
 		return accountChanged(err)
 	}

@@ -17,8 +17,8 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
-	"example.com/till/internal/payout"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 )
 
 // openJournal opens the journal that the settings name, and makes it where there is none. It is closed when the program

@@ -11,10 +11,10 @@ import (
 	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
 )
 
 // The exit codes. The tens digit says whose turn it is: 1x the caller's, nothing was sent; 2x stop, money may have

@@ -22,7 +22,7 @@ func TestImports(t *testing.T) {
 		"internal/config": {till + "internal/atomicfile", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"internal/payout": {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/hint", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
+		"pkg/payout":      {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/hint", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"tools/bench":     {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 

@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"example.com/till/internal/payout"
+	"example.com/till/pkg/payout"
 )
 
 // Every row of the table of what can be seen of a create ends in an exit code of that kind.

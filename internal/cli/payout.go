@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"example.com/till/internal/money"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 

@@ -14,9 +14,9 @@ import (
 	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 )
 
 // resultsRow is about how long a row of the results file is, in bytes: an order id, a state and a UUID.

@@ -7,9 +7,9 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 )
 
 // A plan may have a hundred thousand rows. Its file can be read again, so that a table of them is never in memory.

@@ -8,7 +8,7 @@ import (
 
 	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
-	"example.com/till/internal/payout"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 

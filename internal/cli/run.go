@@ -15,8 +15,8 @@ import (
 	"unicode/utf16"
 
 	"example.com/till/internal/hint"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )

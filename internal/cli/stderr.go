@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/payout"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/payout"
 )
 
 // about names the orders, the withdrawal or invoice, and the run that a line on standard error is about.
