@@ -214,11 +214,11 @@ var patches = []patch{
 `,
 	},
 	{
-		"pkg/payout/batch_send.go", `
-	ticket, err := s.book.Ledger.Claim(s.ctx, s.claim(r))
+		"pkg/payout/apply_send.go", `
+	ticket, err := s.sender.Ledger.Claim(s.ctx, s.claim(r))
 `, `
 	content := requestOf(journal.Order{OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback})
-	ticket, err := s.book.claimed(s.calls, content, func() (journal.Ticket, error) { return s.book.Ledger.Claim(s.ctx, s.claim(r)) })
+	ticket, err := s.sender.claimed(s.calls, content, func() (journal.Ticket, error) { return s.sender.Ledger.Claim(s.ctx, s.claim(r)) })
 `,
 	},
 	{
@@ -305,31 +305,31 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"pkg/payout/batch_send.go", `
-		call := s.book.call(s.ctx, s.calls, ticket)
+		"pkg/payout/apply_send.go", `
+		call := s.sender.call(s.ctx, s.calls, ticket)
 `, `
-		call := s.book.callOnce(s.ctx, s.calls, ticket)
+		call := s.sender.callOnce(s.ctx, s.calls, ticket)
 `,
 	},
 	{ // those that call first do so for each claim by itself
-		"pkg/payout/batch_send.go", `
+		"pkg/payout/apply_send.go", `
 	if s.options.Rate > 0 ||`, `
 	if mutant("send-first") || mutant("lazy-commit") || s.options.Rate > 0 ||`,
 	},
 	{
-		"pkg/payout/batch_send.go", `
-			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+		"pkg/payout/apply_send.go", `
+			order, recording, following, err = s.sender.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 `, `
 			killpoint("before-intent")
 			waitForOthers()
-			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 			if err == nil {
 				killpoint("after-intent")
 			}
 `,
 	},
 	{
-		"pkg/payout/batch_send.go", `
+		"pkg/payout/apply_send.go", `
 		if !goesOn || recording != nil {
 `, `
 		if mutant("outcome-once") && recording != nil {
@@ -338,19 +338,19 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"pkg/payout/batch_send.go", `
-		order, ended := s.book.recorded(ticket, call, order, recording)
+		"pkg/payout/apply_send.go", `
+		order, ended := s.sender.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 `, `
 		killpoint("after-outcome")
-		order, ended := s.book.recorded(ticket, call, order, recording)
+		order, ended := s.sender.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 		killpoint("between-rows")
 `,
 	},
 	{
-		"pkg/payout/batch_send.go", `
-	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
+		"pkg/payout/apply_send.go", `
+	c := r.Claim(s.plan.Name(), s.sender.Key, s.sender.decimals(Amount(r.Row.Content)))
 `, `
 	if mutant("plan-again") {
 		place := 0
@@ -361,37 +361,37 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 			place++
 		}
 	}
-	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
+	c := r.Claim(s.plan.Name(), s.sender.Key, s.sender.decimals(Amount(r.Row.Content)))
 `,
 	},
 	{
-		"pkg/payout/batch.go", `
-	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() {
+		"pkg/payout/apply.go", `
+	if len(listed) == 0 && !x.sender.Ledger.Journal().Shared() {
 `, `
-	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() && !mutant("absent-not-sent") {
+	if len(listed) == 0 && !x.sender.Ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
-		"pkg/payout/batch.go", `
+		"pkg/payout/apply.go", `
 	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
 `, `
 	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected || o.State == journal.Unknown && mutant("resend-unknown")
 `,
 	},
 	{
-		"pkg/payout/batch.go", `
-			case x.sendable(r.Order) && !x.book.NoLookup:
+		"pkg/payout/apply.go", `
+			case x.sendable(r.Order) && !x.sender.NoLookup:
 `, `
 			case mutant("retry-blind") && r.Order.State == journal.Rejected:
-			case x.sendable(r.Order) && !x.book.NoLookup:
+			case x.sendable(r.Order) && !x.sender.NoLookup:
 `,
 	},
 	{
-		"pkg/payout/batch.go", `
+		"pkg/payout/apply.go", `
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
 `, `
 			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed[r.Order.OrderID]) == 0 {
-				if r.Order, err = x.book.Ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+				if r.Order, err = x.sender.Ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
@@ -823,7 +823,7 @@ const mostTogether = 7 // so that a small plan has parts
 `,
 	},
 	{
-		"pkg/payout/batch.go", `
+		"pkg/payout/apply.go", `
 	if err != nil {
 		return accountChanged(err)
 	}

@@ -78,7 +78,7 @@ func (s *session) ownJournal() error {
 }
 
 // book opens the journal for the account that the client's calls are about.
-func (s *session) book(client *api.Client) (*payout.Book, error) {
+func (s *session) book(client *api.Client) (*payout.Sender, error) {
 	if err := s.ownJournal(); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *session) book(client *api.Client) (*payout.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &payout.Book{
+	return &payout.Sender{
 		Client: client, Ledger: ledger, Key: payout.Fingerprint(s.key), AnyKey: own,
 		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", AlwaysLookup: s.Lookup == "always", Since: since, SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		SettleAfter: s.settleAfter(), Now: time.Now, Format: s.money.Format, Decimals: s.money.DecimalsOf,

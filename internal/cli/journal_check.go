@@ -74,7 +74,7 @@ it ends the look-ups before each order once nothing is only there.`,
 }
 
 // clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
-func (s *session) clearRestored(book *payout.Book, period string, found []payout.Difference) error {
+func (s *session) clearRestored(book *payout.Sender, period string, found []payout.Difference) error {
 	restored, err := book.Ledger.Restored(s.ctx)
 	if err != nil || !restored {
 		return err

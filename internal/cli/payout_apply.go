@@ -21,7 +21,7 @@ import (
 
 // applyFlags are what a person says about a run.
 type applyFlags struct {
-	payout.Options
+	payout.ApplyOptions
 	digest  string
 	rate    string
 	results string
@@ -178,7 +178,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	flags.Note = func(text string) { s.note("%s", text) }
 	bar := &sendingBar{session: s}
 	flags.Progress = bar.show
-	batch, err := book.Open(s.ctx, plan, flags.Options)
+	batch, err := book.Applier(s.ctx, plan, flags.ApplyOptions)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
 // approved as well.
-func (s *session) sendBatch(batch *payout.Batch, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
+func (s *session) sendBatch(batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
 	tally, err := batch.LookUp(s.ctx)
 	if err != nil {
 		return false, err
@@ -368,7 +368,7 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 const lastWords = 10 * time.Second
 
 // finishRun prints the state of the run and writes its results, however it has ended.
-func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
+func (s *session) finishRun(book *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
 	defer done()
@@ -409,7 +409,7 @@ func (s *session) finishRun(book *payout.Book, batch *payout.Batch, plan *payout
 }
 
 // printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
-func (s *session) printApplied(ctx context.Context, book *payout.Book, a applied, out output[applied]) error {
+func (s *session) printApplied(ctx context.Context, book *payout.Sender, a applied, out output[applied]) error {
 	if !out.byUnit("total", "accepted_total") {
 		return out.one(a)
 	}

@@ -51,7 +51,7 @@ func checkResults(path string) error {
 }
 
 // writeResults replaces the results file with the states of the run's orders, in the order of the plan.
-func (s *session) writeResults(ctx context.Context, book *payout.Book, run journal.Run, file outFile) error {
+func (s *session) writeResults(ctx context.Context, book *payout.Sender, run journal.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(journal.Order, error) bool) {
 			for o, err := range book.Ledger.Results(ctx, run.Name) {

@@ -56,7 +56,7 @@ without the columns total and accepted_total it is a line for each run. With
 }
 
 // openRuns is the account's record, for commands that do not ask the service. It has no ledger if there is no journal yet.
-func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
+func (s *session) openRuns(cmd *cobra.Command) (*payout.Sender, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
 	}
@@ -66,17 +66,17 @@ func (s *session) openRuns(cmd *cobra.Command) (*payout.Book, error) {
 	}
 	j, err := s.journalToList()
 	if err != nil || j == nil {
-		return &payout.Book{}, err
+		return &payout.Sender{}, err
 	}
 	ledger, err := j.Ledger(s.ctx, account)
 	if err == nil {
 		err = ledger.Reap(s.ctx)
 	}
-	return &payout.Book{Ledger: ledger}, err
+	return &payout.Sender{Ledger: ledger}, err
 }
 
 // askAboutRuns is openRuns for commands that ask the service.
-func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Book, error) {
+func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Sender, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Book, error) {
 	return book, err
 }
 
-func (s *session) runs(book *payout.Book) ([]journal.Run, error) {
+func (s *session) runs(book *payout.Sender) ([]journal.Run, error) {
 	if book.Ledger == nil {
 		return nil, nil
 	}
@@ -96,7 +96,7 @@ func (s *session) runs(book *payout.Book) ([]journal.Run, error) {
 }
 
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
-func (s *session) findRun(book *payout.Book, name string) (journal.Run, error) {
+func (s *session) findRun(book *payout.Sender, name string) (journal.Run, error) {
 	runs, err := s.runs(book)
 	if err != nil {
 		return journal.Run{}, err
@@ -112,7 +112,7 @@ func (s *session) findRun(book *payout.Book, name string) (journal.Run, error) {
 }
 
 // runOf is the run that an argument names, if there is one.
-func (s *session) runOf(book *payout.Book, args []string) (run journal.Run, err error) {
+func (s *session) runOf(book *payout.Sender, args []string) (run journal.Run, err error) {
 	if len(args) > 0 {
 		run, err = s.findRun(book, args[0])
 	}
@@ -131,7 +131,7 @@ type stand struct {
 	byUnit bool
 }
 
-func standOf(s *session, book *payout.Book, runs []journal.Run, byUnit bool) iter.Seq2[stand, error] {
+func standOf(s *session, book *payout.Sender, runs []journal.Run, byUnit bool) iter.Seq2[stand, error] {
 	return func(yield func(stand, error) bool) {
 		for _, run := range runs {
 			tallies, err := []payout.Tally{{}}, error(nil)

@@ -103,7 +103,7 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 
 // printRows prints the orders of a run, and under a table what they come to. It returns those that have a withdrawal and no
 // status.
-func (s *session) printRows(out output[runRow], book *payout.Book, run journal.Run, statuses map[string]string) (missing []string, err error) {
+func (s *session) printRows(out output[runRow], book *payout.Sender, run journal.Run, statuses map[string]string) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[journal.State]int{}}
 	err = out.list(func(yield func(runRow, error) bool) {
 		if book.Ledger == nil {

@@ -97,7 +97,7 @@ type waiting struct {
 }
 
 // waitForRun reads the service's list until every accepted order has had one of the statuses, and returns those.
-func (s *session) waitForRun(book *payout.Book, run journal.Run, flags waitFlags) (map[string]string, error) {
+func (s *session) waitForRun(book *payout.Sender, run journal.Run, flags waitFlags) (map[string]string, error) {
 	w := waiting{left: map[string]bool{}, status: map[string]string{}}
 	filter := rowsOf(run)
 	filter.States = []journal.State{journal.Accepted}

@@ -64,7 +64,7 @@ with till withdraw resolve.`,
 }
 
 // openBook is book for commands that do not send.
-func (s *session) openBook() (*payout.Book, error) {
+func (s *session) openBook() (*payout.Sender, error) {
 	client, err := s.client()
 	if err != nil {
 		return nil, err

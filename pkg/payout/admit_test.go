@@ -108,7 +108,7 @@ func TestAdmit(t *testing.T) {
 			d.bring(asked("10"), outUnknown)
 			if !let {
 				d.NoLookup = true
-				if _, err := d.apply(d.plan(nil, due("101")), Options{}); err == nil {
+				if _, err := d.apply(d.plan(nil, due("101")), ApplyOptions{}); err == nil {
 					t.Error("a plan was applied")
 				}
 				d.s.wantCreates(want)
@@ -186,7 +186,7 @@ func TestAdmitBesideAnotherProcess(t *testing.T) {
 		if known, err := d.knows(t.Context()); known || err != nil {
 			t.Fatal(known, err)
 		}
-		other := *d.Book
+		other := *d.Sender
 		other.Ledger = d.open()
 		if err := other.VerifyKey(t.Context()); err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ const (
 
 // Hold holds the journal against the service's list, both restricted to a period: the filter is the list's, and f the
 // journal's. An order counts as being here once the service has accepted it. A reading that does not count is an *Error.
-func (b *Book) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.Filter) ([]Difference, error) {
+func (b *Sender) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.Filter) ([]Difference, error) {
 	if err := b.VerifyKey(ctx); err != nil {
 		return nil, err
 	}

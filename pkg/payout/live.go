@@ -10,7 +10,7 @@ import (
 // Live returns the service's own status of the orders that a filter chooses, by the id of their withdrawal, from one complete
 // scan of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
 // does not count is an *Error.
-func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, error) {
+func (b *Sender) Live(ctx context.Context, f journal.Filter) (map[string]string, error) {
 	sought, from := map[string]bool{}, b.Since
 	for o, err := range b.Ledger.Orders(ctx, f) {
 		if err != nil {
@@ -46,7 +46,7 @@ func (b *Book) Live(ctx context.Context, f journal.Filter) (map[string]string, e
 }
 
 // since is how far back the list has to be read for an order as well: to the beginning where the order is older than Since.
-func (b *Book) since(from string, o journal.Order) string {
+func (b *Sender) since(from string, o journal.Order) string {
 	if o.Created.Before(b.SinceTime) {
 		return ""
 	}
@@ -55,7 +55,7 @@ func (b *Book) since(from string, o journal.Order) string {
 
 // Glance reads the list until it has seen the withdrawals that are sought, and returns the service's own status of those that
 // it saw. It is for looking again and again: what it has missed this time, it will see the next.
-func (b *Book) Glance(ctx context.Context, sought map[string]bool) (map[string]string, error) {
+func (b *Sender) Glance(ctx context.Context, sought map[string]bool) (map[string]string, error) {
 	statuses := make(map[string]string, len(sought))
 	if len(sought) == 0 {
 		return statuses, nil

@@ -43,7 +43,7 @@ func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 	if err := ledger.Enter(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b := &Book{Client: client, Ledger: ledger, FirstPage: api.PageBaseOne, Now: time.Now}
+	b := &Sender{Client: client, Ledger: ledger, FirstPage: api.PageBaseOne, Now: time.Now}
 	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
 	ticket, err := ledger.Claim(ctx, journal.Claim{OrderID: "7", Content: ContentOf(request)})
 	if err != nil {

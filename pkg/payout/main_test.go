@@ -241,9 +241,9 @@ func (c *clock) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// A desk is a Book on a service, with a journal of its own.
+// A desk is a Sender on a service, with a journal of its own.
 type desk struct {
-	*Book
+	*Sender
 	t      testing.TB
 	s      *service
 	clock  *clock
@@ -287,7 +287,7 @@ func deskAt(t testing.TB, place string) *desk {
 	s := newService(t)
 	d := &desk{t: t, s: s, place: place, checked: map[string]Checked{}, clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
 	s.now = d.clock.Now
-	d.Book = &Book{
+	d.Sender = &Sender{
 		Client: newClient(t, s.URL), Ledger: d.open(), Key: "key1",
 		SettleAfter: 15 * time.Minute, Now: d.clock.Now,
 		Pause: func(ctx context.Context, wait time.Duration) error {
@@ -337,7 +337,7 @@ func ledgerOf(t testing.TB, j *journal.Journal, a journal.Account) *journal.Ledg
 
 // Check keeps what was checked for Resolve.
 func (d *desk) Check(ctx context.Context, decision Decision) error {
-	c, err := d.Book.Check(ctx, decision)
+	c, err := d.Sender.Check(ctx, decision)
 	if err == nil {
 		d.checked[fmt.Sprint(decision)] = c
 	}
@@ -350,7 +350,7 @@ func (d *desk) Resolve(ctx context.Context, decision Decision) ([]journal.Order,
 	if !found {
 		d.t.Fatalf("%+v was not checked", decision)
 	}
-	return d.Book.Resolve(ctx, c)
+	return d.Sender.Resolve(ctx, c)
 }
 
 // asked is a withdrawal under an order id; an empty one has one made for it.

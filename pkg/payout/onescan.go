@@ -95,7 +95,7 @@ const manyPages = 100
 
 // scan reads the list once, and shows every record to see until that has seen enough. A record may be shown more than once.
 // incomplete says why the scan does not count; empty: it is complete, or see has seen enough.
-func (b *Book) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
+func (b *Sender) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
 	show := func(w listed) bool {
 		seen.see(w)
 		return see(w)
@@ -113,7 +113,7 @@ func (b *Book) scan(ctx context.Context, seen sightings, filter api.WithdrawalFi
 }
 
 // glance reads the list until see has seen enough of it.
-func (b *Book) glance(ctx context.Context, see func(listed) (more bool)) error {
+func (b *Sender) glance(ctx context.Context, see func(listed) (more bool)) error {
 	var first error
 	for _, size := range pageSizes() {
 		s := newScan(nil, see)
@@ -135,7 +135,7 @@ func newScan(newest *journal.Order, see func(listed) (more bool)) *scan {
 }
 
 // whole reads the list once, and then its beginning again until that brings nothing new.
-func (s *scan) whole(ctx context.Context, b *Book, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
+func (s *scan) whole(ctx context.Context, b *Sender, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
 	err = s.pass(ctx, b, filter, size, b.FirstPage, s.page)
 	base := b.FirstPage
 	if s.first == 1 {
@@ -178,7 +178,7 @@ func (s *scan) lacks() string {
 func (s *scan) over() bool { return s.endless || s.enough }
 
 // pass goes through the list from its first page on, until that ends or no more pages are wanted.
-func (s *scan) pass(ctx context.Context, b *Book, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
+func (s *scan) pass(ctx context.Context, b *Sender, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	options := api.ListOptions{PageSize: size, FirstPage: base, OnPage: page, Lenient: true}

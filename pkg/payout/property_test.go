@@ -39,9 +39,9 @@ func TestHistories(t *testing.T) {
 	}
 	d.Client, d.AnyKey, d.FirstPage = client, true, api.PageBaseOne
 	d.clock.now = time.Now() // which the sandbox has in its Date header, to the minute at least
-	books := []*Book{d.Book}
+	books := []*Sender{d.Sender}
 	for range 2 {
-		b := *d.Book
+		b := *d.Sender
 		b.Ledger = d.open()
 		books = append(books, &b)
 	}
@@ -58,7 +58,7 @@ func TestHistories(t *testing.T) {
 			orders = append(orders, &world{id: fmt.Sprint(round*10 + n)})
 		}
 		pick := func() *world { return orders[rapid.IntRange(0, len(orders)-1).Draw(r, "order")] }
-		book := func() *Book { return books[rapid.IntRange(0, len(books)-1).Draw(r, "process")] }
+		book := func() *Sender { return books[rapid.IntRange(0, len(books)-1).Draw(r, "process")] }
 		content := func(o *world) Withdrawal {
 			w := asked(o.id)
 			w.Request.Amount.Minor = rapid.SampledFrom([]int64{5000, 6000}).Draw(r, "amount")
@@ -101,7 +101,7 @@ func TestHistories(t *testing.T) {
 				r.Fatalf("%T: %v", err, err)
 			}
 		}
-		resolve := func(b *Book, o *world, decision Decision) {
+		resolve := func(b *Sender, o *world, decision Decision) {
 			decision.OrderIDs = []string{o.id}
 			d.clock.move(time.Since(d.clock.Now())) // a slow machine takes longer than clocks may differ
 			later := *b

@@ -26,7 +26,7 @@ type Result struct {
 // withdrawal can come late. Without order ids, it is about every order of the account that is unknown.
 //
 // An error changes nothing. Results come in the order of the ids.
-func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, error) {
+func (b *Sender) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, error) {
 	orders, err := b.toReconcile(ctx, orderIDs)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (b *Book) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, err
 }
 
 // settle reads the list and records what it says about the orders.
-func (b *Book) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
+func (b *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
 	listed, err := b.lookTwice(ctx, orders, nil, b.Since)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (b *Book) settle(ctx context.Context, orders []journal.Order) ([]Result, er
 }
 
 // settleOne records what the list says about an order. Of most there is nothing to record: they were accepted, and are there.
-func (b *Book) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
+func (b *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
 	r = Result{Order: o, Listed: len(records) > 0}
 	if !r.Listed {
 		return r, nil
@@ -77,7 +77,7 @@ func (b *Book) settleOne(ctx context.Context, o journal.Order, records []record)
 	return r, err
 }
 
-func (b *Book) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
+func (b *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
 	if err := b.Ledger.Reap(ctx); err != nil {
 		return nil, err
 	}

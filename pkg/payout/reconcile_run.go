@@ -21,7 +21,7 @@ type Settled struct {
 
 // ReconcileRun is Reconcile for a whole run: what is unknown is settled, and everything else is held against the list as well.
 // Without a run, it is about what is unknown in any run. Results come in the order of the plan.
-func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
+func (b *Sender) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 	if err := b.Ledger.Reap(ctx); err != nil {
 		return Settled{}, err
 	}
@@ -75,7 +75,7 @@ func (b *Book) ReconcileRun(ctx context.Context, run string) (Settled, error) {
 }
 
 // seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
-func (b *Book) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
+func (b *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
 	from = b.Since
 	for o, err := range b.Ledger.Orders(ctx, f) {
 		if err != nil {

@@ -505,7 +505,7 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	if err := d.Check(t.Context(), hers); err != nil {
 		t.Fatal(err)
 	}
-	other := *d.Book
+	other := *d.Sender
 	his := Decision{OrderIDs: []string{"10"}, Reason: "so has bob"}
 	checked, err := other.Check(t.Context(), his)
 	if err != nil {
@@ -694,7 +694,7 @@ func TestResolveNotSentWithoutADate(t *testing.T) {
 		if undated {
 			d.s.set(func() { d.s.now = func() time.Time { return time.Time{} } })
 		}
-		c, err := d.Book.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "support said so"})
+		c, err := d.Sender.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "support said so"})
 		if err != nil || c.Undated != undated {
 			t.Errorf("got %+v, %v, want %v", c, err, undated)
 		}

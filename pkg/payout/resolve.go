@@ -35,7 +35,7 @@ type Checked struct {
 
 // Check refuses a decision that what is known speaks against. An order that is said not to have been sent is reconciled
 // first, and what its record on the list says is recorded. Nothing else is.
-func (b *Book) Check(ctx context.Context, d Decision) (Checked, error) {
+func (b *Sender) Check(ctx context.Context, d Decision) (Checked, error) {
 	c := Checked{Decision: d}
 	if err := b.Ledger.Reap(ctx); err != nil {
 		return c, err
@@ -59,7 +59,7 @@ func (b *Book) Check(ctx context.Context, d Decision) (Checked, error) {
 	return b.checkNotSent(ctx, c)
 }
 
-func (b *Book) decidable(o journal.Order) error {
+func (b *Sender) decidable(o journal.Order) error {
 	switch {
 	case o.State == journal.Sending:
 		return b.unsettled(o, true)
@@ -72,7 +72,7 @@ func (b *Book) decidable(o journal.Order) error {
 }
 
 // taken refuses to call an order not sent that the service has shown.
-func (b *Book) taken(o journal.Order, id string) error {
+func (b *Sender) taken(o journal.Order, id string) error {
 	if o.State != journal.Accepted {
 		return refused(RuleDecision, fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
 			"settle it, with --although-different --reason TEXT as well if it is not what was asked for", "withdraw", "resolve", o.OrderID, "--paid-as", id)
@@ -80,7 +80,7 @@ func (b *Book) taken(o journal.Order, id string) error {
 	return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id), "ask the service's provider if you think otherwise")
 }
 
-func (b *Book) checkPaid(ctx context.Context, c Checked) (Checked, error) {
+func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	o, id := c.orders[0], c.PaidAs
 	w, err := b.Client.Withdrawals.Get(ctx, id)
 	if err != nil {
@@ -122,7 +122,7 @@ func contentOf(r record) journal.Content {
 // mostSkew is how far this machine's clock and the service's may be apart where time decides.
 const mostSkew = time.Minute
 
-func (b *Book) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
+func (b *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	for _, o := range c.orders {
 		if o.Shown != "" {
 			return c, b.taken(o, o.Shown)
@@ -176,7 +176,7 @@ func roundedUp(d time.Duration) string {
 
 // Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the
 // order may have been sent again, and that attempt is another one.
-func (b *Book) Resolve(ctx context.Context, c Checked) (orders []journal.Order, err error) {
+func (b *Sender) Resolve(ctx context.Context, c Checked) (orders []journal.Order, err error) {
 	reason := c.Reason
 	if c.Differs != "" {
 		reason = fmt.Sprintf("%s (although %s: asked for %s, shown %s)", c.Reason, c.Differs, c.Asked, c.Shown)

@@ -142,7 +142,7 @@ func (s runSought) foundAll(r *runReading) bool {
 
 // readRun reads the list until two complete scans in a row agree about the orders that are sought. See scanTwice for what it
 // returns.
-func (b *Book) readRun(ctx context.Context, sought runSought, from string) (*runReading, error) {
+func (b *Sender) readRun(ctx context.Context, sought runSought, from string) (*runReading, error) {
 	seeks := func(orderID string) bool {
 		_, found := sought.place(orderID)
 		return found

@@ -84,7 +84,7 @@ func (r reading) add(orderID string, w record) {
 // Every record that any of the scans showed counts, even if a later one did not show it again. With an *Error of the kind
 // ReadFailed the reading may still have records: they are there, but the orders without a record are undecided, because
 // others on the list cannot be read. Without records, nothing is known.
-func (b *Book) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
+func (b *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
 	unit := func(orderID string) (api.Currency, bool) {
 		o, err := b.Ledger.Order(ctx, orderID)
 		return Currency(o.Unit), err == nil
@@ -101,7 +101,7 @@ func (b *Book) scanTwice(ctx context.Context, sought map[string]bool, from strin
 
 // scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit is the one in which an
 // order was sent, as far as that is known. undecided names a record that may be any order's, since it cannot be read.
-func (b *Book) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runReading, undecided string, err error) {
+func (b *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runReading, undecided string, err error) {
 	var last *runReading        // the last one that was complete
 	var nameless string         // on it
 	earlier := orders.reading() // what other scans have shown
@@ -177,7 +177,7 @@ func undecidedBy(record string) *Error {
 
 // scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
 // order's; empty: there is none.
-func (b *Book) scanFor(ctx context.Context, s sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
+func (b *Sender) scanFor(ctx context.Context, s sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
 	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
 	if err != nil {
 		return "", "", err
@@ -210,7 +210,7 @@ func (b *Book) scanFor(ctx context.Context, s sightings, sought func(orderID str
 
 // witness is the order that a complete scan must have seen: the one that was accepted last, unless that is older than the
 // scan goes back; nil: there is none.
-func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
+func (b *Sender) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
 	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
 	if err != nil || known == nil || from != "" && !sentAt(*known).After(b.SinceTime) {
 		return nil, err
@@ -220,7 +220,7 @@ func (b *Book) witness(ctx context.Context, from string, inQuestion func(journal
 
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
 // was accepted, where the question is whether that is so.
-func (b *Book) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
+func (b *Sender) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
 	status, err := b.Ledger.Status(ctx)
 	if err != nil || status.Newest == nil || !doubted(*status.Newest) {
 		return status.Newest, err
@@ -256,7 +256,7 @@ func bears(w api.Withdrawal) []string {
 
 // lookTwice is scanTwice for orders, which may be older than Since: then the list is read from its beginning, because one
 // without them would say nothing about them. Others that are sought as well may be named, with how far back they want the list.
-func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
+func (b *Sender) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)
 	for _, o := range orders {
@@ -268,7 +268,7 @@ func (b *Book) lookTwice(ctx context.Context, orders []journal.Order, others map
 
 // untilComplete scans again and again, until a scan is complete and enough, or often or long enough to give up. What any scan
 // has shown of unknown orders, and nothing was settled by, is recorded in the end.
-func (b *Book) untilComplete(ctx context.Context, scan scanOnce) error {
+func (b *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 	s, err := b.sightings(ctx)
 	if err != nil {
 		return err
@@ -283,7 +283,7 @@ func (b *Book) untilComplete(ctx context.Context, scan scanOnce) error {
 // scanOnce makes one scan. incomplete says why it does not count; enough is whether no other is needed.
 type scanOnce func(ctx context.Context, s sightings) (incomplete string, enough bool, err error)
 
-func (b *Book) scanAgain(ctx context.Context, s sightings, scan scanOnce) error {
+func (b *Sender) scanAgain(ctx context.Context, s sightings, scan scanOnce) error {
 	if b.LookupTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, b.LookupTimeout, errLookupTimeout)
@@ -312,7 +312,7 @@ func (b *Book) scanAgain(ctx context.Context, s sightings, scan scanOnce) error 
 
 // othersApply reports whether other machines apply plans from the same journal: what they send makes scans differ, and that ends
 // when they do.
-func (b *Book) othersApply(ctx context.Context) bool {
+func (b *Sender) othersApply(ctx context.Context) bool {
 	if !b.Ledger.Journal().Shared() {
 		return false
 	}
@@ -325,7 +325,7 @@ var errLookupTimeout = errors.New("lookup_timeout has passed")
 
 // tooLong is the error of scans that LookupTimeout has ended; any other error is returned as it is. why is what is known of how
 // far they came.
-func (b *Book) tooLong(ctx context.Context, err error, why string) error {
+func (b *Sender) tooLong(ctx context.Context, err error, why string) error {
 	if context.Cause(ctx) != errLookupTimeout {
 		return err
 	}
@@ -347,7 +347,7 @@ type brokenOff struct {
 
 func (e *brokenOff) Unwrap() error { return e.error }
 
-func (b *Book) pause(ctx context.Context) error {
+func (b *Sender) pause(ctx context.Context) error {
 	if b.Pause != nil {
 		return b.Pause(ctx, pauseBetween)
 	}

@@ -37,7 +37,7 @@ type Sent struct {
 //
 // Sent is right if the error is nil, and if the withdrawal was accepted although something is wrong with it: then Sent.Order
 // has its id.
-func (b *Book) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
+func (b *Sender) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 	if err := w.check(); err != nil {
 		return Sent{}, err
 	}
@@ -78,7 +78,7 @@ func (w Withdrawal) check() error {
 
 // Existing returns what the journal says about a withdrawal before anything is done: that it is accepted already, or an
 // *Error that says why it cannot be sent. found tells whether there was anything to say.
-func (b *Book) Existing(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
+func (b *Sender) Existing(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
 	if err := b.Ledger.Reap(ctx); err != nil {
 		return Sent{}, false, err
 	}
@@ -98,7 +98,7 @@ func (b *Book) Existing(ctx context.Context, w Withdrawal) (sent Sent, found boo
 }
 
 // exists is what becomes of a withdrawal whose order the journal has in a state that does not let it be sent.
-func (b *Book) exists(w Withdrawal, e *journal.ExistsError) (Sent, error) {
+func (b *Sender) exists(w Withdrawal, e *journal.ExistsError) (Sent, error) {
 	o, note := e.Order, ""
 	if o.Attempted() && o.Callback != w.Request.Callback {
 		note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
@@ -119,7 +119,7 @@ func (b *Book) exists(w Withdrawal, e *journal.ExistsError) (Sent, error) {
 // lookup asks the service's list for an order that may be there without the journal knowing: if it was on its way before, if
 // the journal has nothing accepted for the account, and may be new or lost, if it was restored, or if it once found something
 // there that it did not know, so that every order may be another of that kind.
-func (b *Book) lookup(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
+func (b *Sender) lookup(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
 	if b.NoLookup {
 		return Sent{}, false, nil
 	}
@@ -172,14 +172,14 @@ func (b *Book) lookup(ctx context.Context, w Withdrawal) (sent Sent, found bool,
 }
 
 // recordEvidence records what the service's list says about an order. Reading it has tied the key to the account.
-func (b *Book) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
+func (b *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
 	e.Key = b.Key
 	o, err := b.Ledger.Settle(ctx, e)
 	return o, accountChanged(err)
 }
 
 // claim records that the withdrawal is about to be sent. From here on, what is sent is what the ticket says.
-func (b *Book) claim(ctx context.Context, w Withdrawal) (journal.Ticket, error) {
+func (b *Sender) claim(ctx context.Context, w Withdrawal) (journal.Ticket, error) {
 	if err := b.Ledger.Enter(ctx); err != nil {
 		return journal.Ticket{}, err
 	}
@@ -196,7 +196,7 @@ func (b *Book) claim(ctx context.Context, w Withdrawal) (journal.Ticket, error) 
 }
 
 // notClaimed turns the journal's refusal into this package's.
-func (b *Book) notClaimed(w Withdrawal, err error) (Sent, error) {
+func (b *Sender) notClaimed(w Withdrawal, err error) (Sent, error) {
 	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
 	switch {
@@ -220,7 +220,7 @@ type call struct {
 const latest = 5 * time.Second
 
 // call makes the one call of a ticket.
-func (b *Book) call(ctx, calls context.Context, ticket journal.Ticket) call {
+func (b *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 	var left atomic.Bool // the check runs in the goroutine that writes the request
 	calls = api.BeforeSending(calls, func() error {
 		if late := b.elapsed(ticket.Began); late > latest {
@@ -244,23 +244,23 @@ func (b *Book) call(ctx, calls context.Context, ticket journal.Ticket) call {
 }
 
 // elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
-func (b *Book) elapsed(since time.Time) time.Duration {
+func (b *Sender) elapsed(since time.Time) time.Duration {
 	now := b.Now()
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
 // UnderWay returns how many withdrawals have left, or are just leaving, whose outcome is not recorded yet.
-func (b *Book) UnderWay() int { return int(atomic.LoadInt32(&b.underWay)) }
+func (b *Sender) UnderWay() int { return int(atomic.LoadInt32(&b.underWay)) }
 
 // record records how a call has ended. The error is nil if it was accepted.
-func (b *Book) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
+func (b *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
 	order, err := b.finish(ctx, calls, ticket, outcomeOf(c.id, c.err))
 	return b.recorded(ticket, c, order, err)
 }
 
 // finish records an outcome, and tries for a minute: a database may be starting anew, another process may hold the journal's
 // lock, and what is not recorded now, somebody has to find out later. A journal whose files are gone does not come back.
-func (b *Book) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
+func (b *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
 	began := b.Now()
 	for tries := 1; ; tries++ {
 		order, err := b.Ledger.Finish(ctx, ticket, out)
@@ -278,7 +278,7 @@ const (
 )
 
 // recorded is how a call has ended, once that is on record or could not be recorded.
-func (b *Book) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {
+func (b *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {
 	if c.left {
 		atomic.AddInt32(&b.underWay, -1)
 	}
@@ -312,7 +312,7 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 
 // readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with. The note says
 // why that could not be seen.
-func (b *Book) readBack(ctx context.Context, o journal.Order) (note string, err error) {
+func (b *Sender) readBack(ctx context.Context, o journal.Order) (note string, err error) {
 	if b.NoLookup || ctx.Err() != nil {
 		return "", nil
 	}
@@ -348,7 +348,7 @@ func inWords(s journal.State) string {
 }
 
 // unsettled is the error about an order that is in conflict, unknown or being sent.
-func (b *Book) unsettled(o journal.Order, alive bool) *Error {
+func (b *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
@@ -380,7 +380,7 @@ func accountChanged(err error) error {
 	return err
 }
 
-func (b *Book) describe(c journal.Content) string {
+func (b *Sender) describe(c journal.Content) string {
 	text := fmt.Sprintf("%d minor units of %s", c.Minor, Amount(c).Code)
 	if b.Format != nil {
 		text = b.Format(Amount(c))

@@ -429,7 +429,7 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 	for name, send := range map[string]func(d *desk) error{
 		"by itself": func(d *desk) error { _, err := d.send(asked("102")); return err },
 		"in a run": func(d *desk) error {
-			_, err := d.apply(d.plan(nil, dueTo(20)...), Options{})
+			_, err := d.apply(d.plan(nil, dueTo(20)...), ApplyOptions{})
 			if errors.As(err, new(*journal.Error)) { // the next row could not be claimed
 				err = nil
 			}
@@ -509,7 +509,7 @@ func TestElapsed(t *testing.T) {
 	back := since.Add(6 * time.Second)
 	*(*uint64)(unsafe.Pointer(&back)) -= 100 << 30
 	for name, now := range map[string]time.Time{"asleep": asleep, "set back": back, "both": since.Add(6 * time.Second)} {
-		b := &Book{Now: func() time.Time { return now }}
+		b := &Sender{Now: func() time.Time { return now }}
 		if got := b.elapsed(since); got != 6*time.Second {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -542,7 +542,7 @@ func TestInterrupted(t *testing.T) {
 	t.Run("in a pause of the look-up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := new(Book).pause(ctx); !errors.Is(err, context.Canceled) {
+		if err := new(Sender).pause(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -836,7 +836,7 @@ func TestTwoAtOnce(t *testing.T) {
 		const n = 8
 		errs := make(chan error, n)
 		for range n {
-			b := *d.Book
+			b := *d.Sender
 			b.Ledger, b.Client = d.open(), newClient(t, d.s.URL)
 			go func() {
 				_, err := b.Send(context.Background(), context.Background(), asked("4711"))

@@ -10,7 +10,7 @@ import (
 type sightings map[string]string
 
 // sightings are those of no scan yet.
-func (b *Book) sightings(ctx context.Context) (sightings, error) {
+func (b *Sender) sightings(ctx context.Context) (sightings, error) {
 	s := sightings{}
 	for o, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
 		if err != nil {

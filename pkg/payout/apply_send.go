@@ -25,7 +25,7 @@ const manyUnknown = 5
 //
 // Until the first row was accepted, and was read back, they are sent one by one: a service that does not keep order ids is
 // found out before there are many.
-func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
+func (x *Applier) Send(ctx, calls context.Context, t Tally) error {
 	if t.States[journal.Unknown] > 0 && !x.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[journal.Unknown]; n > 1 {
@@ -37,7 +37,7 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sender{Batch: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.book.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
+	s := &sending{Applier: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.sender.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
 	if r := x.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
@@ -63,9 +63,9 @@ func (x *Batch) Send(ctx, calls context.Context, t Tally) error {
 	return cmp.Or(s.why, given.Err())
 }
 
-// sender is a Send under way.
-type sender struct {
-	*Batch
+// sending is a Send under way.
+type sending struct {
+	*Applier
 	ctx, calls context.Context
 	end        context.CancelFunc
 	limit      *rate.Limiter
@@ -85,7 +85,7 @@ type sender struct {
 }
 
 // inDoubt is how a run has ended that an unknown outcome has stopped, with all that are unknown by then.
-func (s *sender) inDoubt() error {
+func (s *sending) inDoubt() error {
 	why, them := s.doubt.Error(), "it"
 	if n := s.tally.States[journal.Unknown]; n > 1 {
 		why, them = fmt.Sprintf("%d orders of the run are unknown: %s", n, why), "them"
@@ -98,7 +98,7 @@ func (s *sender) inDoubt() error {
 
 // stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many
 // calls, is what a person has to know first.
-func (s *sender) stop(err error) {
+func (s *sending) stop(err error) {
 	s.stopping.Lock()
 	defer s.stopping.Unlock()
 	if s.why == nil || weight(err) > weight(s.why) {
@@ -122,8 +122,8 @@ func weight(err error) int {
 
 // feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,
 // so that they seldom reach for the same row; and since one of them may stop, each goes on until nothing is left.
-func (s *sender) feed(queue chan<- journal.RunRow) {
-	if !s.book.Ledger.Journal().Shared() {
+func (s *sending) feed(queue chan<- journal.RunRow) {
+	if !s.sender.Ledger.Journal().Shared() {
 		s.pass(queue, 0, nil)
 		return
 	}
@@ -141,7 +141,7 @@ func (s *sender) feed(queue chan<- journal.RunRow) {
 		case <-s.ctx.Done():
 		case <-time.After(betweenPasses):
 		}
-		if err := s.book.Ledger.Reap(s.ctx); err != nil {
+		if err := s.sender.Ledger.Reap(s.ctx); err != nil {
 			s.stop(err)
 		}
 	}
@@ -152,7 +152,7 @@ const betweenPasses = 200 * time.Millisecond
 
 // pass goes through the plan once, from a row on. It leaves out what was handed over before, and reports how many rows it
 // handed over, and whether others are sending some.
-func (s *sender) pass(queue chan<- journal.RunRow, from int, handed map[string]bool) (n int, busy bool) {
+func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]bool) (n int, busy bool) {
 	unknown := 0
 	for part, err := range s.rows(s.ctx, from) {
 		if err != nil {
@@ -185,12 +185,12 @@ func (s *sender) pass(queue chan<- journal.RunRow, from int, handed map[string]b
 }
 
 // becameUnknown is about an order that another process has sent meanwhile.
-func (s *sender) becameUnknown() error {
+func (s *sending) becameUnknown() error {
 	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: hint.New("settle it first", "payout", "reconcile", s.plan.Name())}
 }
 
 // comesBack reports whether a row was lost to another process which did not send it after all.
-func (s *sender) comesBack(o journal.Order) bool {
+func (s *sending) comesBack(o journal.Order) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o.State != journal.Planned || !s.lost[o.OrderID] {
@@ -201,7 +201,7 @@ func (s *sender) comesBack(o journal.Order) bool {
 }
 
 // hand gives a row to a worker or, until one was accepted and read back, sends it itself.
-func (s *sender) hand(queue chan<- journal.RunRow, r journal.RunRow) {
+func (s *sending) hand(queue chan<- journal.RunRow, r journal.RunRow) {
 	if !s.tried {
 		s.send(r, nil)
 		return
@@ -214,25 +214,25 @@ func (s *sender) hand(queue chan<- journal.RunRow, r journal.RunRow) {
 
 // send sends a row, and goes on with the next as long as there are more: the outcome of one and the claim of the next are one
 // commit.
-func (s *sender) send(r journal.RunRow, more <-chan journal.RunRow) {
+func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return
 	}
-	ticket, err := s.book.Ledger.Claim(s.ctx, s.claim(r))
+	ticket, err := s.sender.Ledger.Claim(s.ctx, s.claim(r))
 	for err == nil {
 		s.sent.Add(1)
-		call := s.book.call(s.ctx, s.calls, ticket)
+		call := s.sender.call(s.ctx, s.calls, ticket)
 		next, goesOn := s.next(call, more)
 		var order journal.Order
 		var recording error
 		var following journal.Ticket
 		if goesOn {
-			order, recording, following, err = s.book.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 		}
 		if !goesOn || recording != nil {
-			order, recording = s.book.finish(s.ctx, s.calls, ticket, outcomeOf(call.id, call.err))
+			order, recording = s.sender.finish(s.ctx, s.calls, ticket, outcomeOf(call.id, call.err))
 		}
-		order, ended := s.book.recorded(ticket, call, order, recording)
+		order, ended := s.sender.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 		if ended == nil && !s.tried {
 			s.try(order)
@@ -245,15 +245,15 @@ func (s *sender) send(r journal.RunRow, more <-chan journal.RunRow) {
 	s.notClaimed(r, err)
 }
 
-func (s *sender) claim(r journal.RunRow) journal.Claim {
-	c := r.Claim(s.plan.Name(), s.book.Key, s.book.decimals(Amount(r.Row.Content)))
+func (s *sending) claim(r journal.RunRow) journal.Claim {
+	c := r.Claim(s.plan.Name(), s.sender.Key, s.sender.decimals(Amount(r.Row.Content)))
 	c.AllowDuplicate, c.NotRejected = s.options.AllowDuplicate, !s.options.RetryRejected
 	return c
 }
 
 // next is the row that is claimed together with an outcome, if there is one already and nothing speaks against it. If it turns
 // out afterwards that something does, the call is not made.
-func (s *sender) next(c call, more <-chan journal.RunRow) (r journal.RunRow, found bool) {
+func (s *sending) next(c call, more <-chan journal.RunRow) (r journal.RunRow, found bool) {
 	ending := Observe(c.err).Ending
 	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != journal.WasAccepted && ending != journal.WasRejected {
 		return journal.RunRow{}, false
@@ -266,8 +266,8 @@ func (s *sender) next(c call, more <-chan journal.RunRow) (r journal.RunRow, fou
 }
 
 // try reads back what was accepted first. Only one row is under way until it has.
-func (s *sender) try(o journal.Order) {
-	note, err := s.book.readBack(s.ctx, o)
+func (s *sending) try(o journal.Order) {
+	note, err := s.sender.readBack(s.ctx, o)
 	switch {
 	case err != nil:
 		s.stop(err)
@@ -279,7 +279,7 @@ func (s *sender) try(o journal.Order) {
 }
 
 // notClaimed is about a row that could not be had. That another process was quicker is nothing to stop for.
-func (s *sender) notClaimed(r journal.RunRow, err error) {
+func (s *sending) notClaimed(r journal.RunRow, err error) {
 	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
 	switch {
@@ -294,7 +294,7 @@ func (s *sender) notClaimed(r journal.RunRow, err error) {
 		s.lost[exists.Order.OrderID] = true
 	case errors.As(err, &exists):
 		o := exists.Order
-		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.book.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
+		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
 		if s.options.Note != nil {
 			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.OrderID, duplicateOf(duplicate)))
@@ -307,7 +307,7 @@ func (s *sender) notClaimed(r journal.RunRow, err error) {
 }
 
 // count counts an outcome, and stops the run where it has to.
-func (s *sender) count(r journal.RunRow, o journal.Order, err error) {
+func (s *sending) count(r journal.RunRow, o journal.Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -341,7 +341,7 @@ func (s *sender) count(r journal.RunRow, o journal.Order, err error) {
 
 // show tells of progress until there is no more news. It has a goroutine of its own: a terminal that does not take output must not hold
 // up a row that is claimed already.
-func (s *sender) show() {
+func (s *sending) show() {
 	for range s.news {
 		if s.options.Progress == nil {
 			continue

@@ -11,24 +11,24 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Batch is a plan that is applied: Open checks everything that could keep it from being sent, Begin records it, LookUp asks
+// An Applier applies a plan: Open checks everything that could keep it from being sent, Begin records it, LookUp asks
 // the service what it has of it already, and Send sends the rest. Applied again, it goes on where it stopped.
 //
 // The plan's file is read until Begin has recorded its rows. From then on the journal is the only source of rows: what is sent
 // is what was recorded, whatever becomes of the file.
-type Batch struct {
-	book    *Book
+type Applier struct {
+	sender  *Sender
 	plan    *Plan
-	options Options
+	options ApplyOptions
 	run     journal.Run // its digest is empty until it has begun
 	sent    atomic.Int64
 }
 
 // Sent is for how many rows this process has taken the right to send them.
-func (x *Batch) Sent() int { return int(x.sent.Load()) }
+func (x *Applier) Sent() int { return int(x.sent.Load()) }
 
-// Options are how a batch is sent.
-type Options struct {
+// ApplyOptions are how a plan is applied.
+type ApplyOptions struct {
 	Concurrency    int // how many calls are under way at a time
 	Rate           float64
 	KeepGoing      bool              // past an order whose outcome is unknown
@@ -65,9 +65,9 @@ func (t Tally) LeftRows() (n int) {
 	return n
 }
 
-// Open holds a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
+// Applier holds a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
 // nothing that stays.
-func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) {
+func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (*Applier, error) {
 	if account := b.Ledger.Account(); plan.Account != account {
 		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account), "apply it there, or make a plan for this account")
 	}
@@ -77,7 +77,7 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 	if err := b.Ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
-	x := &Batch{book: b, plan: plan, options: o}
+	x := &Applier{sender: b, plan: plan, options: o}
 	runs, err := b.Ledger.Runs(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (b *Book) Open(ctx context.Context, plan *Plan, o Options) (*Batch, error) 
 
 // quiet refuses a plan while another one of its batch is being applied: a row that has changed between them would be paid
 // under both.
-func (b *Book) quiet(ctx context.Context, batch map[string]bool, run string) error {
+func (b *Sender) quiet(ctx context.Context, batch map[string]bool, run string) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -120,22 +120,22 @@ func (b *Book) quiet(ctx context.Context, batch map[string]bool, run string) err
 }
 
 // Begun reports whether the plan was begun before.
-func (x *Batch) Begun() bool { return x.run.Digest != "" }
+func (x *Applier) Begun() bool { return x.run.Digest != "" }
 
 // UnderWay reports whether a call has left of which the outcome is not recorded yet.
-func (x *Batch) UnderWay() bool { return x.book.UnderWay() > 0 }
+func (x *Applier) UnderWay() bool { return x.sender.UnderWay() > 0 }
 
 // Approved is how many orders may be paid already, as a person has said before.
-func (x *Batch) Approved() int { return x.run.Before }
+func (x *Applier) Approved() int { return x.run.Before }
 
 // chunk is how many rows are read at a time.
 const chunk = 128
 
 // rows goes through the run as it was recorded, from a place on, with the orders as they are at that moment.
-func (x *Batch) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
+func (x *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
 	return func(yield func([]journal.RunRow, error) bool) {
 		for place := from; ; place += chunk {
-			part, err := x.book.Ledger.RunRows(ctx, x.run, place, chunk)
+			part, err := x.sender.Ledger.RunRows(ctx, x.run, place, chunk)
 			for _, r := range part {
 				if err == nil {
 					err = x.unchanged(r.Order, r.Row.Content)
@@ -149,21 +149,21 @@ func (x *Batch) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, 
 }
 
 // unchanged refuses an order that the journal has with other content than the run is to send.
-func (x *Batch) unchanged(o journal.Order, c journal.Content) error {
+func (x *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
 	}
-	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), x.book.describe(o.Content)),
+	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), x.sender.describe(o.Content)),
 		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
 }
 
 // sendable reports whether a row is one that this run sends.
-func (x *Batch) sendable(o journal.Order) bool {
+func (x *Applier) sendable(o journal.Order) bool {
 	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
 }
 
 // Tally counts the orders by state: those of the run as it was recorded or, before it has begun, those of the plan.
-func (x *Batch) Tally(ctx context.Context) (Tally, error) {
+func (x *Applier) Tally(ctx context.Context) (Tally, error) {
 	if !x.Begun() {
 		return x.tallyPlan(ctx)
 	}
@@ -180,7 +180,7 @@ func (x *Batch) Tally(ctx context.Context) (Tally, error) {
 }
 
 // tallyPlan counts the rows of a plan by the states of their orders. One that the journal does not have is planned.
-func (x *Batch) tallyPlan(ctx context.Context) (Tally, error) {
+func (x *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 	t := newTally()
 	part := make([]journal.Row, 0, chunk)
 	count := func() error {
@@ -188,7 +188,7 @@ func (x *Batch) tallyPlan(ctx context.Context) (Tally, error) {
 		for i, r := range part {
 			ids[i] = r.OrderID
 		}
-		held, err := x.book.Ledger.Held(ctx, ids)
+		held, err := x.sender.Ledger.Held(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -282,12 +282,12 @@ func addTotal(totals []Total, more Total) []Total {
 
 // Begin records the run and its rows, and how many of them may be paid already. From here on the plan can be applied again
 // though it expires.
-func (x *Batch) Begin(ctx context.Context, before int) error {
-	if err := x.book.VerifyKey(ctx); err != nil {
+func (x *Applier) Begin(ctx context.Context, before int) error {
+	if err := x.sender.VerifyKey(ctx); err != nil {
 		return err
 	}
 	p := x.plan
-	run, err := x.book.Ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
+	run, err := x.sender.Ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
 		for r, err := range p.All() {
 			if !yield(r.Row(), err) {
 				return
@@ -303,9 +303,9 @@ func (x *Batch) Begin(ctx context.Context, before int) error {
 
 // LookUp settles what is unknown, asks the service's list for everything that is to be sent, and returns the states of the
 // orders then. A conflict, new or from before, is an *Error.
-func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
+func (x *Applier) LookUp(ctx context.Context) (Tally, error) {
 	var unknown []journal.Order
-	sought, from := map[string]bool{}, x.book.Since
+	sought, from := map[string]bool{}, x.sender.Since
 	t := newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
@@ -317,10 +317,10 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 				return Tally{}, x.conflict(r.Order)
 			case r.Order.State == journal.Unknown:
 				unknown = append(unknown, r.Order)
-			case x.sendable(r.Order) && !x.book.NoLookup:
+			case x.sendable(r.Order) && !x.sender.NoLookup:
 				sought[r.Order.OrderID] = true
 				if r.Order.InDoubt() { // what is in doubt is as old as the order
-					from = x.book.since(from, r.Order)
+					from = x.sender.since(from, r.Order)
 				}
 			}
 			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
@@ -330,7 +330,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 	if err != nil {
 		return Tally{}, unsettled(unknown, err)
 	}
-	if len(listed) == 0 && !x.book.Ledger.Journal().Shared() {
+	if len(listed) == 0 && !x.sender.Ledger.Journal().Shared() {
 		return t, nil
 	}
 	t = newTally()
@@ -341,7 +341,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 		for _, r := range part {
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
 				f := evidence(r.Order.OrderID, r.Order.Content, records)
-				if r.Order, err = x.book.recordEvidence(ctx, f); err != nil {
+				if r.Order, err = x.sender.recordEvidence(ctx, f); err != nil {
 					return Tally{}, err
 				}
 				if more := uncompared(f.Content, records[0]); more != "" && r.Order.State == journal.Accepted && x.options.Note != nil {
@@ -357,7 +357,7 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 	if t.Conflict == "" {
 		return t, nil
 	}
-	o, err := x.book.Ledger.Order(ctx, t.Conflict)
+	o, err := x.sender.Ledger.Order(ctx, t.Conflict)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -365,15 +365,15 @@ func (x *Batch) LookUp(ctx context.Context) (Tally, error) {
 }
 
 // conflict is about an order which keeps the run from being sent.
-func (x *Batch) conflict(o journal.Order) error {
-	e := x.book.unsettled(o, false)
+func (x *Applier) conflict(o journal.Order) error {
+	e := x.sender.unsettled(o, false)
 	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e
 }
 
 // look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.
-func (x *Batch) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
-	b := x.book
+func (x *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
+	b := x.sender
 	if !b.NoLookup {
 		status, err := b.Ledger.Status(ctx)
 		if err != nil {

@@ -54,8 +54,8 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 }
 
 // apply does what the command does without a prompt.
-func (b *Book) apply(ctx context.Context, p *Plan, o Options) (Tally, error) {
-	x, err := b.Open(ctx, p, o)
+func (b *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, error) {
+	x, err := b.Applier(ctx, p, o)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -75,9 +75,9 @@ func (b *Book) apply(ctx context.Context, p *Plan, o Options) (Tally, error) {
 }
 
 // begun begins a run and looks it up, so that all that is left is to send it.
-func (d *desk) begun(p *Plan, o Options) (*Batch, Tally) {
+func (d *desk) begun(p *Plan, o ApplyOptions) (*Applier, Tally) {
 	d.t.Helper()
-	x, err := d.Open(d.t.Context(), p, o)
+	x, err := d.Applier(d.t.Context(), p, o)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -91,11 +91,11 @@ func (d *desk) begun(p *Plan, o Options) (*Batch, Tally) {
 	return x, tally
 }
 
-func (d *desk) apply(p *Plan, o Options) (Tally, error) {
-	return d.Book.apply(context.Background(), p, o)
+func (d *desk) apply(p *Plan, o ApplyOptions) (Tally, error) {
+	return d.Sender.apply(context.Background(), p, o)
 }
 
-func (d *desk) mustApply(p *Plan, o Options) Tally {
+func (d *desk) mustApply(p *Plan, o ApplyOptions) Tally {
 	d.t.Helper()
 	t, err := d.apply(p, o)
 	if err != nil {
@@ -153,7 +153,7 @@ func TestApply(t *testing.T) {
 		rows := dueTo(250)
 		p := d.plan(nil, rows...)
 		var seen []int
-		tally := d.mustApply(p, Options{Concurrency: 1, Progress: func(now Tally) {
+		tally := d.mustApply(p, ApplyOptions{Concurrency: 1, Progress: func(now Tally) {
 			if now.States[journal.Accepted] != now.Ended {
 				t.Errorf("%d orders are accepted after %d calls", now.States[journal.Accepted], now.Ended)
 			}
@@ -181,14 +181,14 @@ func TestApply(t *testing.T) {
 			t.Errorf("the order is %+v", o)
 		}
 		// Once more: nothing is left.
-		d.mustApply(p, Options{Concurrency: 8}).want(t, map[journal.State]int{journal.Accepted: 250})
+		d.mustApply(p, ApplyOptions{Concurrency: 8}).want(t, map[journal.State]int{journal.Accepted: 250})
 		d.s.wantCreates(250)
 	})
 }
 
 func TestApplySideBySide(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		tally := d.mustApply(d.plan(nil, dueTo(200)...), Options{Concurrency: 16})
+		tally := d.mustApply(d.plan(nil, dueTo(200)...), ApplyOptions{Concurrency: 16})
 		tally.want(t, map[journal.State]int{journal.Accepted: 200})
 		got := d.arrived()
 		slices.Sort(got)
@@ -204,7 +204,7 @@ func TestApplyStops(t *testing.T) {
 	tests := map[string]struct {
 		answer  func() (int, string, bool)
 		arrange func(d *desk)
-		options Options
+		options ApplyOptions
 		check   func(t *testing.T, err error)
 		want    map[journal.State]int
 		then    map[journal.State]int // after an apply with the same options, when the service is well again
@@ -217,9 +217,9 @@ func TestApplyStops(t *testing.T) {
 			want: map[journal.State]int{journal.Accepted: 1, journal.Planned: 3}, then: map[journal.State]int{journal.Accepted: 4}},
 		"rejected, which does not stop it": {answer: refusedBy,
 			want: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}, then: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}},
-		"rejected, and sent once more": {answer: refusedBy, options: Options{RetryRejected: true},
+		"rejected, and sent once more": {answer: refusedBy, options: ApplyOptions{RetryRejected: true},
 			want: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}, then: map[journal.State]int{journal.Accepted: 4}},
-		"unknown, and it keeps going": {answer: lost, options: Options{KeepGoing: true},
+		"unknown, and it keeps going": {answer: lost, options: ApplyOptions{KeepGoing: true},
 			want: map[journal.State]int{journal.Accepted: 3, journal.Unknown: 1}, then: map[journal.State]int{journal.Accepted: 4}},
 		"no way to the service": {arrange: notLeft, check: func(t *testing.T, err error) { wantCall(t, err, api.NotSent, 0) },
 			want: map[journal.State]int{journal.Planned: 4}, then: map[journal.State]int{journal.Accepted: 4}},
@@ -266,10 +266,10 @@ func TestApplyStaysUnknown(t *testing.T) {
 		d.history()
 		p := d.plan(nil, dueTo(3)...)
 		d.dies(Withdrawal{Request: due("101").CreateWithdrawal})
-		_, err := d.apply(p, Options{})
+		_, err := d.apply(p, ApplyOptions{})
 		wantKind(t, err, Unknown, "")
 		d.wantArrived("1")
-		d.mustApply(p, Options{KeepGoing: true}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Unknown: 1})
+		d.mustApply(p, ApplyOptions{KeepGoing: true}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Unknown: 1})
 		d.s.wantCreates(3)
 		d.wantState("101", journal.Unknown)
 	})
@@ -280,8 +280,8 @@ func TestRejectedRowsAreLookedUp(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { return 422, envelope, true }})
 		p := d.plan(nil, dueTo(3)...)
-		d.mustApply(p, Options{}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Rejected: 1})
-		d.mustApply(p, Options{RetryRejected: true}).want(t, map[journal.State]int{journal.Accepted: 3})
+		d.mustApply(p, ApplyOptions{}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Rejected: 1})
+		d.mustApply(p, ApplyOptions{RetryRejected: true}).want(t, map[journal.State]int{journal.Accepted: 3})
 		if o := d.wantState("102", journal.Accepted); !strings.HasPrefix(o.Reason, "found on the service's list") {
 			t.Errorf("it says %q", o.Reason)
 		}
@@ -306,7 +306,7 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 				}
 				return vanished()
 			}
-			tally, err := d.apply(d.plan(nil, dueTo(10)...), Options{KeepGoing: true})
+			tally, err := d.apply(d.plan(nil, dueTo(10)...), ApplyOptions{KeepGoing: true})
 			if (err != nil) != (tally.States[journal.Planned] > 0) {
 				t.Errorf("it ended with %v", err)
 			}
@@ -324,7 +324,7 @@ func TestPaidBefore(t *testing.T) {
 		first := d.mustSend("101").Order.Sent // by itself
 		d.clock.move(time.Hour)
 		other := d.plan(nil, due("102"), due("103"))
-		d.mustApply(other, Options{})
+		d.mustApply(other, ApplyOptions{})
 		last := later(d.wantState("102", journal.Accepted).Sent, d.wantState("103", journal.Accepted).Sent)
 		d.clock.move(time.Hour)
 		d.s.set(func() { // by another machine
@@ -336,7 +336,7 @@ func TestPaidBefore(t *testing.T) {
 		})
 		p := d.plan(nil, dueTo(6)...)
 		var notes []string
-		x, err := d.Open(t.Context(), p, Options{Note: func(text string) { notes = append(notes, text) }})
+		x, err := d.Applier(t.Context(), p, ApplyOptions{Note: func(text string) { notes = append(notes, text) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +368,7 @@ func TestPaidBefore(t *testing.T) {
 		}
 		d.s.wantCreates(4)
 		// The run remembers it, and its own rows are none of them.
-		if x, err = d.Open(t.Context(), p, Options{}); err != nil || x.Approved() != 5 {
+		if x, err = d.Applier(t.Context(), p, ApplyOptions{}); err != nil || x.Approved() != 5 {
 			t.Fatalf("approved are %d, %v", x.Approved(), err)
 		}
 		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 5 || tally.Found != 2 || tally.States[journal.Accepted] != 6 {
@@ -386,13 +386,13 @@ func TestOpenRefuses(t *testing.T) {
 		"another account":    {change: func(p *Plan) { p.Account.Name = "other" }, rule: RuleAccount},
 		"another address":    {change: func(p *Plan) { p.Account.Address += "/v2" }, rule: RuleAccount},
 		"expired":            {arrange: func(d *desk, p *Plan) { d.clock.move(72 * time.Hour) }, rule: RulePlanExpired},
-		"begun, expired":     {arrange: func(d *desk, p *Plan) { d.mustApply(p, Options{}); d.clock.move(100 * time.Hour) }},
+		"begun, expired":     {arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}); d.clock.move(100 * time.Hour) }},
 		"other content":      {arrange: func(d *desk, p *Plan) { w := asked("101"); w.Request.Amount.Minor++; d.bring(w, outAccepted("w9")) }, rule: RuleOrderID},
-		"a newer batch run":  {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(d.plan(func(p *Plan) { p.Batch = "may" }, due("9")), Options{}) }, rule: RuleBatchChanged},
-		"the same batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(p, Options{}) }},
+		"a newer batch run":  {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(d.plan(func(p *Plan) { p.Batch = "may" }, due("9")), ApplyOptions{}) }, rule: RuleBatchChanged},
+		"the same batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}) }},
 		"begun, but the batch has gone on": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) {
-			d.mustApply(p, Options{})
-			d.mustApply(d.plan(func(n *Plan) { n.Batch, n.Since = "may", p.Name() }, due("9")), Options{})
+			d.mustApply(p, ApplyOptions{})
+			d.mustApply(d.plan(func(n *Plan) { n.Batch, n.Since = "may", p.Name() }, due("9")), ApplyOptions{})
 		}, rule: RuleBatchChanged},
 	}
 	for name, tt := range tests {
@@ -403,7 +403,7 @@ func TestOpenRefuses(t *testing.T) {
 				tt.arrange(d, p)
 			}
 			before, _, _ := d.s.counts()
-			_, err := d.apply(p, Options{})
+			_, err := d.apply(p, ApplyOptions{})
 			if tt.rule == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -423,7 +423,7 @@ func TestContentChangesUnderARun(t *testing.T) {
 	changed := asked("103")
 	changed.Request.Amount.Minor = 1
 	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
-		other := &desk{Book: d.Book, t: t, s: d.s, place: d.place, clock: d.clock}
+		other := &desk{Sender: d.Sender, t: t, s: d.s, place: d.place, clock: d.clock}
 		j := other.open()
 		ticket, err := j.Claim(t.Context(), journal.Claim{OrderID: "103", Content: ContentOf(changed.Request), Key: d.Key})
 		if err == nil {
@@ -434,7 +434,7 @@ func TestContentChangesUnderARun(t *testing.T) {
 		}
 		return 200, "", true
 	}})
-	_, err := d.apply(p, Options{RetryRejected: true})
+	_, err := d.apply(p, ApplyOptions{RetryRejected: true})
 	wantKind(t, err, Refused, RuleOrderID)
 	d.wantArrived("101", "102")
 }
@@ -443,10 +443,10 @@ func TestApplyConflict(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
 	d.s.set(func() { d.s.take(body("102")); d.s.rows[0]["address"] = "elsewhere" })
-	_, err := d.apply(p, Options{})
+	_, err := d.apply(p, ApplyOptions{})
 	wantKind(t, err, Conflict, "")
 	d.wantState("102", journal.Conflict)
-	_, err = d.apply(p, Options{KeepGoing: true}) // it is from before
+	_, err = d.apply(p, ApplyOptions{KeepGoing: true}) // it is from before
 	wantKind(t, err, Conflict, "")
 	d.s.wantCreates(0)
 }
@@ -473,7 +473,7 @@ func TestApplyReadsBack(t *testing.T) {
 			d := newDesk(t)
 			tt.change(d)
 			p := d.plan(nil, dueTo(20)...)
-			_, err := d.apply(p, Options{Concurrency: 16})
+			_, err := d.apply(p, ApplyOptions{Concurrency: 16})
 			d.s.wantCreates(tt.creates)
 			if tt.creates == 20 {
 				if err != nil {
@@ -483,7 +483,7 @@ func TestApplyReadsBack(t *testing.T) {
 			}
 			wantKind(t, err, tt.kind, "")
 			if tt.kind == Conflict { // every later run says so too
-				_, err := d.apply(p, Options{})
+				_, err := d.apply(p, ApplyOptions{})
 				wantKind(t, err, Conflict, "")
 				d.s.wantCreates(1)
 			}
@@ -501,16 +501,16 @@ func TestApplyDuplicates(t *testing.T) {
 		return r
 	}
 	twins := d.plan(nil, due("5"), func() PlanRow { r := due("5"); r.ExternalOrderID = "6"; return r }())
-	d.mustApply(twins, Options{}).want(t, map[journal.State]int{journal.Accepted: 2}) // only the order id decides
+	d.mustApply(twins, ApplyOptions{}).want(t, map[journal.State]int{journal.Accepted: 2}) // only the order id decides
 	p := d.plan(nil, same("7"), due("8"))
-	_, err := d.apply(p, Options{})
+	_, err := d.apply(p, ApplyOptions{})
 	wantKind(t, err, Unknown, RuleDuplicate)
 	var notes []string
-	d.mustApply(p, Options{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t, map[journal.State]int{journal.Accepted: 1, journal.Planned: 1})
+	d.mustApply(p, ApplyOptions{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t, map[journal.State]int{journal.Accepted: 1, journal.Planned: 1})
 	if len(notes) != 1 || !strings.HasPrefix(notes[0], "order 7 was not sent: order 101 has the same content") {
 		t.Errorf("it notes %q", notes)
 	}
-	d.mustApply(p, Options{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
+	d.mustApply(p, ApplyOptions{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
 }
 
 // An id that a run could not record is told at once: it is nowhere else.
@@ -522,7 +522,7 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 		return 200, `"w77"`, true
 	}})
 	var notes []string
-	if _, err := d.apply(p, Options{Note: func(text string) { notes = append(notes, text) }}); err == nil {
+	if _, err := d.apply(p, ApplyOptions{Note: func(text string) { notes = append(notes, text) }}); err == nil {
 		t.Error("it says that it is done")
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "order 102") || !strings.Contains(notes[0], "w77") {
@@ -542,7 +542,7 @@ func TestApplyInterrupted(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	p := d.plan(nil, dueTo(5)...)
 	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { stop(); return 200, "", true }})
-	tally, err := d.Book.apply(ctx, p, Options{})
+	tally, err := d.Sender.apply(ctx, p, ApplyOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
@@ -551,15 +551,15 @@ func TestApplyInterrupted(t *testing.T) {
 
 func TestOneApplyAtATime(t *testing.T) {
 	d := newDesk(t)
-	other := *d.Book
+	other := *d.Sender
 	other.Ledger = d.open()
 	p, q := d.plan(nil, due("101")), d.plan(nil, due("102"))
-	if _, err := d.Open(t.Context(), p, Options{}); err != nil {
+	if _, err := d.Applier(t.Context(), p, ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var busy *journal.BusyError
 	for name, plan := range map[string]*Plan{"another plan": q, "the same plan": p} {
-		if _, err := other.Open(t.Context(), plan, Options{}); !errors.As(err, &busy) || busy.Run != p.Name() {
+		if _, err := other.Applier(t.Context(), plan, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != p.Name() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -577,10 +577,10 @@ func TestMachinesShareARun(t *testing.T) {
 			}
 			ends := make(chan end)
 			for n := range 3 {
-				b := *d.Book
+				b := *d.Sender
 				b.Ledger, b.Client = d.open(), newClient(t, d.s.URL)
 				ctx, stop := context.WithCancel(t.Context())
-				o := Options{Concurrency: 4, KeepGoing: true}
+				o := ApplyOptions{Concurrency: 4, KeepGoing: true}
 				if dies && n == 0 {
 					o.Progress = func(t Tally) {
 						if t.States[journal.Accepted] >= 10 {
@@ -624,7 +624,7 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 		}
 		return 200, "", true
 	}
-	d.mustApply(p, Options{Progress: func(Tally) {
+	d.mustApply(p, ApplyOptions{Progress: func(Tally) {
 		select {
 		case <-all:
 		case <-time.After(time.Minute): // it would wait for good
@@ -650,7 +650,7 @@ func TestUnknownMeanwhile(t *testing.T) {
 			}
 			return 200, "", true
 		}})
-		tally, err := d.apply(p, Options{KeepGoing: keepGoing})
+		tally, err := d.apply(p, ApplyOptions{KeepGoing: keepGoing})
 		if keepGoing {
 			if err != nil {
 				t.Error(err)
@@ -683,7 +683,7 @@ func TestRejectedMeanwhile(t *testing.T) {
 		if retry {
 			want = map[journal.State]int{journal.Accepted: 6}
 		}
-		d.mustApply(p, Options{RetryRejected: retry}).want(t, want)
+		d.mustApply(p, ApplyOptions{RetryRejected: retry}).want(t, want)
 	}
 }
 
@@ -693,7 +693,7 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 		d := deskAt(t, pgtest.Shared(t).Database(t))
 		d.NoLookup = true // so that the first row is not sent by itself
 		p := d.plan(nil, dueTo(6)...)
-		x, tally := d.begun(p, Options{KeepGoing: keepGoing})
+		x, tally := d.begun(p, ApplyOptions{KeepGoing: keepGoing})
 		other := d.open()
 		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: "104", Content: ContentOf(due("104").CreateWithdrawal), Key: "key1", Run: p.Name(), SameContent: true})
 		if err != nil {
@@ -743,7 +743,7 @@ func TestRowsComeBack(t *testing.T) {
 		}
 		return 200, "", true
 	}
-	d.mustApply(p, Options{}).want(t, map[journal.State]int{journal.Accepted: 20})
+	d.mustApply(p, ApplyOptions{}).want(t, map[journal.State]int{journal.Accepted: 20})
 	if got := d.arrived(); len(got) != 20 {
 		t.Errorf("%d creates arrived", len(got))
 	}
@@ -754,21 +754,21 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
 	old := d.plan(may(""), dueTo(3)...)
-	x, err := d.Open(t.Context(), old, Options{})
+	x, err := d.Applier(t.Context(), old, ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Begin(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	second := *d.Book
+	second := *d.Sender
 	second.Ledger = d.open()
-	if _, err := second.Open(t.Context(), old, Options{}); err != nil {
+	if _, err := second.Applier(t.Context(), old, ApplyOptions{}); err != nil {
 		t.Errorf("the same plan: %v", err)
 	}
 	newer := d.plan(may(old.Name()), dueTo(4)...)
 	var busy *journal.BusyError
-	if _, err := second.Open(t.Context(), newer, Options{}); !errors.As(err, &busy) || busy.Run != old.Name() {
+	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != old.Name() {
 		t.Errorf("a newer plan of the batch: %v", err)
 	}
 	d.Ledger.Journal().Close()
@@ -779,7 +779,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 		}
 		applying = len(living)
 	}
-	y, err := second.Open(t.Context(), newer, Options{})
+	y, err := second.Applier(t.Context(), newer, ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -792,7 +792,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 func TestWhyItStopped(t *testing.T) {
 	call := func(status int) error { return &api.Error{Status: status, Outcome: api.Rejected} }
 	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)}, {&Error{Kind: Unknown}, call(429), call(403)}} {
-		s := &sender{end: func() {}}
+		s := &sending{end: func() {}}
 		for _, err := range errs {
 			s.stop(err)
 		}
@@ -822,7 +822,7 @@ func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 		}
 		return d.s.rows, 1, len(d.s.rows)
 	}
-	tally, err := d.apply(d.plan(nil, due("101"), due("102")), Options{KeepGoing: true})
+	tally, err := d.apply(d.plan(nil, due("101"), due("102")), ApplyOptions{KeepGoing: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -863,7 +863,7 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 				}
 				return 200, "", true
 			}})
-			d.mustApply(p, Options{Concurrency: 4}).want(t, map[journal.State]int{journal.Accepted: 300})
+			d.mustApply(p, ApplyOptions{Concurrency: 4}).want(t, map[journal.State]int{journal.Accepted: 300})
 			for _, b := range d.s.bodies {
 				id := b["external_order_id"].(string)
 				if want := "bc1q" + id; b["address"] != want {
@@ -881,7 +881,7 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 func TestAccountIsRenamedUnderARun(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
-	x, tally := d.begun(p, Options{})
+	x, tally := d.begun(p, ApplyOptions{})
 	other := journal.Account{Address: d.s.URL, Name: "renamed"}
 	if err := d.open().Journal().Rename(t.Context(), d.Ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
 		t.Errorf("while it applies: %v", err)

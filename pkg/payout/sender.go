@@ -15,8 +15,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Book is an account of a service and its record in the journal.
-type Book struct {
+// A Sender is an account of a service and its record in the journal.
+type Sender struct {
 	Client *api.Client
 	Ledger *journal.Ledger
 	Key    string // fingerprint of the key that the client uses
@@ -90,7 +90,7 @@ func requestOf(o journal.Order) api.CreateWithdrawal {
 	return api.CreateWithdrawal{Currency: Currency(o.Currency), Amount: Amount(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
 }
 
-func (b *Book) decimals(a api.Amount) int64 {
+func (b *Sender) decimals(a api.Amount) int64 {
 	if b.Decimals == nil {
 		return -1
 	}
@@ -99,7 +99,7 @@ func (b *Book) decimals(a api.Amount) int64 {
 
 // VerifyKey compares the key with those that the account was used with before. A key that was used with another account or
 // address opens somebody else's; a new one may be used if there is no history, or if it can read what was accepted last.
-func (b *Book) VerifyKey(ctx context.Context) error {
+func (b *Sender) VerifyKey(ctx context.Context) error {
 	if known, err := b.knows(ctx); known || err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (b *Book) VerifyKey(ctx context.Context) error {
 }
 
 // verifyNewKey is VerifyKey for a key that the account had not been used with a moment ago.
-func (b *Book) verifyNewKey(ctx context.Context) error {
+func (b *Sender) verifyNewKey(ctx context.Context) error {
 	account := b.Ledger.Account()
 	status, err := b.Ledger.Status(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b *Book) verifyNewKey(ctx context.Context) error {
 	return b.note(ctx, journal.KeyChecked)
 }
 
-func (b *Book) note(ctx context.Context, how string) error {
+func (b *Sender) note(ctx context.Context, how string) error {
 	err := b.Ledger.NoteKey(ctx, b.Key, how)
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
 		return refused(RuleKey, other.Error(), "run it again")
@@ -155,7 +155,7 @@ func (b *Book) note(ctx context.Context, how string) error {
 
 // open reports whether the account has orders that the service may have: another merchant's list would say of them that
 // they were never sent.
-func (b *Book) open(ctx context.Context) (bool, error) {
+func (b *Sender) open(ctx context.Context) (bool, error) {
 	for _, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
 		return err == nil, err
 	}
@@ -163,7 +163,7 @@ func (b *Book) open(ctx context.Context) (bool, error) {
 }
 
 // knows reports whether the key was used with the account before. One that was used with another is refused.
-func (b *Book) knows(ctx context.Context) (bool, error) {
+func (b *Sender) knows(ctx context.Context) (bool, error) {
 	if b.AnyKey {
 		return true, nil
 	}
