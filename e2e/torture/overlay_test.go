@@ -208,17 +208,17 @@ var patches = []patch{
 	if err != nil {
 		return b.notClaimed(w, err)
 `, `
-	ticket, err := b.claimed(calls, w.Request, func() (journal.Ticket, error) { return b.claim(ctx, w) })
+	ticket, err := b.claimed(w.calls, w.request, func() (journal.Ticket, error) { return b.claim(ctx, w) })
 	if err != nil {
 		return b.notClaimed(w, err)
 `,
 	},
 	{
 		"pkg/payout/apply_send.go", `
-	ticket, err := s.sender.Ledger.Claim(s.ctx, s.claim(r))
+	ticket, err := s.sender.ledger.Claim(s.ctx, s.claim(r))
 `, `
 	content := requestOf(journal.Order{OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback})
-	ticket, err := s.sender.claimed(s.calls, content, func() (journal.Ticket, error) { return s.sender.Ledger.Claim(s.ctx, s.claim(r)) })
+	ticket, err := s.sender.claimed(s.calls, content, func() (journal.Ticket, error) { return s.sender.ledger.Claim(s.ctx, s.claim(r)) })
 `,
 	},
 	{
@@ -227,7 +227,7 @@ var patches = []patch{
 var calledAlready sync.Map // by order id: calls that a mutant has made before their time
 
 // callOnce makes a call where it should be made.
-func (b *Book) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c call) {
+func (b *Sender) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c call) {
 	if made, found := calledAlready.LoadAndDelete(ticket.Order().OrderID); found {
 		c = made.(call)
 	} else {
@@ -242,11 +242,11 @@ func (b *Book) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c ca
 }
 
 // claimed is where the right to send comes from, as it should be and as mutants do it.
-func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
+func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
 	killpoint("before-intent")
 	waitForOthers() // so that two that run at the same moment have both found nothing when they come to the record
 	callBefore := func() {
-		id, err := b.Client.Withdrawals.Create(calls, r)
+		id, err := b.client.Withdrawals.Create(calls, r)
 		calledAlready.Store(r.ExternalOrderID, call{id: id, err: err})
 	}
 	switch {
@@ -275,11 +275,11 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	},
 	{
 		"pkg/payout/send.go", `
-	call := b.call(ctx, calls, ticket)
-	order, err := b.record(ctx, calls, ticket, call)
+	call := b.call(ctx, w.calls, ticket)
+	order, err := b.record(ctx, w.calls, ticket, call)
 `, `
-	call := b.callOnce(ctx, calls, ticket)
-	order, err := b.record(ctx, calls, ticket, call)
+	call := b.callOnce(ctx, w.calls, ticket)
+	order, err := b.record(ctx, w.calls, ticket, call)
 	killpoint("after-outcome")
 `,
 	},
@@ -293,9 +293,9 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	},
 	{
 		"pkg/payout/send.go", `
-		order, err := b.Ledger.Finish(ctx, ticket, out)
+		order, err := b.ledger.Finish(ctx, ticket, out)
 `, `
-		order, err := b.Ledger.Finish(ctx, ticket, out)
+		order, err := b.ledger.Finish(ctx, ticket, out)
 		if err != nil {
 			leaveNote("failed")
 		}
@@ -318,11 +318,11 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	},
 	{
 		"pkg/payout/apply_send.go", `
-			order, recording, following, err = s.sender.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 `, `
 			killpoint("before-intent")
 			waitForOthers()
-			order, recording, following, err = s.sender.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 			if err == nil {
 				killpoint("after-intent")
 			}
@@ -350,25 +350,25 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	},
 	{
 		"pkg/payout/apply_send.go", `
-	c := r.Claim(s.plan.Name(), s.sender.Key, s.sender.decimals(Amount(r.Row.Content)))
+	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 `, `
 	if mutant("plan-again") {
 		place := 0
 		for row, err := range s.plan.All() {
 			if err == nil && place == r.Place {
-				r.Row, r.Order = row.Row(), journal.Order{}
+				r.Row, r.Order = row.row(), journal.Order{}
 			}
 			place++
 		}
 	}
-	c := r.Claim(s.plan.Name(), s.sender.Key, s.sender.decimals(Amount(r.Row.Content)))
+	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-	if len(listed) == 0 && !x.sender.Ledger.Journal().Shared() {
+	if len(listed) == 0 && !x.sender.ledger.Journal().Shared() {
 `, `
-	if len(listed) == 0 && !x.sender.Ledger.Journal().Shared() && !mutant("absent-not-sent") {
+	if len(listed) == 0 && !x.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
@@ -380,10 +380,10 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	},
 	{
 		"pkg/payout/apply.go", `
-			case x.sendable(r.Order) && !x.sender.NoLookup:
+			case x.sendable(r.Order) && x.sender.options.Lookup != LookupNever:
 `, `
 			case mutant("retry-blind") && r.Order.State == journal.Rejected:
-			case x.sendable(r.Order) && !x.sender.NoLookup:
+			case x.sendable(r.Order) && x.sender.options.Lookup != LookupNever:
 `,
 	},
 	{
@@ -391,7 +391,7 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
 `, `
 			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed[r.Order.OrderID]) == 0 {
-				if r.Order, err = x.sender.Ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+				if r.Order, err = x.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
@@ -417,12 +417,12 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 	},
 	{
 		"pkg/payout/send.go", `
-	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 `, `
 	killpoint("before-connect")
-	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+		id, err = b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 	}
 `,
 	},
@@ -443,8 +443,8 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `, `
 	if !r.Listed {
 		if mutant("absent-not-sent") && o.State == journal.Unknown {
-			if decided, err := b.Ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
-				r.Order = decided
+			if decided, err := b.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
+				r.Order = orderOf(decided)
 			}
 		}
 		return r, nil
@@ -497,16 +497,18 @@ func (b *Book) claimed(calls context.Context, r api.CreateWithdrawal, claim func
 `,
 	},
 	{
-		"internal/cli/book.go", `
-	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
+		"pkg/payout/journal.go", `
+	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: existing})
 `, `
-	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: clock, User: userName(), Host: hostName(), Existing: exists})
+	j, err := journal.Open(ctx, where, journal.Options{Now: clock, User: userName(), Host: hostName(), Existing: existing})
 `,
 	},
 	{
-		"internal/cli/book.go", `
-		SettleAfter: s.settleAfter(), Now: time.Now,`, `
-		SettleAfter: s.settleAfter(), Now: clock,`,
+		"pkg/payout/sender.go", `
+		now: time.Now,
+`, `
+		now: clock,
+`,
 	},
 	{
 		"cmd/till/main.go", `

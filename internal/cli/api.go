@@ -12,10 +12,10 @@ import (
 	"os"
 	"strings"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 )
@@ -92,7 +92,7 @@ make. These are the operations of the interface:
 				return s.printAnswer(view, filtered, answer)
 			}
 			if err := s.printAnswer(view, filtered, answer); err != nil {
-				return &failure{code: exitOutput, msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), hint: hint.New("do not send it again")}
+				return &failure{code: exitOutput, msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), hint: payout.NewHint("do not send it again")}
 			}
 			return nil
 		},
@@ -108,7 +108,7 @@ func (s *session) printAnswer(view render.View[json.RawMessage], filtered bool, 
 		return s.writeData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
-		return &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), hint: hint.New("leave out --output, --jq and --template to see it as it came")}
+		return &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), hint: payout.NewHint("leave out --output, --jq and --template to see it as it came")}
 	}
 	return view.One(s.io.Out, s.out, answer)
 }

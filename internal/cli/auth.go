@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -319,18 +319,18 @@ func nameOfSource(source string) string {
 }
 
 // otherKey says how to change the key that comes from a source.
-func otherKey(source string) hint.Hint {
+func otherKey(source string) payout.Hint {
 	switch {
 	case source == "keyring":
-		return hint.New("put another in its place", "auth", "login")
+		return payout.NewHint("put another in its place", "auth", "login")
 	case strings.HasPrefix(source, "flag "):
-		return hint.New("name the file of another key")
+		return payout.NewHint("name the file of another key")
 	case strings.HasPrefix(source, "environment "):
-		return hint.New("set the variable to another key, or unset it")
+		return payout.NewHint("set the variable to another key, or unset it")
 	case strings.HasSuffix(source, "api_key_command"):
-		return hint.New("run the command by hand to see which key it prints")
+		return payout.NewHint("run the command by hand to see which key it prints")
 	case strings.HasSuffix(source, "api_key_file"):
-		return hint.New("put another key into the file")
+		return payout.NewHint("put another key into the file")
 	}
-	return hint.New("see", "auth", "status")
+	return payout.NewHint("see", "auth", "status")
 }

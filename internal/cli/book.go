@@ -8,29 +8,26 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
-	"os/user"
-	"strconv"
 	"strings"
 	"time"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 )
 
 // openJournal opens the journal that the settings name, and makes it where there is none. It is closed when the program
 // ends.
-func (s *session) openJournal() (*journal.Journal, error) { return s.journalThat(false) }
+func (s *session) openJournal() (*payout.Journal, error) { return s.journalThat(payout.OpenJournal) }
 
 // existingJournal is openJournal for commands that only read it: they make none, and one that is not there is an error.
-func (s *session) existingJournal() (*journal.Journal, error) { return s.journalThat(true) }
+func (s *session) existingJournal() (*payout.Journal, error) {
+	return s.journalThat(payout.OpenExistingJournal)
+}
 
 // journalToList is existingJournal for commands that show what there is. At the journal's own place there may be none yet,
 // which is said, and is nil. One that somebody has named is there, or its name is wrong.
-func (s *session) journalToList() (*journal.Journal, error) {
+func (s *session) journalToList() (*payout.Journal, error) {
 	j, err := s.existingJournal()
 	if errors.Is(err, fs.ErrNotExist) && s.Origin("journal") == "default" {
 		return nil, s.note("there is no journal yet at %s: nothing was sent from here", s.Journal)
@@ -38,34 +35,19 @@ func (s *session) journalToList() (*journal.Journal, error) {
 	return j, err
 }
 
-func (s *session) journalThat(exists bool) (*journal.Journal, error) {
+func (s *session) journalThat(open func(context.Context, string) (*payout.Journal, error)) (*payout.Journal, error) {
 	if s.journal != nil {
 		return s.journal, nil
 	}
 	if s.Journal == "" {
 		return nil, &config.Error{Msg: "the journal has no place: " + s.NoHome(), Advice: "name a file in TILL_JOURNAL"}
 	}
-	j, err := journal.Open(s.ctx, s.Journal, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: exists})
+	j, err := open(s.ctx, s.Journal)
 	if err != nil {
 		return nil, err
 	}
 	s.app.journal = j
 	return j, nil
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return strconv.Itoa(os.Getuid())
-}
-
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "?"
-	}
-	return name
 }
 
 // ownJournal refuses another journal than the one that the profile names: a history in two places protects against nothing.
@@ -77,8 +59,8 @@ func (s *session) ownJournal() error {
 		"leave --journal and TILL_JOURNAL out")
 }
 
-// book opens the journal for the account that the client's calls are about.
-func (s *session) book(client *api.Client) (*payout.Sender, error) {
+// sender opens the journal for the account that the client's calls are about.
+func (s *session) sender(client *api.Client) (*payout.Sender, error) {
 	if err := s.ownJournal(); err != nil {
 		return nil, err
 	}
@@ -94,18 +76,25 @@ func (s *session) book(client *api.Client) (*payout.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := j.Ledger(s.ctx, account)
-	if err == nil {
-		err = s.noteRestored(ledger)
-	}
+	sender, err := payout.New(client, j, account.Name, payout.Options{
+		Address: account.Address, AnyKey: own, Currencies: s.currencies(), FirstPage: s.firstPage(), Since: since, SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
+		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
+		SettleAfter: cmp.Or(s.settleAfter(), -1), // zero is a default
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &payout.Sender{
-		Client: client, Ledger: ledger, Key: payout.Fingerprint(s.key), AnyKey: own,
-		FirstPage: s.firstPage(), NoLookup: s.Lookup == "never", AlwaysLookup: s.Lookup == "always", Since: since, SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
-		SettleAfter: s.settleAfter(), Now: time.Now, Format: s.money.Format, Decimals: s.money.DecimalsOf,
-	}, nil
+	return sender, s.noteRestored(j, sender.Ledger)
+}
+
+// currencies are those of the settings, for package payout.
+func (s *session) currencies() payout.Currencies {
+	entries := s.money.Entries()
+	all := make([]payout.Currency, len(entries))
+	for i, e := range entries {
+		all[i] = payout.Currency(e)
+	}
+	return payout.NewCurrencies(all...)
 }
 
 // usualSettling is how long a create may take to land, as far as it can be known: its default is longer where calls may take
@@ -123,19 +112,19 @@ func (s *session) settleAfter() time.Duration {
 }
 
 // noteRestored says that a journal has lost what was recorded last.
-func (s *session) noteRestored(l *journal.Ledger) error {
+func (s *session) noteRestored(j *payout.Journal, l *payout.Ledger) error {
 	restored, err := l.Restored(s.ctx)
 	if err != nil || !restored {
 		return err
 	}
 	return s.note("the journal %s was not closed, and its log (the file that ends in -wal) is missing, as in a copy of one file alone: "+
-		"every order is looked up before it is sent, until till journal check finds nothing missing", l.Journal().Place())
+		"every order is looked up before it is sent, until till journal check finds nothing missing", j.Place())
 }
 
 // account is whose history it is. A sandbox has an identity of its own, which tells its state from every other's, and which
 // key opens it says nothing.
-func (s *session) account(client *api.Client) (a journal.Account, own bool, err error) {
-	base := journal.Account{Address: s.BaseURL, Name: s.Account}
+func (s *session) account(client *api.Client) (a payout.Account, own bool, err error) {
+	base := payout.Account{Address: s.BaseURL, Name: s.Account}
 	own = strings.HasPrefix(s.key, config.SandboxKeyPrefix)
 	if !own {
 		return base, false, nil
@@ -143,7 +132,7 @@ func (s *session) account(client *api.Client) (a journal.Account, own bool, err 
 	raw, err := client.Do(s.ctx, http.MethodGet, "/sandbox/state", nil)
 	var state sandboxState
 	if err == nil && json.Unmarshal(raw, &state) == nil && state.ID != "" {
-		return journal.Account{Address: "sandbox:" + state.ID, Name: state.Merchant}, true, nil
+		return payout.Account{Address: "sandbox:" + state.ID, Name: state.Merchant}, true, nil
 	}
 	// Only who does not know the question is something else that listens on this machine, and takes a sandbox's key. A sandbox
 	// that cannot answer now must not be given a second history under its address, in which nothing was ever sent.
@@ -154,10 +143,10 @@ func (s *session) account(client *api.Client) (a journal.Account, own bool, err 
 }
 
 // accountToSendTo is account for a command that sends: a sandbox that cannot be asked who it is was not sent anything.
-func (s *session) accountToSendTo(client *api.Client) (journal.Account, bool, error) {
+func (s *session) accountToSendTo(client *api.Client) (payout.Account, bool, error) {
 	a, own, err := s.account(client)
 	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
-		err = &failure{code: exitUnreachable, err: err, msg: fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err), hint: hint.New("it is safe to run the same command again")}
+		err = &failure{code: exitUnreachable, err: err, msg: fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err), hint: payout.NewHint("it is safe to run the same command again")}
 	}
 	return a, own, err
 }
@@ -199,9 +188,9 @@ func (s *session) checkSince(at time.Time) error {
 // journalAccount is the account whose rows the journal's own commands show. They need no service and no key, but for a
 // sandbox, which has to be asked who it is. It may be one under any profile's name, so where the address is this machine's,
 // the key tells.
-func (s *session) journalAccount() (journal.Account, error) {
+func (s *session) journalAccount() (payout.Account, error) {
 	base, err := s.RequireBaseURL()
-	plain := journal.Account{Address: base, Name: s.Account}
+	plain := payout.Account{Address: base, Name: s.Account}
 	if err != nil || !s.Sandbox && !config.IsLoopbackURL(base) {
 		return plain, err
 	}

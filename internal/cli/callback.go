@@ -18,9 +18,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -254,9 +254,9 @@ func (in *inbox) outcome(signals context.Context) error {
 	case fewer && signals.Err() != nil:
 		return &failure{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
 	case fewer:
-		return &failure{code: exitNotYet, msg: fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout), hint: hint.New("listen again, or longer with --timeout")}
+		return &failure{code: exitNotYet, msg: fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout), hint: payout.NewHint("listen again, or longer with --timeout")}
 	case in.failed > 0:
-		return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came), hint: hint.New("the lines above say why")}
+		return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came), hint: payout.NewHint("the lines above say why")}
 	}
 	return nil
 }
@@ -399,7 +399,7 @@ func listenOn(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &failure{code: exitConfig, err: err, msg: fmt.Sprintf("--listen: nobody can listen on %s: %v", address, plainNetError(err)), hint: hint.New("choose another port, or 0 for any that is free")}
+		return nil, &failure{code: exitConfig, err: err, msg: fmt.Sprintf("--listen: nobody can listen on %s: %v", address, plainNetError(err)), hint: payout.NewHint("choose another port, or 0 for any that is free")}
 	}
 	return listener, nil
 }

@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"example.com/till/internal/journal"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -12,7 +12,7 @@ const maxOffers = 200
 
 // completeArguments sets what completes the arguments and flags that name files, runs, orders and states.
 func (a *app) completeArguments(root *cobra.Command) {
-	undecided := a.completeOrders(journal.Unknown, journal.Sending, journal.Conflict)
+	undecided := a.completeOrders(payout.StateUnknown, payout.StateSending, payout.StateConflict)
 	for path, complete := range map[string]cobra.CompletionFunc{
 		"payout apply":       first(fileNames),
 		"payout status":      first(a.completeRuns),
@@ -27,7 +27,7 @@ func (a *app) completeArguments(root *cobra.Command) {
 	} {
 		commandAt(root, path).ValidArgsFunction = complete
 	}
-	accepted := a.completeOrders(journal.Accepted)
+	accepted := a.completeOrders(payout.StateAccepted)
 	for _, f := range []struct {
 		path, flag string
 		complete   cobra.CompletionFunc
@@ -69,7 +69,7 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // record opens the journal for reading, without making one or changing anything in it.
-func (a *app) record(cmd *cobra.Command) (*session, *journal.Ledger, bool) {
+func (a *app) record(cmd *cobra.Command) (*session, *payout.Ledger, bool) {
 	s, err := a.start(cmd)
 	if err != nil {
 		return nil, nil, false
@@ -83,8 +83,7 @@ func (a *app) record(cmd *cobra.Command) (*session, *journal.Ledger, bool) {
 	if err != nil {
 		return nil, nil, false
 	}
-	ledger, err := j.Ledger(s.ctx, account)
-	return s, ledger, err == nil
+	return s, j.Ledger(account), true
 }
 
 // completeRuns offers the runs of the account, the newest first, each with its plan.
@@ -108,7 +107,7 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]stri
 }
 
 // completeOrders offers the order ids of the account that are in one of the states, or all.
-func (a *app) completeOrders(states ...journal.State) cobra.CompletionFunc {
+func (a *app) completeOrders(states ...payout.State) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		s, ledger, ok := a.record(cmd)
@@ -120,7 +119,7 @@ func (a *app) completeOrders(states ...journal.State) cobra.CompletionFunc {
 			taken[orderID] = true
 		}
 		var offers []string
-		for o, err := range ledger.Orders(s.ctx, journal.Filter{States: states}) {
+		for o, err := range ledger.Orders(s.ctx, payout.Filter{States: states}) {
 			if err != nil || len(offers) == maxOffers {
 				break
 			}
@@ -135,7 +134,7 @@ func (a *app) completeOrders(states ...journal.State) cobra.CompletionFunc {
 // completeStates completes the last state of a list with commas.
 func completeStates(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var states []string
-	for _, state := range journal.States() {
+	for _, state := range payout.States() {
 		states = append(states, string(state))
 	}
 	return completeList(states, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -87,7 +85,7 @@ type failure struct {
 	code int
 	rule string // the guard that said no
 	msg  string
-	hint hint.Hint // what to do next
+	hint payout.Hint // what to do next
 	err  error
 	about
 }
@@ -108,12 +106,12 @@ func beside(found, printed error) error {
 
 // usageError is about a command line. What to do next is a text and, if there is one, a command.
 func usageError(msg, text string, command ...string) error {
-	return &failure{code: exitUsage, msg: msg, hint: hint.New(text, command...)}
+	return &failure{code: exitUsage, msg: msg, hint: payout.NewHint(text, command...)}
 }
 
 // refusal is about a guard that said no.
 func refusal(rule, msg, text string, command ...string) error {
-	return &failure{code: exitRefused, rule: rule, msg: msg, hint: hint.New(text, command...)}
+	return &failure{code: exitRefused, rule: rule, msg: msg, hint: payout.NewHint(text, command...)}
 }
 
 // codeOf is the exit code of a kind.
@@ -131,7 +129,7 @@ type errorReport struct {
 	code    int
 	rule    string
 	message string
-	hint    hint.Hint
+	hint    payout.Hint
 	call    *api.Error // the call that failed, if one did
 	details []payout.Detail
 	about
@@ -148,18 +146,13 @@ func explain(err error) errorReport {
 		set       *config.Error
 		state     *sandbox.StateError
 		sending   *payout.Error
-		recording *journal.Error
-		gone      *journal.GoneError
-		account   *journal.AccountError
-		applying  *journal.BusyError
-		run       *journal.RunError
 		amount    *money.Error
 		limit     *money.LimitError
 		output    *render.WriteError
 		rendering *render.UsageError
 	)
 	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
-		r.hint = hint.New(advised.Hint())
+		r.hint = payout.NewHint(advised.Hint())
 	}
 	switch {
 	case errors.As(err, &own):
@@ -168,36 +161,20 @@ func explain(err error) errorReport {
 			r.message = own.msg
 		}
 		errors.As(err, &r.call)
-	case errors.As(err, &sending):
+	case errors.As(err, &invalid):
+		r.code, r.message = exitUsage, flagOf(invalid.Field)+": "+invalid.Why
+	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
 		r.code, r.rule, r.hint, r.details = explainSending(sending), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.call)
-	case errors.As(err, &recording):
-		r.code = exitJournal
-		if recording.Config {
-			r.code = exitConfig
-		}
-	case errors.As(err, &gone):
-		r.code, r.hint = exitUsage, hint.New("see what it has", "journal", "list")
-	case errors.As(err, &applying):
-		r.code, r.hint = exitBusy, hint.New("wait for it, and run this again")
-	case errors.As(err, &run):
-		r.code, r.rule, r.hint = exitRefused, payout.RuleOrderID, hint.New("make the plan anew")
-		if run.Batch {
-			r.rule = payout.RuleBatchChanged
-		}
-	case errors.As(err, &account):
-		r.code, r.hint = exitUsage, hint.New("see what it has", "journal", "export")
 	case errors.As(err, &output):
 		r.code = exitOutput
 		if errors.As(err, &call) { // a dry run's, which made no call that could say more
 			r.message = output.Error()
 		}
-		r.hint = hint.New(outputHint(output))
+		r.hint = payout.NewHint(outputHint(output))
 	case errors.As(err, &call):
 		r.call = call
 		r.code, r.hint = explainCall(call)
-	case errors.As(err, &invalid):
-		r.code, r.message = exitUsage, flagOf(invalid.Field)+": "+invalid.Why
 	case errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
 		r.code = exitUsage
 	case errors.As(err, &limit):
@@ -205,14 +182,14 @@ func explain(err error) errorReport {
 	case errors.As(err, &set):
 		r.code = exitConfig
 	case errors.As(err, &state):
-		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), hint.New("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
+		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
 	case errors.Is(err, context.Canceled):
 		r.code, r.message = exitInterrupted, "interrupted"
 	case diskFull(err):
 		r.code = exitConfig
 	}
 	if r.code == exitConfig && r.hint.IsZero() && diskFull(err) {
-		r.hint = hint.New("free some space there, and run it again")
+		r.hint = payout.NewHint("free some space there, and run it again")
 	}
 	return r
 }
@@ -220,53 +197,59 @@ func explain(err error) errorReport {
 // explainSending maps what keeps a withdrawal from being sent or settled.
 func explainSending(e *payout.Error) int {
 	switch e.Kind {
+	case payout.Refused:
+		return exitRefused
 	case payout.Busy:
 		return exitBusy
-	case payout.Unknown:
-		return exitUnknown
 	case payout.Conflict:
 		return exitConflict
+	case payout.Rejected:
+		return exitRejected
+	case payout.NotSent:
+		return exitUnreachable
 	case payout.ReadFailed:
 		return exitReadFailed
 	case payout.Partial:
 		return exitPartial
-	case payout.Invalid:
+	case payout.Invalid, payout.NotFound:
 		return exitUsage
-	case payout.NoRoom:
+	case payout.NoRoom, payout.JournalPlace:
 		return exitConfig
+	case payout.JournalBroken:
+		return exitJournal
 	}
-	return exitRefused
+	return exitUnknown
 }
 
 // explainCall maps what came back from the service.
-func explainCall(e *api.Error) (code int, todo hint.Hint) {
+func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
 		switch code = codeOf(payout.Observe(e).Exit); code {
 		case exitUnknown:
-			todo = hint.New("do not send it again: look in the merchant panel whether it is there")
+			todo = payout.NewHint("do not send it again: look in the merchant panel whether it is there")
 		case exitUnreachable:
-			todo = hint.New(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
+			todo = payout.NewHint(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
 		case exitUnauthorized:
-			todo = hint.New("check the key", "auth", "status")
+			todo = payout.NewHint("check the key", "auth", "status")
 		case exitRateLimited:
-			todo = hint.New("run it again later")
+			todo = payout.NewHint("run it again later")
 			if e.RetryAfter > 0 {
-				todo = hint.New("run it again after " + e.RetryAfter.String())
+				todo = payout.NewHint("run it again after " + e.RetryAfter.String())
 			}
 		}
 		return code, todo
 	}
 	interrupted := errors.Is(e.Err, context.Canceled)
 	if interrupted {
-		return exitInterrupted, hint.Hint{}
+		return exitInterrupted, payout.Hint{}
 	}
 	if errors.Is(e, api.ErrTooLarge) {
 		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) { // the lists that come in pages; not till api
-			return exitReadFailed, hint.New("it will be as large the next time: ask for less, with --page-size or a filter")
+			return exitReadFailed, payout.NewHint("it will be as large the next time: ask for less, with --page-size or a filter")
 		}
-		return exitReadFailed, hint.Hint{}
+		return exitReadFailed, payout.Hint{}
 	}
-	return exitReadFailed, hint.New(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
+	return exitReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
 }
 
 // hintOfConnection says what to do about a connection that will fail the next time as well; empty: nothing is known.

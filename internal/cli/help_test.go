@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/journal"
+	"example.com/till/pkg/payout"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +42,7 @@ func TestExitCodesTopic(t *testing.T) {
 
 // TestPayoutsTopic: it uses the journal's words.
 func TestPayoutsTopic(t *testing.T) {
-	for _, state := range journal.States() {
+	for _, state := range payout.States() {
 		if !strings.Contains(payoutsTopic(), "\n  "+string(state)+" ") {
 			t.Errorf("it does not say what becomes of an order that is %s", state)
 		}

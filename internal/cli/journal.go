@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -31,7 +29,7 @@ profile's account at the profile's address, or the sandbox in use.`
 // orderLine is a row of the journal as JSON.
 type orderLine struct {
 	OrderID  string          `json:"order_id"`
-	State    journal.State   `json:"state"`
+	State    payout.State    `json:"state"`
 	ID       string          `json:"id"`
 	Currency api.Currency    `json:"currency"`
 	Amount   api.Amount      `json:"amount"`
@@ -66,7 +64,7 @@ type attemptLine struct {
 	Decimals *int64 `json:"decimals"` // with which the amount was shown when it was sent; null: they were unknown
 }
 
-func attemptsOf(o journal.Order) []attemptLine {
+func attemptsOf(o payout.Order) []attemptLine {
 	lines := make([]attemptLine, len(o.Attempts))
 	for i, a := range o.Attempts {
 		lines[i] = attemptLine{Number: a.Number, Began: moment(a.Began), Ended: moment(a.Ended), Outcome: string(a.Outcome)}
@@ -78,7 +76,7 @@ func attemptsOf(o journal.Order) []attemptLine {
 }
 
 // decimalsSent are those with which the amount was shown at the last attempt; empty: there was none, or they were unknown.
-func decimalsSent(o journal.Order) string {
+func decimalsSent(o payout.Order) string {
 	if n := len(o.Attempts); n > 0 && o.Attempts[n-1].Decimals >= 0 {
 		return fmt.Sprint(o.Attempts[n-1].Decimals)
 	}
@@ -94,30 +92,30 @@ type resolutionLine struct {
 }
 
 type eventLine struct {
-	At         string        `json:"at"`
-	What       string        `json:"what"`
-	State      journal.State `json:"state"`
-	Currency   api.Currency  `json:"currency"`
-	Amount     api.Amount    `json:"amount"`
-	Address    string        `json:"address"`
-	Memo       string        `json:"memo"`
-	Callback   string        `json:"callback"`
-	Key        string        `json:"key"`
-	ID         string        `json:"id"`
-	HTTPStatus int64         `json:"http_status"`
-	Code       int64         `json:"code"`
-	Reason     string        `json:"reason"`
-	User       string        `json:"user"`
-	Host       string        `json:"host"`
+	At         string       `json:"at"`
+	What       string       `json:"what"`
+	State      payout.State `json:"state"`
+	Currency   api.Currency `json:"currency"`
+	Amount     api.Amount   `json:"amount"`
+	Address    string       `json:"address"`
+	Memo       string       `json:"memo"`
+	Callback   string       `json:"callback"`
+	Key        string       `json:"key"`
+	ID         string       `json:"id"`
+	HTTPStatus int64        `json:"http_status"`
+	Code       int64        `json:"code"`
+	Reason     string       `json:"reason"`
+	User       string       `json:"user"`
+	Host       string       `json:"host"`
 }
 
-func lineOf(o journal.Order) orderLine {
+func lineOf(o payout.Order) orderLine {
 	line := orderLine{
-		OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Currency: payout.Currency(o.Currency), Amount: payout.Amount(o.Content), Address: o.Address, Memo: o.Memo,
+		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo,
 		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: moment(o.Created), Sent: moment(o.Sent), Changed: moment(o.Changed),
 		User: o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
 	}
-	if d := o.Decided; d != nil {
+	if d := o.Resolved; d != nil {
 		line.Resolved = &resolutionLine{d.As, d.Reason, d.User, d.Host, moment(d.At)}
 	}
 	return line
@@ -130,18 +128,18 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-func orderView(m money.Registry) render.View[journal.Order] {
-	type row = journal.Order
+func orderView(m money.Registry) render.View[payout.Order] {
+	type row = payout.Order
 	return render.View[row]{
 		ID:   func(o row) string { return o.OrderID },
 		JSON: func(o row) []byte { return asJSON(lineOf(o)) },
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return amountCell(m, payout.Amount(o.Content)) }},
-			{Name: "currency", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(payout.Currency(o.Currency).Code) }},
+			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return amountCell(m, o.Amount) }},
+			{Name: "currency", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Currency.Code) }},
 			{Name: "sent", Cell: func(o row) render.Cell { return render.Own(moment(o.Sent)) }},
-			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
+			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.ID) }},
 			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
 			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
@@ -158,13 +156,13 @@ func orderView(m money.Registry) render.View[journal.Order] {
 	}
 }
 
-func resolution(o journal.Order) string {
-	if o.Decided == nil {
+func resolution(o payout.Order) string {
+	if o.Resolved == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s by %s on %s", o.Decided.As, o.Decided.User, o.Decided.Host)
-	if o.Decided.Reason != "" {
-		text += ": " + o.Decided.Reason
+	text := fmt.Sprintf("%s by %s on %s", o.Resolved.As, o.Resolved.User, o.Resolved.Host)
+	if o.Resolved.Reason != "" {
+		text += ": " + o.Resolved.Reason
 	}
 	return text
 }
@@ -192,18 +190,22 @@ one is in conflict.`,
 			if err != nil {
 				return err
 			}
-			orders, err := s.journalOrders(filter)
+			ledger, err := s.journalLedger()
 			if err != nil {
 				return err
 			}
+			if ledger == nil {
+				return out.slice(nil)
+			}
+			orders := ledger.Orders(s.ctx, filter)
 			var unknown, conflict []string
 			wanted := true // where the rows cannot be printed, they are still looked at
-			err = out.list(func(yield func(journal.Order, error) bool) {
+			err = out.list(func(yield func(payout.Order, error) bool) {
 				for o, err := range orders {
 					switch o.State {
-					case journal.Unknown:
+					case payout.StateUnknown:
 						unknown = append(unknown, o.OrderID)
-					case journal.Conflict:
+					case payout.StateConflict:
 						conflict = append(conflict, o.OrderID)
 					}
 					if wanted = wanted && yield(o, err); !wanted && (!status || err != nil) {
@@ -213,9 +215,9 @@ one is in conflict.`,
 			})
 			switch {
 			case status && len(unknown) > 0:
-				return beside(&failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: hint.New("find out", "withdraw", "reconcile")}, err)
+				return beside(&failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
 			case status && len(conflict) > 0:
-				return beside(&failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: hint.New("see what happened", "journal", "show", conflict[0])}, err)
+				return beside(&failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
 			}
 			return err
 		},
@@ -232,23 +234,21 @@ one is in conflict.`,
 	return shows(cmd, orderView)
 }
 
-func (s *session) journalFilter(from, to, currency, address, run string, states []string) (f journal.Filter, err error) {
+func (s *session) journalFilter(from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
 	f.Address, f.Run = address, run
 	if f.From, f.To, err = s.span(from, to); err != nil {
 		return f, err
 	}
 	for _, name := range states {
-		if !slices.Contains(journal.States(), journal.State(name)) {
+		if !slices.Contains(payout.States(), payout.State(name)) {
 			return f, usageError(fmt.Sprintf("--state: there is no state %q", name), "they are planned, sending, accepted, rejected, unknown and conflict")
 		}
-		f.States = append(f.States, journal.State(name))
+		f.States = append(f.States, payout.State(name))
 	}
 	if currency != "" {
-		c, err := s.money.ParseCurrency(currency)
-		if err != nil {
+		if f.Currency, err = s.money.ParseCurrency(currency); err != nil {
 			return f, fmt.Errorf("--currency: %w", err)
 		}
-		f.Currency = payout.ContentOf(api.CreateWithdrawal{Currency: c}).Currency
 	}
 	return f, nil
 }
@@ -272,8 +272,8 @@ func (s *session) span(from, to string) (start, end time.Time, err error) {
 	return start, end, err
 }
 
-// journalOrders are the orders of the account in use. Those whose sender has died are unknown by then.
-func (s *session) journalOrders(filter journal.Filter) (iter.Seq2[journal.Order, error], error) {
+// journalLedger is the ledger of the account in use; nil: there is no journal yet.
+func (s *session) journalLedger() (*payout.Ledger, error) {
 	if err := s.noDryRun("this command"); err != nil {
 		return nil, err
 	}
@@ -283,16 +283,14 @@ func (s *session) journalOrders(filter journal.Filter) (iter.Seq2[journal.Order,
 	}
 	j, err := s.journalToList()
 	if err != nil || j == nil {
-		return func(func(journal.Order, error) bool) {}, err
-	}
-	ledger, err := j.Ledger(s.ctx, account)
-	if err == nil {
-		err = ledger.Reap(s.ctx)
-	}
-	if err != nil {
 		return nil, err
 	}
-	return ledger.Orders(s.ctx, filter), nil
+	return j.Ledger(account), nil
+}
+
+// noOrder is the error about an order where there is no journal yet.
+func noOrder(orderID string) error {
+	return usageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has", "journal", "list")
 }
 
 func (a *app) journalShow() *cobra.Command {
@@ -313,37 +311,34 @@ back, what was found on the service's list, and what people have decided.`,
 				return err
 			}
 			s.subject.OrderID = args[0]
-			orders, err := s.journalOrders(journal.Filter{OrderID: args[0]})
+			ledger, err := s.journalLedger()
 			if err != nil {
 				return err
 			}
-			for o, err := range orders {
-				if err != nil {
-					return err
-				}
-				events, err := s.journal.Story(s.ctx, o)
-				if err != nil {
-					return err
-				}
-				return out.one(story{o, events})
+			if ledger == nil {
+				return noOrder(args[0])
 			}
-			return &journal.GoneError{OrderID: args[0]}
+			order, events, err := ledger.History(s.ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return out.one(story{order, events})
 		},
 	}, storyView)
 }
 
 // story is an order with everything that has happened to it.
 type story struct {
-	order  journal.Order
-	events []journal.Event
+	order  payout.Order
+	events []payout.Event
 }
 
 func (t story) line() orderLine {
 	line := lineOf(t.order)
 	for _, e := range t.events {
 		line.Events = append(line.Events, eventLine{
-			At: moment(e.At), What: e.What, State: e.State, Currency: payout.Currency(e.Currency), Amount: payout.Amount(e.Content), Address: e.Address, Memo: e.Memo,
-			Callback: e.Callback, Key: e.Key, ID: e.Withdrawal, HTTPStatus: e.Status, Code: e.Code, Reason: e.Reason, User: e.User, Host: e.Host,
+			At: moment(e.At), What: e.What, State: e.State, Currency: e.Currency, Amount: e.Amount, Address: e.Address, Memo: e.Memo,
+			Callback: e.Callback, Key: e.Key, ID: e.ID, HTTPStatus: e.HTTPStatus, Code: e.Code, Reason: e.Reason, User: e.User, Host: e.Host,
 		})
 	}
 	line.Attempts = attemptsOf(t.order)
@@ -370,12 +365,12 @@ func (t story) steps(m money.Registry) []render.Step {
 	for i, e := range t.events {
 		parts := []string{e.What}
 		if e.What == "sending" {
-			parts = append(parts, m.Format(payout.Amount(e.Content))+" to "+e.Address)
+			parts = append(parts, m.Format(e.Amount)+" to "+e.Address)
 		}
 		if e.What != string(e.State) {
 			parts = append(parts, "now "+string(e.State))
 		}
-		for _, more := range []string{e.Withdrawal, e.Reason} {
+		for _, more := range []string{e.ID, e.Reason} {
 			if more != "" {
 				parts = append(parts, more)
 			}
@@ -414,34 +409,18 @@ of JSON, of every account, oldest first.`,
 
 // exportedLine is an order with the account that it belongs to.
 type exportedLine struct {
-	Account journal.Account `json:"account"`
+	Account payout.Account `json:"account"`
 	orderLine
 }
 
-func exported(s *session, j *journal.Journal) iter.Seq2[json.RawMessage, error] {
+func exported(s *session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if j == nil {
 			return
 		}
-		accounts, err := j.Accounts(s.ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for _, account := range accounts {
-			ledger, err := j.Ledger(s.ctx, account)
-			if err != nil {
-				yield(nil, err)
+		for e, err := range j.Export(s.ctx) {
+			if !yield(asJSON(exportedLine{e.Account, story{e.Order, e.Events}.line()}), err) {
 				return
-			}
-			for o, err := range ledger.Orders(s.ctx, journal.Filter{}) {
-				var events []journal.Event
-				if err == nil {
-					events, err = j.Story(s.ctx, o)
-				}
-				if !yield(asJSON(exportedLine{account, story{o, events}.line()}), err) || err != nil {
-					return
-				}
 			}
 		}
 	}
@@ -504,7 +483,7 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 			if err != nil {
 				return err
 			}
-			if err := j.Rename(s.ctx, journal.Account{Address: base, Name: args[0]}, journal.Account{Address: to, Name: args[1]}); err != nil {
+			if err := j.Rename(s.ctx, payout.Account{Address: base, Name: args[0]}, payout.Account{Address: to, Name: args[1]}); err != nil {
 				return err
 			}
 			s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
@@ -573,15 +552,11 @@ The key itself is not written down, only its fingerprint.`,
 			if err != nil {
 				return err
 			}
-			fingerprint := payout.Fingerprint(s.key)
+			fingerprint := client.KeyFingerprint()
 			if err := s.confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
 				return err
 			}
-			ledger, err := j.Ledger(s.ctx, account)
-			if err == nil {
-				err = ledger.NoteKey(s.ctx, fingerprint, journal.KeyAdopted)
-			}
-			if err != nil {
+			if err := j.Ledger(account).AdoptKey(s.ctx, fingerprint); err != nil {
 				return err
 			}
 			return s.note("the key %s is now one of %s", fingerprint, account)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -39,23 +37,23 @@ it ends the look-ups before each order once nothing is only there.`,
 			if err != nil {
 				return err
 			}
-			var own journal.Filter
+			var own payout.Filter
 			if own.From, own.To, err = s.span(from, to); err != nil {
 				return err
 			}
 			if _, err := s.existingJournal(); err != nil {
 				return err
 			}
-			book, err := s.openBook()
+			sender, err := s.openSender()
 			if err != nil {
 				return err
 			}
-			found, err := book.Hold(s.ctx, filter, own)
+			found, err := sender.Compare(s.ctx, filter, own)
 			if err != nil {
 				return err
 			}
 			printed := out.slice(found)
-			if err := s.clearRestored(book, from+to, found); err != nil {
+			if err := s.clearRestored(sender, from+to, found); err != nil {
 				return err
 			}
 			if len(found) == 0 {
@@ -64,7 +62,7 @@ it ends the look-ups before each order once nothing is only there.`,
 				}
 				return s.note("the journal and the service's list agree")
 			}
-			return beside(&failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: hint.New("see an order's story", "journal", "show", "ORDER")}, printed)
+			return beside(&failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: payout.NewHint("see an order's story", "journal", "show", "ORDER")}, printed)
 		},
 	}
 	f := cmd.Flags()
@@ -74,8 +72,8 @@ it ends the look-ups before each order once nothing is only there.`,
 }
 
 // clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
-func (s *session) clearRestored(book *payout.Sender, period string, found []payout.Difference) error {
-	restored, err := book.Ledger.Restored(s.ctx)
+func (s *session) clearRestored(sender *payout.Sender, period string, found []payout.Difference) error {
+	restored, err := sender.Restored(s.ctx)
 	if err != nil || !restored {
 		return err
 	}
@@ -86,7 +84,7 @@ func (s *session) clearRestored(book *payout.Sender, period string, found []payo
 	case period != "":
 		return s.note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
 	}
-	if err := book.Ledger.ClearRestored(s.ctx); err != nil {
+	if err := sender.ClearRestored(s.ctx); err != nil {
 		return err
 	}
 	return s.note("nothing is missing in the journal: orders are sent as before")
@@ -106,7 +104,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		if d.Record != nil {
 			return d.Record.ID
 		}
-		return d.Order.Withdrawal
+		return d.Order.ID
 	}
 	order := func(d row) string {
 		if d.Order != nil {
@@ -118,7 +116,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		if d.Record != nil {
 			return d.Record.Amount
 		}
-		return payout.Amount(d.Order.Content)
+		return d.Order.Amount
 	}
 	return render.View[row]{
 		ID: id,

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"example.com/till/internal/atomicfile"
-	"example.com/till/internal/hint"
+	"example.com/till/pkg/payout"
 )
 
 // outFile is a file that a flag names for what a command makes. It is replaced as a whole: a reader sees the one
@@ -77,7 +77,7 @@ func (f outFile) unwritable(code int, err error, advice string) error {
 	if diskFull(err) {
 		code, advice = exitConfig, "free some space in "+filepath.Dir(f.path)+", and run it again"
 	}
-	return &failure{code: code, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.flag, f.path, err), hint: hint.New(advice)}
+	return &failure{code: code, err: err, msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.flag, f.path, err), hint: payout.NewHint(advice)}
 }
 
 // place is where the file is, also where a symbolic link leads to it.
@@ -92,7 +92,7 @@ func (f outFile) place() string {
 func (f outFile) write(fill func(io.Writer) error) error {
 	err := f.replace(fill)
 	if err != nil {
-		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: hint.New("make room, and run it again")}
+		return &failure{code: exitOutput, err: err, msg: fmt.Sprintf("--%s: %s could not be written: %v", f.flag, f.path, err), hint: payout.NewHint("make room, and run it again")}
 	}
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/payout"
@@ -143,7 +141,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if flags.digest != "" && flags.digest != plan.Digest {
 		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
 	}
-	if err := plan.CheckDecimals(s.money); err != nil {
+	if err := plan.CheckDecimals(s.currencies()); err != nil {
 		return err
 	}
 	if err := s.withinLimits(plan); err != nil {
@@ -171,14 +169,14 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err := checkResults(flags.results); err != nil {
 		return err
 	}
-	book, err := s.book(client)
+	sender, err := s.sender(client)
 	if err != nil {
 		return err
 	}
 	flags.Note = func(text string) { s.note("%s", text) }
 	bar := &sendingBar{session: s}
 	flags.Progress = bar.show
-	batch, err := book.Applier(s.ctx, plan, flags.ApplyOptions)
+	batch, err := sender.Applier(s.ctx, plan, flags.ApplyOptions)
 	if err != nil {
 		return err
 	}
@@ -198,7 +196,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 		return err
 	}
 	began, err := s.sendBatch(batch, resumed, flags, bar)
-	return s.finishRun(book, batch, plan, began, err, results, out)
+	return s.finishRun(sender, batch, plan, began, err, results, out)
 }
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
@@ -301,7 +299,7 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 	for _, total := range t.Left {
 		facts = append(facts, fmt.Sprintf("total     %s%s in %s", s.money.Format(total.Amount), s.minorUnits(total.Amount), countOf(total.Rows, "row")))
 	}
-	if n := t.States[journal.Unknown]; n > 0 {
+	if n := t.States[payout.StateUnknown]; n > 0 {
 		facts = append(facts, fmt.Sprintf("unknown   %s, looked for on the service's list first", countOf(n, "row")))
 	}
 	for _, fact := range facts {
@@ -368,31 +366,31 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 const lastWords = 10 * time.Second
 
 // finishRun prints the state of the run and writes its results, however it has ended.
-func (s *session) finishRun(book *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
+func (s *session) finishRun(sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
 	defer done()
-	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
-	if err := book.Ledger.Reap(ctx); err != nil && sending == nil {
+	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
+	if err := sender.Reap(ctx); err != nil && sending == nil {
 		sending = err
 	}
-	tally, err := payout.Stand(ctx, book.Ledger, run)
+	tally, err := sender.Tally(ctx, run.Name)
 	switch {
 	case err != nil && batch.Sent() > 0: // their states cannot be read any more
 		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
-			hint: hint.New("do not send them again: apply the plan again when the journal can be read")}
+			hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
-	written := s.writeResults(ctx, book, run, results)
+	written := s.writeResults(ctx, sender, run, results)
 	if written == nil {
 		s.note("results in %s", results.path)
 	}
-	printed := s.printApplied(ctx, book, applied{run, tally, results.path, plan, false}, out)
+	printed := s.printApplied(ctx, sender, applied{run, tally, results.path, plan, false}, out)
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
-		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[journal.Accepted], tally.Rows), lost),
-			hint: hint.New("see the state of each order", "payout", "export", run.Name)}
+		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
+			hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
 	}
 	if verdict == nil {
 		if sending != nil && explain(sending).code != exitInterrupted { // all is accepted, and something is to be said about it
@@ -409,11 +407,11 @@ func (s *session) finishRun(book *payout.Sender, batch *payout.Applier, plan *pa
 }
 
 // printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
-func (s *session) printApplied(ctx context.Context, book *payout.Sender, a applied, out output[applied]) error {
+func (s *session) printApplied(ctx context.Context, sender *payout.Sender, a applied, out output[applied]) error {
 	if !out.byUnit("total", "accepted_total") {
 		return out.one(a)
 	}
-	tallies, err := payout.StandByUnit(ctx, book.Ledger, a.run)
+	tallies, err := sender.TallyByUnit(ctx, a.run.Name)
 	if err != nil { // after the run: no exit code may say that nothing was sent
 		return &render.WriteError{Err: err}
 	}
@@ -435,8 +433,8 @@ func isOf(n, all int) string {
 // runFailure is how a run has ended: what is unknown matters most, and where nothing was sent now, or accepted at all, what
 // kept it from being.
 func runFailure(t payout.Tally, run string, began bool, err error) error {
-	accepted, rejected := t.States[journal.Accepted], t.States[journal.Rejected]
-	unknown, why := t.States[journal.Unknown], ""
+	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
+	unknown, why := t.States[payout.StateUnknown], ""
 	code := exitDone
 	if err != nil {
 		code, why = explain(err).code, ": "+err.Error()
@@ -446,32 +444,32 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 	}
 	switch {
 	case unknown > 0 && code != exitUnknown:
-		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: hint.New("do not send again what is unknown", "payout", "reconcile", run)}
-	case t.States[journal.Conflict] > 1 && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: hint.New("see why", "payout", "status", run)}
-	case t.States[journal.Conflict] > 0 && code != exitConflict && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[journal.Conflict], t.Rows), why), hint: hint.New("see what happened", "journal", "show", t.Conflict)}
+		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: payout.NewHint("do not send again what is unknown", "payout", "reconcile", run)}
+	case t.States[payout.StateConflict] > 1 && code != exitUnknown:
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), hint: payout.NewHint("see why", "payout", "status", run)}
+	case t.States[payout.StateConflict] > 0 && code != exitConflict && code != exitUnknown:
+		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
 	case accepted == t.Rows && (err == nil || code == exitInterrupted || began && code != exitUnknown && code != exitConflict):
 		return nil // another machine may have sent what this one could not
 	case code == exitInterrupted && began:
-		return &failure{code: exitInterrupted, err: err, msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[journal.Planned]),
-			hint: hint.New("to go on, apply the plan again")}
+		return &failure{code: exitInterrupted, err: err, msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned]),
+			hint: payout.NewHint("to go on, apply the plan again")}
 	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
-		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[journal.Planned], why),
-			hint: hint.New("see which", "payout", "status", run)}
+		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned], why),
+			hint: payout.NewHint("see which", "payout", "status", run)}
 	case err != nil:
 		return err
 	case rejected == t.Rows:
-		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: hint.New("see why", "payout", "status", run)}
+		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: payout.NewHint("see why", "payout", "status", run)}
 	}
-	return &failure{code: exitPartial, msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[journal.Planned]), hint: hint.New("see which", "payout", "status", run)}
+	return &failure{code: exitPartial, msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]), hint: payout.NewHint("see which", "payout", "status", run)}
 }
 
 // applied is a run after an apply, as it is printed.
 type applied struct {
-	run     journal.Run
+	run     payout.Run
 	tally   payout.Tally
 	results string
 	plan    *payout.Plan
@@ -495,7 +493,7 @@ func (b *sendingBar) begin(t payout.Tally) {
 // show is told of each outcome, one after the other.
 func (b *sendingBar) show(t payout.Tally) {
 	text := ""
-	for _, state := range []journal.State{journal.Rejected, journal.Unknown, journal.Conflict} {
+	for _, state := range []payout.State{payout.StateRejected, payout.StateUnknown, payout.StateConflict} {
 		if n := t.States[state]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, state)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -35,52 +34,52 @@ its state under any plan, so it is not sent twice.`,
 			if err != nil {
 				return err
 			}
-			book, err := s.openRuns(cmd)
+			ledger, err := s.openRuns(cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.findRun(book, args[0])
+			run, err := s.findRun(ledger, args[0])
 			if err != nil {
 				return err
 			}
-			return out.list(book.Ledger.Orders(s.ctx, rowsOf(run)))
+			return out.list(ledger.Orders(s.ctx, rowsOf(run)))
 		},
 	}, exportView)
 }
 
 // exportLine is a row of a run as JSON.
 type exportLine struct {
-	OrderID  string        `json:"order_id"`
-	State    journal.State `json:"state"`
-	ID       string        `json:"id"`
-	Reason   string        `json:"reason"`
-	Currency api.Currency  `json:"currency"`
-	Amount   api.Amount    `json:"amount"`
-	Address  string        `json:"address"`
-	Memo     string        `json:"memo"`
-	Callback string        `json:"callback"`
-	Note     string        `json:"note"`
+	OrderID  string       `json:"order_id"`
+	State    payout.State `json:"state"`
+	ID       string       `json:"id"`
+	Reason   string       `json:"reason"`
+	Currency api.Currency `json:"currency"`
+	Amount   api.Amount   `json:"amount"`
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo"`
+	Callback string       `json:"callback"`
+	Note     string       `json:"note"`
 }
 
-func exportView(m money.Registry) render.View[journal.Order] {
-	type row = journal.Order
+func exportView(m money.Registry) render.View[payout.Order] {
+	type row = payout.Order
 	currency := func(o row) render.Cell {
-		c := payout.Currency(o.Currency)
+		c := o.Currency
 		return render.Own(codeIn(m, c.Kind, c.Code))
 	}
 	amount := func(o row) render.Cell {
-		a := payout.Amount(o.Content)
+		a := o.Amount
 		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.Decimals(a.Code))
 	}
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },
 		JSON: func(o row) []byte {
-			return asJSON(exportLine{o.OrderID, o.State, o.Withdrawal, o.Reason, payout.Currency(o.Currency), payout.Amount(o.Content), o.Address, o.Memo, o.Callback, o.Note})
+			return asJSON(exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo, o.Callback, o.Note})
 		},
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Withdrawal) }},
+			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.ID) }},
 			{Name: "reason", Wide: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
 			{Name: "currency", Cell: currency},
 			{Name: "amount", Amount: true, Cell: amount},

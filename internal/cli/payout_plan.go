@@ -177,12 +177,8 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 		s.note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
 	debug.SetGCPercent(planGC)
-	ledger, err := j.Ledger(s.ctx, account)
-	if err != nil {
-		return err
-	}
-	made, err := payout.Make(s.ctx, payout.Making{
-		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter, Ledger: ledger, Money: s.money, Limits: s.Limits, Now: s.io.Now(), Expires: flags.expires,
+	made, err := j.Ledger(account).MakePlan(s.ctx, payout.PlanInput{
+		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter, Currencies: s.currencies(), Limits: payout.Limits(s.Limits), Now: s.io.Now(), Expires: flags.expires,
 		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings,
 	})
 	if err != nil {

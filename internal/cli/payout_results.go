@@ -11,8 +11,6 @@ import (
 	"os"
 	"strings"
 
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -51,28 +49,28 @@ func checkResults(path string) error {
 }
 
 // writeResults replaces the results file with the states of the run's orders, in the order of the plan.
-func (s *session) writeResults(ctx context.Context, book *payout.Sender, run journal.Run, file outFile) error {
+func (s *session) writeResults(ctx context.Context, sender *payout.Sender, run payout.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
-		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(journal.Order, error) bool) {
-			for o, err := range book.Ledger.Results(ctx, run.Name) {
-				if !yield(payout.AsLeft(book.Ledger.Journal(), o), err) {
+		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(payout.Order, error) bool) {
+			for o, err := range sender.Results(ctx, run.Name) {
+				if !yield(o, err) {
 					return
 				}
 			}
 		})
 	})
 	if lost, ok := errors.AsType[*failure](err); ok {
-		lost.hint = hint.New("the journal has them", "payout", "export", run.Name)
+		lost.hint = payout.NewHint("the journal has them", "payout", "export", run.Name)
 	}
 	return err
 }
 
-func resultsView() render.View[journal.Order] {
-	type row = journal.Order
+func resultsView() render.View[payout.Order] {
+	type row = payout.Order
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "order_id", Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 		{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-		{Name: "id", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Withdrawal)) }},
+		{Name: "id", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.ID)) }},
 		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }}, // in one line
 	}}
 }
@@ -97,8 +95,8 @@ type appliedLine struct {
 func (r applied) line() appliedLine {
 	t := r.tally
 	return appliedLine{
-		Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Rows: t.Rows, Accepted: t.States[journal.Accepted], Rejected: t.States[journal.Rejected],
-		Unknown: t.States[journal.Unknown] + t.States[journal.Sending], Conflict: t.States[journal.Conflict], Planned: t.States[journal.Planned], Before: t.Before,
+		Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Rows: t.Rows, Accepted: t.States[payout.StateAccepted], Rejected: t.States[payout.StateRejected],
+		Unknown: t.States[payout.StateUnknown] + t.States[payout.StateSending], Conflict: t.States[payout.StateConflict], Planned: t.States[payout.StatePlanned], Before: t.Before,
 		Totals: r.totals(t.Totals), Paid: r.totals(t.Accepted), Results: r.results,
 	}
 }

@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"iter"
-	"strings"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -39,24 +37,24 @@ without the columns total and accepted_total it is a line for each run. With
 			if err != nil {
 				return err
 			}
-			book, err := s.openRuns(cmd)
+			ledger, err := s.openRuns(cmd)
 			if err != nil {
 				return err
 			}
-			runs, err := s.runs(book)
+			runs, err := s.runs(ledger)
 			if err != nil {
 				return err
 			}
 			if len(runs) == 0 {
 				s.note("no plan was applied yet")
 			}
-			return out.list(standOf(s, book, runs, out.byUnit("total", "accepted_total")))
+			return out.list(standOf(s, ledger, runs, out.byUnit("total", "accepted_total")))
 		},
 	}, runView)
 }
 
-// openRuns is the account's record, for commands that do not ask the service. It has no ledger if there is no journal yet.
-func (s *session) openRuns(cmd *cobra.Command) (*payout.Sender, error) {
+// openRuns is the account's ledger, for commands that do not ask the service; nil: there is no journal yet.
+func (s *session) openRuns(cmd *cobra.Command) (*payout.Ledger, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
 	}
@@ -66,13 +64,9 @@ func (s *session) openRuns(cmd *cobra.Command) (*payout.Sender, error) {
 	}
 	j, err := s.journalToList()
 	if err != nil || j == nil {
-		return &payout.Sender{}, err
+		return nil, err
 	}
-	ledger, err := j.Ledger(s.ctx, account)
-	if err == nil {
-		err = ledger.Reap(s.ctx)
-	}
-	return &payout.Sender{Ledger: ledger}, err
+	return j.Ledger(account), nil
 }
 
 // askAboutRuns is openRuns for commands that ask the service.
@@ -80,65 +74,54 @@ func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Sender, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
 	}
-	book, err := s.openBook()
-	if err != nil {
-		return nil, err
-	}
-	err = book.Ledger.Reap(s.ctx)
-	return book, err
+	return s.openSender()
 }
 
-func (s *session) runs(book *payout.Sender) ([]journal.Run, error) {
-	if book.Ledger == nil {
+func (s *session) runs(ledger *payout.Ledger) ([]payout.Run, error) {
+	if ledger == nil {
 		return nil, nil
 	}
-	return book.Ledger.Runs(s.ctx)
+	return ledger.Runs(s.ctx)
 }
 
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
-func (s *session) findRun(book *payout.Sender, name string) (journal.Run, error) {
-	runs, err := s.runs(book)
-	if err != nil {
-		return journal.Run{}, err
+func (s *session) findRun(ledger *payout.Ledger, name string) (payout.Run, error) {
+	if ledger == nil {
+		return payout.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
 	}
-	digits := strings.TrimPrefix(name, "sha256:")
-	for _, r := range runs {
-		if len(digits) >= len(r.Name) && strings.HasPrefix(strings.TrimPrefix(r.Digest, "sha256:"), digits) {
-			s.subject.Run = r.Name
-			return r, nil
-		}
-	}
-	return journal.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
+	run, err := ledger.Run(s.ctx, name)
+	s.subject.Run = run.Name
+	return run, err
 }
 
 // runOf is the run that an argument names, if there is one.
-func (s *session) runOf(book *payout.Sender, args []string) (run journal.Run, err error) {
+func (s *session) runOf(ledger *payout.Ledger, args []string) (run payout.Run, err error) {
 	if len(args) > 0 {
-		run, err = s.findRun(book, args[0])
+		run, err = s.findRun(ledger, args[0])
 	}
 	return run, err
 }
 
 // rowsOf chooses the orders of a run, or those of all runs.
-func rowsOf(run journal.Run) journal.Filter {
-	return journal.Filter{Run: run.Name, Runs: run.Name == ""}
+func rowsOf(run payout.Run) payout.Filter {
+	return payout.Filter{Run: run.Name, Runs: run.Name == ""}
 }
 
 // stand is a run with the states of its orders, or of those in one unit.
 type stand struct {
-	run    journal.Run
+	run    payout.Run
 	tally  payout.Tally
 	byUnit bool
 }
 
-func standOf(s *session, book *payout.Sender, runs []journal.Run, byUnit bool) iter.Seq2[stand, error] {
+func standOf(s *session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[stand, error] {
 	return func(yield func(stand, error) bool) {
 		for _, run := range runs {
 			tallies, err := []payout.Tally{{}}, error(nil)
 			if byUnit {
-				tallies, err = payout.StandByUnit(s.ctx, book.Ledger, run)
+				tallies, err = ledger.TallyByUnit(s.ctx, run.Name)
 			} else {
-				tallies[0], err = payout.Stand(s.ctx, book.Ledger, run)
+				tallies[0], err = ledger.Tally(s.ctx, run.Name)
 			}
 			if err != nil {
 				yield(stand{}, err)
@@ -193,14 +176,14 @@ func runView(m money.Registry) render.View[stand] {
 		n := r.tally.States
 		return runLine{
 			Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Batch: r.run.Batch, Began: moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
-			Accepted: n[journal.Accepted], Rejected: n[journal.Rejected], Unknown: n[journal.Unknown], Conflict: n[journal.Conflict], Planned: n[journal.Planned],
-			Sending: n[journal.Sending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals), Paid: totalLines(m, r.tally.Accepted),
+			Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown], Conflict: n[payout.StateConflict], Planned: n[payout.StatePlanned],
+			Sending: n[payout.StateSending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals), Paid: totalLines(m, r.tally.Accepted),
 		}
 	}
 	count := func(name string, n func(row) int) render.Column[row] {
 		return render.Column[row]{Name: name, Cell: func(r row) render.Cell { return render.Int(int64(n(r))) }}
 	}
-	inState := func(state journal.State) render.Column[row] {
+	inState := func(state payout.State) render.Column[row] {
 		return count(string(state), func(r row) int { return r.tally.States[state] })
 	}
 	sum := func(r row, ofUnit api.Amount, all []planTotalLine) render.Cell {
@@ -217,8 +200,8 @@ func runView(m money.Registry) render.View[stand] {
 			{Name: "plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
 			{Name: "began", Cell: func(r row) render.Cell { return render.Own(moment(r.run.Began)) }},
 			count("rows", func(r row) int { return r.tally.Rows }),
-			inState(journal.Accepted), inState(journal.Rejected), inState(journal.Unknown), inState(journal.Conflict), inState(journal.Planned),
-			{Name: "sending", Extra: true, Cell: inState(journal.Sending).Cell},
+			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown), inState(payout.StateConflict), inState(payout.StatePlanned),
+			{Name: "sending", Extra: true, Cell: inState(payout.StateSending).Cell},
 			{Name: "already_paid", Wide: true, Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
 			{Name: "total", Wide: true, Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"example.com/till/internal/journal"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -27,22 +27,22 @@ with till payout resolve.`,
 			if err != nil {
 				return err
 			}
-			book, err := s.askAboutRuns(cmd)
+			sender, err := s.askAboutRuns(cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.runOf(book, args)
+			run, err := s.runOf(sender.Ledger, args)
 			if err != nil {
 				return err
 			}
-			settled, err := book.ReconcileRun(s.ctx, run.Name)
+			settled, err := sender.ReconcileRun(s.ctx, run.Name)
 			if err != nil {
 				return err
 			}
 			printed := out.slice(settled.Results)
 			var hidden []string
 			for _, r := range settled.Results {
-				if r.Order.State == journal.Accepted && !r.Listed {
+				if r.Order.State == payout.StateAccepted && !r.Listed {
 					hidden = append(hidden, r.Order.OrderID)
 				}
 			}

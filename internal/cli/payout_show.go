@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -102,7 +103,7 @@ func plannedView(m money.Registry) render.View[planned] {
 // codeIn is a code as it can be written to till: with its kind where the registry does not know it.
 func codeIn(m money.Registry, kind api.Kind, code string) string {
 	if e, known := m.Lookup(code); code != "" && (!known || e.Kind != kind) {
-		return payout.Unit(kind, code)
+		return strings.ToLower(string(kind)) + ":" + code
 	}
 	return code
 }
@@ -111,7 +112,7 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 	if p.Expired(s.io.Now()) {
 		s.note("the plan has expired: a run of it can no longer begin, only go on")
 	}
-	if err := p.CheckDecimals(s.money); err != nil {
+	if err := p.CheckDecimals(s.currencies()); err != nil {
 		s.warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
 	}
 	s.tellOneCase(p)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -36,25 +35,27 @@ An order that is not on it has no status, and is named on standard error.`,
 			if err != nil {
 				return err
 			}
-			open := s.openRuns
-			if live {
-				open = s.askAboutRuns
+			var ledger *payout.Ledger
+			var sender *payout.Sender
+			if !live {
+				ledger, err = s.openRuns(cmd)
+			} else if sender, err = s.askAboutRuns(cmd); err == nil {
+				ledger = sender.Ledger
 			}
-			book, err := open(cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.runOf(book, args)
+			run, err := s.runOf(ledger, args)
 			if err != nil {
 				return err
 			}
 			var statuses map[string]string
 			if live {
-				if statuses, err = book.Live(s.ctx, rowsOf(run)); err != nil {
+				if statuses, err = sender.Live(s.ctx, rowsOf(run)); err != nil {
 					return err
 				}
 			}
-			missing, err := s.printRows(out, book, run, statuses)
+			missing, err := s.printRows(out, ledger, run, statuses)
 			if live && len(missing) > 0 {
 				s.noteAbout(aboutOrders(missing...), "%s not on the service's list", isAre("order", missing))
 			}
@@ -67,7 +68,7 @@ An order that is not on it has no status, and is named on standard error.`,
 
 // A runRow is an order of a run, with the service's own status where that was asked for.
 type runRow struct {
-	journal.Order
+	payout.Order
 	status string
 }
 
@@ -103,17 +104,17 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 
 // printRows prints the orders of a run, and under a table what they come to. It returns those that have a withdrawal and no
 // status.
-func (s *session) printRows(out output[runRow], book *payout.Sender, run journal.Run, statuses map[string]string) (missing []string, err error) {
-	foot := foot{run: run.Name, states: map[journal.State]int{}}
+func (s *session) printRows(out output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
+	foot := foot{run: run.Name, states: map[payout.State]int{}}
 	err = out.list(func(yield func(runRow, error) bool) {
-		if book.Ledger == nil {
+		if ledger == nil {
 			return
 		}
-		for o, err := range book.Ledger.Orders(s.ctx, rowsOf(run)) {
-			status, listed := statuses[o.Withdrawal]
+		for o, err := range ledger.Orders(s.ctx, rowsOf(run)) {
+			status, listed := statuses[o.ID]
 			if err == nil {
 				foot.add(o)
-				if o.Withdrawal != "" && !listed {
+				if o.ID != "" && !listed {
 					missing = append(missing, o.OrderID)
 				}
 			}
@@ -134,7 +135,7 @@ func (s *session) printRows(out output[runRow], book *payout.Sender, run journal
 type foot struct {
 	run    string
 	rows   int
-	states map[journal.State]int
+	states map[payout.State]int
 	before int // accepted, and not sent by the run
 	units  []unitSum
 }
@@ -161,10 +162,10 @@ func (s sum) text(m money.Registry) string {
 	return m.Format(s.Amount)
 }
 
-func (f *foot) add(o journal.Order) {
+func (f *foot) add(o payout.Order) {
 	f.rows++
 	f.states[o.State]++
-	amount := payout.Amount(o.Content)
+	amount := o.Amount
 	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.Kind == amount.Kind && u.all.Code == amount.Code })
 	if i < 0 {
 		zero := sum{Amount: api.Amount{Kind: amount.Kind, Code: amount.Code}}
@@ -172,7 +173,7 @@ func (f *foot) add(o journal.Order) {
 		i = len(f.units) - 1
 	}
 	f.units[i].all.add(amount.Minor)
-	if o.State == journal.Accepted {
+	if o.State == payout.StateAccepted {
 		f.units[i].accepted.add(amount.Minor)
 		if f.run != "" && !o.SentBy(f.run) {
 			f.before++
@@ -183,13 +184,13 @@ func (f *foot) add(o journal.Order) {
 func (f *foot) lines(m money.Registry) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var parts []string
-		for _, state := range journal.States() {
+		for _, state := range payout.States() {
 			n := f.states[state]
 			if n == 0 {
 				continue
 			}
 			part := fmt.Sprintf("%d %s", n, state)
-			if state == journal.Accepted && f.before > 0 {
+			if state == payout.StateAccepted && f.before > 0 {
 				part += fmt.Sprintf(" (%d not by this run)", f.before)
 			}
 			parts = append(parts, part)
@@ -213,7 +214,7 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 				return
 			}
 		}
-		if f.states[journal.Unknown] > 0 {
+		if f.states[payout.StateUnknown] > 0 {
 			yield("find out what became of what is unknown with: " + strings.TrimSpace("till payout reconcile "+f.run))
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -39,29 +37,29 @@ of which nothing was accepted is refused (10).`,
 			if err := flags.check(); err != nil {
 				return err
 			}
-			book, err := s.askAboutRuns(cmd)
+			sender, err := s.askAboutRuns(cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.findRun(book, args[0])
+			run, err := s.findRun(sender.Ledger, args[0])
 			if err != nil {
 				return err
 			}
-			tally, err := payout.Stand(s.ctx, book.Ledger, run)
+			tally, err := sender.Tally(s.ctx, run.Name)
 			if err != nil {
 				return err
 			}
 			if err := worthWaiting(run, tally); err != nil {
 				return err
 			}
-			statuses, err := s.waitForRun(book, run, flags)
+			statuses, err := s.waitForRun(sender, run, flags)
 			if err != nil {
 				return err
 			}
-			_, printed := s.printRows(out, book, run, statuses)
-			if accepted := tally.States[journal.Accepted]; accepted < tally.Rows {
+			_, printed := s.printRows(out, sender.Ledger, run, statuses)
+			if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
 				return beside(&failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
-					accepted, tally.Rows, tally.States[journal.Rejected], tally.States[journal.Planned]), hint: hint.New("see which", "payout", "status", run.Name)}, printed)
+					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
 			}
 			return printed
 		},
@@ -72,18 +70,18 @@ of which nothing was accepted is refused (10).`,
 }
 
 // worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
-func worthWaiting(run journal.Run, t payout.Tally) error {
-	words := func(state journal.State, what string) string {
+func worthWaiting(run payout.Run, t payout.Tally) error {
+	words := func(state payout.State, what string) string {
 		return isOf(t.States[state], t.Rows) + " " + what
 	}
 	switch {
-	case t.States[journal.Unknown] > 0:
-		return &failure{code: exitUnknown, msg: words(journal.Unknown, "unknown") + ", such as " + t.Unknown, hint: hint.New("find out whether they were taken", "payout", "reconcile", run.Name)}
-	case t.States[journal.Conflict] > 0:
-		return &failure{code: exitConflict, msg: words(journal.Conflict, "in conflict") + ", such as " + t.Conflict, hint: hint.New("see what happened", "journal", "show", t.Conflict)}
-	case t.States[journal.Sending] > 0:
-		return &failure{code: exitBusy, msg: words(journal.Sending, "being sent by another process"), hint: hint.New("wait for that first")}
-	case t.States[journal.Accepted] == 0 && t.Rows > 0:
+	case t.States[payout.StateUnknown] > 0:
+		return &failure{code: exitUnknown, msg: words(payout.StateUnknown, "unknown") + ", such as " + t.Unknown, hint: payout.NewHint("find out whether they were taken", "payout", "reconcile", run.Name)}
+	case t.States[payout.StateConflict] > 0:
+		return &failure{code: exitConflict, msg: words(payout.StateConflict, "in conflict") + ", such as " + t.Conflict, hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
+	case t.States[payout.StateSending] > 0:
+		return &failure{code: exitBusy, msg: words(payout.StateSending, "being sent by another process"), hint: payout.NewHint("wait for that first")}
+	case t.States[payout.StateAccepted] == 0 && t.Rows > 0:
 		return usageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see their states", "payout", "status", run.Name)
 	}
 	return nil
@@ -91,32 +89,32 @@ func worthWaiting(run journal.Run, t payout.Tally) error {
 
 // waiting is the orders of a run that have not got there yet, in the order of the plan.
 type waiting struct {
-	orders []journal.Order
+	orders []payout.Order
 	left   map[string]bool // by withdrawal
 	status map[string]string
 }
 
 // waitForRun reads the service's list until every accepted order has had one of the statuses, and returns those.
-func (s *session) waitForRun(book *payout.Sender, run journal.Run, flags waitFlags) (map[string]string, error) {
+func (s *session) waitForRun(sender *payout.Sender, run payout.Run, flags waitFlags) (map[string]string, error) {
 	w := waiting{left: map[string]bool{}, status: map[string]string{}}
 	filter := rowsOf(run)
-	filter.States = []journal.State{journal.Accepted}
-	for o, err := range book.Ledger.Orders(s.ctx, filter) {
+	filter.States = []payout.State{payout.StateAccepted}
+	for o, err := range sender.Orders(s.ctx, filter) {
 		if err != nil {
 			return nil, err
 		}
 		w.orders = append(w.orders, o)
-		w.left[o.Withdrawal] = true
+		w.left[o.ID] = true
 	}
 	admitted := false
 	err := repeat(s, flags, "run "+run.Name, func(ctx context.Context) (bool, error) {
 		if !admitted {
-			if err := book.VerifyKey(ctx); err != nil { // another merchant's list has none of the orders
+			if err := sender.VerifyKey(ctx); err != nil { // another merchant's list has none of the orders
 				return false, err
 			}
 			admitted = true
 		}
-		seen, err := book.Glance(ctx, w.left)
+		seen, err := sender.Glance(ctx, w.left)
 		if err != nil {
 			return false, err
 		}
@@ -126,14 +124,14 @@ func (s *session) waitForRun(book *payout.Sender, run journal.Run, flags waitFla
 }
 
 // take notes what was seen, and reports whether all have got there.
-func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run) (done bool, err error) {
+func (w *waiting) take(seen map[string]string, flags waitFlags, run payout.Run) (done bool, err error) {
 	var failed, statuses []string
 	for _, o := range w.orders {
-		status, found := seen[o.Withdrawal]
+		status, found := seen[o.ID]
 		if !found {
 			continue
 		}
-		w.status[o.Withdrawal] = status
+		w.status[o.ID] = status
 		switch {
 		case among(status, flags.failOn):
 			failed = append(failed, o.OrderID)
@@ -141,7 +139,7 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run)
 				statuses = append(statuses, quoted)
 			}
 		case among(status, flags.status):
-			delete(w.left, o.Withdrawal)
+			delete(w.left, o.ID)
 		}
 	}
 	switch len(failed) {
@@ -152,19 +150,19 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run journal.Run)
 	default:
 		err = fmt.Errorf("%d orders (%s) have a status that --fail-on names: %s", len(failed), strings.Join(few(failed), ", "), strings.Join(statuses, ", "))
 	}
-	return false, &failure{code: exitFailedStatus, about: aboutOrders(failed...), msg: err.Error(), hint: hint.New("see all of them", "payout", "status", run.Name, "--live")}
+	return false, &failure{code: exitFailedStatus, about: aboutOrders(failed...), msg: err.Error(), hint: payout.NewHint("see all of them", "payout", "status", run.Name, "--live")}
 }
 
 // ranOut counts the statuses of those that have not got there.
-func (w *waiting) ranOut(flags waitFlags, run journal.Run) *failure {
+func (w *waiting) ranOut(flags waitFlags, run payout.Run) *failure {
 	var names, late []string
 	counts := map[string]int{}
 	for _, o := range w.orders {
-		if !w.left[o.Withdrawal] {
+		if !w.left[o.ID] {
 			continue
 		}
 		late = append(late, o.OrderID)
-		name, seen := w.status[o.Withdrawal]
+		name, seen := w.status[o.ID]
 		if !seen {
 			name = "not seen on its list"
 		}
@@ -176,5 +174,5 @@ func (w *waiting) ranOut(flags waitFlags, run journal.Run) *failure {
 		names[i] = fmt.Sprintf("%d %s", counts[name], name)
 	}
 	return &failure{code: exitNotYet, about: aboutOrders(late...), msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), countOf(len(w.orders), "accepted order"), flags.timeout, strings.Join(names, ", ")),
-		hint: hint.New("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run.Name, "--live")}
+		hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run.Name, "--live")}
 }

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/till/internal/hint"
+	"example.com/till/pkg/payout"
 )
 
 // exitStatus is the exit code of a command that till ran, to be passed on as it is. The command has said itself what
@@ -101,12 +101,12 @@ func statusOf(name string, err error) error {
 		}
 		return exitStatus(exit.ExitCode())
 	}
-	f := &failure{code: exitCannotRun, err: err, msg: fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)), hint: hint.New("check its mode, and that its first line names an interpreter that exists")}
+	f := &failure{code: exitCannotRun, err: err, msg: fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)), hint: payout.NewHint("check its mode, and that its first line names an interpreter that exists")}
 	switch {
 	case errors.Is(err, exec.ErrDot):
-		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), hint.New("write ./"+name)
+		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), payout.NewHint("write ./"+name)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was not found", name), hint.New("check its spelling and PATH")
+		f.code, f.msg, f.hint = exitNotFound, fmt.Sprintf("the command %s was not found", name), payout.NewHint("check its spelling and PATH")
 	}
 	return f
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"sync"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -117,7 +117,7 @@ func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error 
 	}
 	if err == nil && first != nil {
 		err = &failure{code: exitPartial, err: first, msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers), strings.Join(failed, ", "), first),
-			hint: hint.New("the others are right; run it again for those")}
+			hint: payout.NewHint("the others are right; run it again for those")}
 	}
 	return err
 }

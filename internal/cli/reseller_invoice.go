@@ -7,10 +7,10 @@ import (
 	"os"
 	"strings"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -143,7 +143,7 @@ func (a *app) resellerInvoiceFinished() *cobra.Command {
 			}
 			printed := out.bare(finished, fmt.Sprint(finished))
 			if exitStatus && !finished {
-				return beside(&failure{code: exitNotYet, msg: "invoice " + args[1] + " is not finished", hint: hint.New("ask again later")}, printed)
+				return beside(&failure{code: exitNotYet, msg: "invoice " + args[1] + " is not finished", hint: payout.NewHint("ask again later")}, printed)
 			}
 			return printed
 		},

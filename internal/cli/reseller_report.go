@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -244,7 +244,7 @@ func (p *reporting) outcome(written error) error {
 		for i, f := range p.failed {
 			ids[i] = cmp.Or(f.label, f.ID)
 		}
-		f := &failure{code: exitPartial, err: p.first, hint: hint.New("the others are right; run it again for those that failed")}
+		f := &failure{code: exitPartial, err: p.first, hint: payout.NewHint("the others are right; run it again for those that failed")}
 		if p.nothing() {
 			f.err = p.worst()
 			f.hint = explain(f.err).hint

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +21,7 @@ type app struct {
 	bar     atomic.Pointer[progress] // on the screen; nil: none
 	keyFrom string                   // where the key of the calls comes from, once it is known
 	box     *sandbox.Server          // the embedded sandbox, where one was opened
-	journal *journal.Journal
+	journal *payout.Journal
 	json    bool      // what is written to standard error is JSON too
 	subject about     // what the command is about, once it is known
 	others  noteLines // lines that are not till's own, under -o json

@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/pflag"
@@ -86,7 +85,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 
 // addGlobalFlags words a hint. A command in it whose effect depends on whose account and which journal it is gets the flags
 // that said so: without them it would be about another. What came from the environment will be there again.
-func addGlobalFlags(h hint.Hint, flags *pflag.FlagSet) string {
+func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) string {
 	if len(h.Command) == 0 || !slices.Contains([]string{"withdraw", "journal", "payout", "auth"}, h.Command[0]) {
 		return h.String()
 	}

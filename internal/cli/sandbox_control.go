@@ -8,10 +8,10 @@ import (
 	"net/http"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -101,7 +101,7 @@ func tell[T any](s *session, path string, order any) (a answered[T], err error) 
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
-		return a, &failure{code: exitUnknown, err: err, msg: err.Error(), hint: hint.New("it may have been done: look at what the sandbox holds, with till sandbox dump")}
+		return a, &failure{code: exitUnknown, err: err, msg: err.Error(), hint: payout.NewHint("it may have been done: look at what the sandbox holds, with till sandbox dump")}
 	}
 	return a, err
 }
@@ -124,7 +124,7 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 		if method != http.MethodGet {
 			code = exitUnknown // whatever it is, it has taken the order
 		}
-		return a, &failure{code: code, err: err, msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), hint: hint.New("look where TILL_BASE_URL leads")}
+		return a, &failure{code: code, err: err, msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), hint: payout.NewHint("look where TILL_BASE_URL leads")}
 	}
 	return a, nil
 }

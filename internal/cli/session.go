@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -315,7 +315,7 @@ func (o output[T]) made(value T, text string, what about, ids string) error {
 	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &failure{code: exitOutput, about: what, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: hint.New("note the ids, and do not make it again")}
+		return &failure{code: exitOutput, about: what, msg: fmt.Sprintf("it is made (%s), but %v", ids, err), hint: payout.NewHint("note the ids, and do not make it again")}
 	}
 	return err
 }

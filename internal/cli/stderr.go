@@ -9,7 +9,6 @@ import (
 	"sync"
 	"syscall"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/payout"
 )
@@ -41,39 +40,15 @@ func (w about) or(other about) about {
 // aboutError collects what the errors in a chain know. The outermost one decides.
 func aboutError(err error) about {
 	var (
-		w         about
-		own       *failure
-		sending   *payout.Error
-		existing  *journal.ExistsError
-		duplicate *journal.DuplicateError
-		gone      *journal.GoneError
-		holder    *journal.HolderError
-		run       *journal.RunError
-		busy      *journal.BusyError
+		w       about
+		own     *failure
+		sending *payout.Error
 	)
 	if errors.As(err, &own) {
 		w = own.about
 	}
 	if errors.As(err, &sending) {
 		w = w.or(about{OrderID: sending.OrderID, OrderIDs: sending.OrderIDs, ID: sending.ID, Run: sending.Run})
-	}
-	if errors.As(err, &existing) {
-		w = w.or(about{OrderID: existing.Order.OrderID, ID: existing.Order.Withdrawal})
-	}
-	if errors.As(err, &duplicate) {
-		w = w.or(about{OrderID: duplicate.Order.OrderID, ID: duplicate.Order.Withdrawal})
-	}
-	if errors.As(err, &gone) {
-		w = w.or(about{OrderID: gone.OrderID, ID: gone.Taken})
-	}
-	if errors.As(err, &holder) {
-		w = w.or(about{OrderID: holder.OrderID, ID: holder.Withdrawal})
-	}
-	if errors.As(err, &run) {
-		w = w.or(about{Run: run.Run})
-	}
-	if errors.As(err, &busy) {
-		w = w.or(about{Run: busy.Run})
 	}
 	return w
 }

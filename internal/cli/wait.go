@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/hint"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -72,7 +72,7 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 		var now []string
 		for _, c := range look(value) {
 			if c.now == "" && len(c.wanted) > 0 {
-				return false, &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer about %s has no %s", what, c.name), hint: hint.New("look at it", flags.show...)}
+				return false, &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer about %s has no %s", what, c.name), hint: payout.NewHint("look at it", flags.show...)}
 			}
 			if among(c.now, flags.failOn) {
 				return false, &failure{code: exitFailedStatus, msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.name, c.now)}
@@ -86,7 +86,7 @@ func wait[T any](s *session, flags waitFlags, what string, read func(context.Con
 		return reached, nil
 	}, func() *failure {
 		return &failure{code: exitNotYet, msg: fmt.Sprintf("%s did not get there within %s: it was %s", what, flags.timeout, strings.Join(seen, ", then ")),
-			hint: hint.New("wait longer with --timeout, or see what the service calls its statuses", flags.show...)}
+			hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", flags.show...)}
 	})
 	if err != nil {
 		return none, err

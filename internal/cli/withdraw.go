@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -54,7 +53,7 @@ func aboutThis(what, asked, got string) error {
 	if strings.EqualFold(asked, got) {
 		return nil
 	}
-	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: hint.New("nothing was changed, run it again")}
+	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: payout.NewHint("nothing was changed, run it again")}
 }
 
 // perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order
@@ -64,7 +63,7 @@ func perhapsOrderID(err error, id string) error {
 	if !errors.As(err, &call) || call.Outcome != api.Rejected || explain(err).code != exitRejected || api.CheckOrderID(id) != nil {
 		return err
 	}
-	return &failure{code: exitRejected, err: err, msg: err.Error(), hint: hint.New("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
+	return &failure{code: exitRejected, err: err, msg: err.Error(), hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
 }
 
 // oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.
@@ -92,11 +91,11 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 	if err != nil {
 		return nil, "", err
 	}
-	if o.Withdrawal == "" {
+	if o.ID == "" {
 		return nil, "", notAccepted(o)
 	}
-	s.subject.ID = o.Withdrawal
-	return client, o.Withdrawal, nil
+	s.subject.ID = o.ID
+	return client, o.ID, nil
 }
 
 func firstOf(args []string) string {
@@ -106,45 +105,38 @@ func firstOf(args []string) string {
 	return args[0]
 }
 
-func (s *session) orderInJournal(client *api.Client, orderID string) (journal.Order, error) {
+func (s *session) orderInJournal(client *api.Client, orderID string) (payout.Order, error) {
 	j, err := s.journalToList()
 	if j == nil && err == nil {
-		err = &journal.GoneError{OrderID: orderID}
+		err = noOrder(orderID)
 	}
 	if err != nil {
-		return journal.Order{}, err
+		return payout.Order{}, err
 	}
 	account, _, err := s.account(client)
 	if err != nil {
-		return journal.Order{}, err
+		return payout.Order{}, err
 	}
-	ledger, err := j.Ledger(s.ctx, account)
-	if err == nil {
-		err = ledger.Reap(s.ctx)
-	}
-	if err != nil {
-		return journal.Order{}, err
-	}
-	return ledger.Order(s.ctx, orderID)
+	return j.Ledger(account).Order(s.ctx, orderID)
 }
 
 // notAccepted says why there is no withdrawal to look at.
-func notAccepted(o journal.Order) error {
-	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), hint: hint.New("see its story", "journal", "show", o.OrderID)}
+func notAccepted(o payout.Order) error {
+	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), hint: payout.NewHint("see its story", "journal", "show", o.OrderID)}
 	switch o.State {
-	case journal.Unknown:
-		f.code, f.hint = exitUnknown, hint.New("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
-	case journal.Sending:
-		f.code, f.hint = exitBusy, hint.New("another process is sending it: wait for that")
-	case journal.Conflict:
+	case payout.StateUnknown:
+		f.code, f.hint = exitUnknown, payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
+	case payout.StateSending:
+		f.code, f.hint = exitBusy, payout.NewHint("another process is sending it: wait for that")
+	case payout.StateConflict:
 		f.code = exitConflict
 	}
 	return f
 }
 
 // inWords is a state as a sentence has it.
-func inWords(s journal.State) string {
-	if s == journal.Conflict {
+func inWords(s payout.State) string {
+	if s == payout.StateConflict {
 		return "in conflict"
 	}
 	return string(s)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"example.com/till/internal/config"
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -120,30 +118,35 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 	if why := s.money.AddressWarning(req.Currency, req.Address); why != "" {
 		s.note("warning: the address %s: %s", req.Address, why)
 	}
-	w := payout.Withdrawal{Request: req, Made: req.ExternalOrderID == "", AllowDuplicate: duplicate, Window: s.DuplicateWindow}
-	if w.Made {
-		w.Request.ExternalOrderID = randomOrderID()
+	made := req.ExternalOrderID == ""
+	options := []payout.SendOption{payout.CallUnder(s.sendCtx)}
+	if made {
+		req.ExternalOrderID = randomOrderID()
+		options = append(options, payout.NewOrderID(s.DuplicateWindow))
+	}
+	if duplicate {
+		options = append(options, payout.AllowDuplicate())
 	}
 	if s.DryRun { // the journal is left alone
-		_, err := client.Withdrawals.Create(s.sendCtx, w.Request)
+		_, err := client.Withdrawals.Create(s.sendCtx, req)
 		return err
 	}
-	book, err := s.book(client)
+	sender, err := s.sender(client)
 	if err != nil {
 		return err
 	}
-	sent, found, err := book.Existing(s.ctx, w)
+	sent, found, err := sender.Existing(s.ctx, req, options...)
 	if found || err != nil {
 		return s.printSent(sent, err, out)
 	}
-	if err := s.announce(w); err != nil {
+	if err := s.announce(req, made); err != nil {
 		return err
 	}
 	told := false
 	var printed error
-	w.Accepted = func(o journal.Order) { told, printed = true, s.printID(o, out) }
-	err = s.send(func() bool { return book.UnderWay() > 0 }, func() (err error) {
-		sent, err = book.Send(s.ctx, s.sendCtx, w)
+	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = true, s.printID(o, out) }))
+	err = s.send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
+		sent, err = sender.Send(s.ctx, req, options...)
 		return err
 	})
 	if told {
@@ -159,13 +162,13 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 }
 
 // announce asks, and prints the order id: without it the withdrawal could not be found again.
-func (s *session) announce(w payout.Withdrawal) error {
-	if err := s.confirm(s.describe(w.Request), "Send this withdrawal?"); err != nil {
+func (s *session) announce(req api.CreateWithdrawal, made bool) error {
+	if err := s.confirm(s.describe(req), "Send this withdrawal?"); err != nil {
 		return err
 	}
-	s.subject.OrderID = w.Request.ExternalOrderID
-	if err := s.note("order id %s", w.Request.ExternalOrderID); err != nil && w.Made {
-		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: hint.New("give one with --order-id, or free standard error")}
+	s.subject.OrderID = req.ExternalOrderID
+	if err := s.note("order id %s", req.ExternalOrderID); err != nil && made {
+		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: payout.NewHint("give one with --order-id, or free standard error")}
 	}
 	return nil
 }
@@ -176,16 +179,16 @@ func (s *session) printSent(sent payout.Sent, err error, out output[created]) er
 	if sent.Note != "" {
 		s.note("%s", sent.Note)
 	}
-	if o.Withdrawal == "" || err != nil && o.State != journal.Accepted {
+	if o.ID == "" || err != nil && o.State != payout.StateAccepted {
 		return err
 	}
 	return cmp.Or(err, s.printID(o, out))
 }
 
-func (s *session) printID(o journal.Order, out output[created]) error {
-	printed := out.made(created{o.Withdrawal, o.OrderID}, o.Withdrawal, about{ID: o.Withdrawal, OrderID: o.OrderID}, "id "+o.Withdrawal+", order id "+o.OrderID)
+func (s *session) printID(o payout.Order, out output[created]) error {
+	printed := out.made(created{o.ID, o.OrderID}, o.ID, about{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
-		lost.hint = hint.New("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
+		lost.hint = payout.NewHint("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
 	}
 	return printed
 }

@@ -3,8 +3,8 @@ package cli
 import (
 	"iter"
 
-	"example.com/till/internal/hint"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -119,7 +119,7 @@ func (a *app) listWithdrawals(cmd *cobra.Command, flags listFlags, open func(*se
 	err = s.printWithdrawals(cmd, flags, filter, list, out)
 	if err != nil && explain(err).code == exitRejected && (filter.From != "" || filter.To != "") {
 		return &failure{code: exitRejected, err: err, msg: err.Error(),
-			hint: hint.New("if the service means the format of the times, set the one it wants with: till profile set " + s.profileOr("NAME") + ` time_layout="2006-01-02T15:04:05"`)}
+			hint: payout.NewHint("if the service means the format of the times, set the one it wants with: till profile set " + s.profileOr("NAME") + ` time_layout="2006-01-02T15:04:05"`)}
 	}
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -40,11 +38,11 @@ with till withdraw resolve.`,
 				return err
 			}
 			s.subject = aboutOrders(args...)
-			book, err := s.openBook()
+			sender, err := s.openSender()
 			if err != nil {
 				return err
 			}
-			results, err := book.Reconcile(s.ctx, args...)
+			results, err := sender.Reconcile(s.ctx, args...)
 			if err != nil {
 				return err
 			}
@@ -54,7 +52,7 @@ with till withdraw resolve.`,
 			printed := out.slice(results)
 			for _, r := range results {
 				if r.Note != "" {
-					s.noteAbout(about{OrderID: r.Order.OrderID, ID: r.Order.Withdrawal}, "order %s: %s", r.Order.OrderID, r.Note)
+					s.noteAbout(about{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
 			return beside(reconciled(results, "withdraw", "resolve"), printed)
@@ -63,13 +61,13 @@ with till withdraw resolve.`,
 	return shows(cmd, reconciledView)
 }
 
-// openBook is book for commands that do not send.
-func (s *session) openBook() (*payout.Sender, error) {
+// openSender is book for commands that do not send.
+func (s *session) openSender() (*payout.Sender, error) {
 	client, err := s.client()
 	if err != nil {
 		return nil, err
 	}
-	return s.book(client)
+	return s.sender(client)
 }
 
 func checkOrderIDs(ids []string) error {
@@ -85,28 +83,28 @@ func checkOrderIDs(ids []string) error {
 func reconciled(results []payout.Result, resolve ...string) error {
 	var unknown, conflict []string
 	var why string
-	var settle hint.Hint
+	var settle payout.Hint
 	for _, r := range results {
 		switch r.Order.State {
-		case journal.Unknown:
+		case payout.StateUnknown:
 			unknown = append(unknown, r.Order.OrderID)
-		case journal.Conflict:
+		case payout.StateConflict:
 			conflict = append(conflict, r.Order.OrderID)
-			if why, settle = r.Order.Reason, hint.New("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
+			if why, settle = r.Order.Reason, payout.NewHint("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
 				why = "it was put there because " + why + "; the list agrees with the order now, and a person settles it"
-				settle = hint.New("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.Withdrawal)
+				settle = payout.NewHint("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.ID)
 			}
 		}
 	}
 	switch {
 	case len(unknown) == 1:
 		return &failure{code: exitUnknown, about: aboutOrders(unknown...), msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", isAre("order", unknown)),
-			hint: hint.New("run this again later or, when you know that it was not sent", append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
+			hint: payout.NewHint("run this again later or, when you know that it was not sent", append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
 	case len(unknown) > 1:
 		return &failure{code: exitUnknown, about: aboutOrders(unknown...), msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", isAre("order", unknown)),
-			hint: hint.New("run this again later or, of those that you know were not sent", append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
+			hint: payout.NewHint("run this again later or, of those that you know were not sent", append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
-		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: isAre("order", conflict) + " in conflict", hint: hint.New("see what happened to each", "journal", "show", "ORDER")}
+		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: isAre("order", conflict) + " in conflict", hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
 	case len(conflict) > 0:
 		return &failure{code: exitConflict, about: aboutOrders(conflict...), msg: fmt.Sprintf("%s in conflict: %s", isAre("order", conflict), why), hint: settle}
 	}
@@ -197,12 +195,12 @@ recorded. An order that the service has ever shown was sent.`,
 			if err := s.noDryRun(commandName(cmd)); err != nil {
 				return err
 			}
-			book, err := s.openBook()
+			sender, err := s.openSender()
 			if err != nil {
 				return err
 			}
 			s.warnShortSettling(d)
-			checked, err := book.Check(s.ctx, d)
+			checked, err := sender.Check(s.ctx, d)
 			if err != nil {
 				return err
 			}
@@ -212,7 +210,7 @@ recorded. An order that the service has ever shown was sent.`,
 			if err := s.confirmDecision(checked); err != nil {
 				return err
 			}
-			orders, err := book.Resolve(s.ctx, checked)
+			orders, err := sender.Resolve(s.ctx, checked)
 			if printed := out.slice(orders); err == nil {
 				err = printed
 			}

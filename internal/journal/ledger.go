@@ -17,11 +17,7 @@ type Ledger struct {
 }
 
 // Ledger finds the record of an account. An account that is not there has an empty one, until Enter makes it.
-func (j *Journal) Ledger(ctx context.Context, a Account) (*Ledger, error) {
-	l := &Ledger{j: j, account: a}
-	_, err := l.number(ctx)
-	return l, err
-}
+func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j: j, account: a} }
 
 // Account is what the ledger was found by.
 func (l *Ledger) Account() Account { return l.account }

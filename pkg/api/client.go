@@ -1,8 +1,10 @@
 package api
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +36,7 @@ type Client struct {
 	Resellers   *Resellers
 
 	base          string
+	fingerprint   string
 	resellerKey   bool
 	readTimeout   time.Duration
 	createTimeout time.Duration
@@ -46,6 +49,12 @@ type Client struct {
 
 // String returns the base URL.
 func (c *Client) String() string { return "api.Client(" + c.base + ")" }
+
+// BaseURL returns the address of the service, without a slash at its end.
+func (c *Client) BaseURL() string { return c.base }
+
+// KeyFingerprint names the key without showing it: the first 8 bytes of its SHA-256, in hexadecimal digits.
+func (c *Client) KeyFingerprint() string { return c.fingerprint }
 
 // keyed is the part of a Client that has the key in it.
 type keyed struct {
@@ -186,6 +195,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	}
 	c := &Client{
 		base:          strings.TrimRight(base.String(), "/"),
+		fingerprint:   fingerprint(o.key),
 		resellerKey:   o.resellerKey,
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
@@ -202,6 +212,11 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Invites = &Invites{c}
 	c.Resellers = &Resellers{c}
 	return c, nil
+}
+
+func fingerprint(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
 }
 
 // headers are what the requests of a client begin with. They are put together once, because a merchant's calls come by

@@ -22,13 +22,13 @@ const (
 	tron     = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 )
 
-func withFormat(format string) money.Registry {
-	return testMoney.With(money.Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: format})
+func withFormat(format string) Currencies {
+	return NewCurrencies(Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: format})
 }
 
 func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
 	p := newPlanner(t)
-	p.Money = withFormat("bitcoin")
+	p.Currencies = withFormat("bitcoin")
 	got := p.refused(fmt.Sprint("kind ", Invalid), header, "1,Btc,0.5,"+segwit, "2,btc,0.5,"+mistyped, "3,crypto:BTC,0.5,"+tron, "4,Btc,0.5,bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "5,Btc,0.5,a b", "6,crypto:Doge,0.5,anything")
 	want := []string{
 		"line 3: address: its checksum is wrong", "line 4: address: this is a TRON address, and Btc takes Bitcoin addresses", "line 5: address: character 24 is \"\u0430\" (U+0430)",
@@ -37,7 +37,7 @@ func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("%q", got)
 	}
-	p.Money = withFormat("none")
+	p.Currencies = withFormat("none")
 	if _, rows := p.must(header, "1,Btc,0.5,"+mistyped, "2,Btc,0.5,\u0410"); len(rows) != 2 {
 		t.Errorf("%v", rows)
 	}
@@ -114,16 +114,16 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, format := range []string{"none", "bitcoin"} {
-		p.Money = withFormat(format)
+		p.Currencies = withFormat(format)
 		if made, err := p.make(header, "1,Btc,0.5,"+segwit); err != nil || len(made.Warnings) > 0 {
 			t.Errorf("%s: %v, %q", format, err, made.Warnings)
 		}
 	}
-	p.Money = withFormat("none")
+	p.Currencies = withFormat("none")
 	if got := doubts(second(p.make(header, "1,Btc,0.5,"+mistyped, "2,Btc,0.6,\u0410"))); len(got) > 0 {
 		t.Errorf("with the format none: %q", got)
 	}
-	p.FailOnWarning, p.Money = false, withFormat("ethereum")
+	p.FailOnWarning, p.Currencies = false, withFormat("ethereum")
 	if made, _ = p.must(header, "1,Btc,0.5,"+oneCase, "2,Btc,0.6,"+checked, "3,Btc,0.7,0x"+strings.ToUpper(oneCase[2:])); made.OneCase != 2 || len(doubts(made)) > 0 {
 		t.Errorf("%d addresses in one case, %q", made.OneCase, made.Warnings)
 	}
@@ -147,9 +147,9 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 			strings.Count(said, "pays the same as order 101") != 2 || strings.Contains(said, "nothing was paid before") {
 			t.Errorf("%s: %q", same[1], made.Warnings)
 		}
-		p.Limits = money.Limits{AllowAddresses: []string{same[0]}}
+		p.Limits = Limits{AllowAddresses: []string{same[0]}}
 		p.must(header, "1,Btc,0.5,"+same[1])
-		p.Limits = money.Limits{}
+		p.Limits = Limits{}
 
 		// The same payroll, exported in another spelling, has the same order ids.
 		p.Batch = "may"
@@ -207,10 +207,10 @@ func TestCheckDecimals(t *testing.T) {
 		"another of a name": {with(8), money.NewRegistry().With(money.Entry{Code: "Doge", Kind: api.Fiat, Decimals: 8}), "no decimals known now"},
 	} {
 		p := testPlan(t)
-		if err := WritePlan(p, c.then, seq([]PlanRow{row})); err != nil {
+		if err := writePlan(p, c.then, seq([]PlanRow{row})); err != nil {
 			t.Fatal(err)
 		}
-		err := open(t, p.Path).CheckDecimals(c.now)
+		err := open(t, p.Path).CheckDecimals(Currencies{c.now})
 		if c.says == "" && err != nil || c.says != "" && (ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -40,21 +40,21 @@ func TestAdmit(t *testing.T) {
 		"number only":      {set: change(func(r row) { delete(r, "external_order_id") }), gets: 1},
 		"another merchant": {set: change(func(r row) { r["merchant_id"] = "m2" }), rule: RuleKey, says: `"m2"`, gets: 1},
 		"no merchant":      {set: change(func(r row) { r["merchant_id"] = "" }), rule: RuleKey, says: "merchant", gets: 1},
-		"a sandbox's":      {set: func(d *desk) { d.AnyKey = true; d.s.rows = nil }},
-		"used before":      {set: func(d *desk) { d.Key = "key1"; d.s.rows = nil }},
+		"a sandbox's":      {set: func(d *desk) { d.options.AnyKey = true; d.s.rows = nil }},
+		"used before":      {set: func(d *desk) { d.key = "key1"; d.s.rows = nil }},
 		"of another account": {set: func(d *desk) {
-			if err := d.ledger(journal.Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
+			if err := d.account(journal.Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "the account kiosk at"},
 		"of another address": {set: func(d *desk) {
-			if err := d.ledger(journal.Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
+			if err := d.account(journal.Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "http://old.test"},
 		"of another, and adopted": {set: func(d *desk) {
-			for _, a := range []journal.Account{{Address: d.s.URL, Name: "kiosk"}, d.Ledger.Account()} {
-				if err := d.ledger(a).NoteKey(d.t.Context(), "key2", journal.KeyAdopted); err != nil {
+			for _, a := range []journal.Account{{Address: d.s.URL, Name: "kiosk"}, d.ledger.Account()} {
+				if err := d.account(a).NoteKey(d.t.Context(), "key2", journal.KeyAdopted); err != nil {
 					d.t.Fatal(err)
 				}
 			}
@@ -65,9 +65,9 @@ func TestAdmit(t *testing.T) {
 			d := newDesk(t)
 			d.history()
 			_, before, _ := d.s.counts()
-			d.Key = "key2"
+			d.key = "key2"
 			tt.set(d)
-			used := d.Key
+			used := d.key
 			let := tt.rule == "" && tt.status == 0
 			for range 2 { // what was refused is refused again
 				err := d.VerifyKey(t.Context())
@@ -89,11 +89,11 @@ func TestAdmit(t *testing.T) {
 			if want := tt.gets; gets-before != want && (let || gets-before != 2*want) {
 				t.Errorf("the newest withdrawal was read %d times", gets-before)
 			}
-			status, err := d.Ledger.Status(t.Context())
+			status, err := d.ledger.Status(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if noted := slices.Contains(status.Keys, used); noted != (let && !d.AnyKey) && used != "key1" {
+			if noted := slices.Contains(status.Keys, used); noted != (let && !d.options.AnyKey) && used != "key1" {
 				t.Errorf("the account's keys are %v", status.Keys)
 			}
 			_, err = d.send(asked("4711"))
@@ -107,20 +107,20 @@ func TestAdmit(t *testing.T) {
 			// A run keeps to the same, and so do reconciling and resolving.
 			d.bring(asked("10"), outUnknown)
 			if !let {
-				d.NoLookup = true
+				d.options.Lookup = LookupNever
 				if _, err := d.apply(d.plan(nil, due("101")), ApplyOptions{}); err == nil {
 					t.Error("a plan was applied")
 				}
 				d.s.wantCreates(want)
-				d.NoLookup = false
-				d.SettleAfter = 0
+				d.options.Lookup = LookupAuto
+				d.options.SettleAfter = 0
 				if _, err := d.Reconcile(t.Context(), "10"); err == nil {
 					t.Error("it was reconciled")
 				}
 				rows := func(yield func(journal.Row, error) bool) {
-					yield(journal.Row{OrderID: "10", Content: ContentOf(asked("10").Request)}, nil)
+					yield(journal.Row{OrderID: "10", Content: contentOf(asked("10").request)}, nil)
 				}
-				if _, err := d.Ledger.BeginRun(t.Context(), journal.Run{Name: "cafe", Digest: "cafe"}, rows); err != nil {
+				if _, err := d.ledger.BeginRun(t.Context(), journal.Run{Name: "cafe", Digest: "cafe"}, rows); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := d.ReconcileRun(t.Context(), "cafe"); err == nil {
@@ -129,7 +129,7 @@ func TestAdmit(t *testing.T) {
 				if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err == nil {
 					t.Error("it was resolved")
 				}
-				if _, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{}); err == nil {
+				if _, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err == nil {
 					t.Error("it was checked")
 				}
 				if _, _, lists := d.s.counts(); lists != 4 { // of the first look-up: two scans, each of which tries two numbers of a page
@@ -152,7 +152,7 @@ func TestAdmitWithoutHistory(t *testing.T) {
 		"unknown":    {func(d *desk) { d.bring(asked("10"), outUnknown) }, false},
 		"being sent": {func(d *desk) { d.sends(asked("10")) }, false},
 		"in conflict": {func(d *desk) {
-			if _, err := d.Ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, false},
@@ -164,7 +164,7 @@ func TestAdmitWithoutHistory(t *testing.T) {
 			if creates, gets, lists := d.s.counts(); creates+gets+lists != 0 {
 				t.Error("the service was asked")
 			}
-			status, _ := d.Ledger.Status(t.Context())
+			status, _ := d.ledger.Status(t.Context())
 			if tt.let {
 				if err != nil || len(status.Keys) != 0 { // it is tied to the account by the first call
 					t.Errorf("%v, %v", err, status.Keys)
@@ -187,7 +187,7 @@ func TestAdmitBesideAnotherProcess(t *testing.T) {
 			t.Fatal(known, err)
 		}
 		other := *d.Sender
-		other.Ledger = d.open()
+		other.Ledger = &Ledger{d.open()}
 		if err := other.VerifyKey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestAdmitBesideAnotherProcess(t *testing.T) {
 		if err := d.verifyNewKey(t.Context()); err != nil {
 			t.Error(err)
 		}
-		d.Key = "key2"
+		d.key = "key2"
 		wantKind(t, d.verifyNewKey(t.Context()), Refused, RuleKey)
 	})
 }

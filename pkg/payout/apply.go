@@ -41,7 +41,7 @@ type ApplyOptions struct {
 // A Tally counts the orders of a run by state.
 type Tally struct {
 	Rows   int
-	States map[journal.State]int
+	States map[State]int
 	// Totals are of all rows, Accepted of those that the service took, and Left of those that are to be sent, by unit.
 	Totals, Accepted, Left []Total
 	// Before is how many of the accepted ones were not sent by this run. Found of them are known from the service's list alone,
@@ -55,7 +55,7 @@ type Tally struct {
 	Conflict              string
 }
 
-func newTally() Tally { return Tally{States: map[journal.State]int{}} }
+func newTally() Tally { return Tally{States: map[State]int{}} }
 
 // LeftRows is how many rows are to be sent.
 func (t Tally) LeftRows() (n int) {
@@ -67,18 +67,19 @@ func (t Tally) LeftRows() (n int) {
 
 // Applier holds a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
 // nothing that stays.
-func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (*Applier, error) {
-	if account := b.Ledger.Account(); plan.Account != account {
+func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (x *Applier, err error) {
+	defer toError(&err)
+	if account := b.Account(); plan.Account != account {
 		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account), "apply it there, or make a plan for this account")
 	}
-	if err := b.Ledger.Alone(ctx, plan.Name()); err != nil {
+	if err := b.ledger.Alone(ctx, plan.Name()); err != nil {
 		return nil, err
 	}
-	if err := b.Ledger.Reap(ctx); err != nil {
+	if err := b.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
-	x := &Applier{sender: b, plan: plan, options: o}
-	runs, err := b.Ledger.Runs(ctx)
+	x = &Applier{sender: b, plan: plan, options: o}
+	runs, err := b.ledger.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (*Appl
 		return nil, refused(RuleBatchChanged, fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
 	case !x.Begun() && plan.Batch != "" && newest != plan.Since:
 		return nil, refused(RuleBatchChanged, fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
-	case !x.Begun() && !b.Now().Before(plan.Expires):
+	case !x.Begun() && !b.now().Before(plan.Expires):
 		return nil, refused(RulePlanExpired, fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)), "make it anew, and look at it again")
 	}
 	return x, b.quiet(ctx, batch, plan.Name())
@@ -110,7 +111,7 @@ func (b *Sender) quiet(ctx context.Context, batch map[string]bool, run string) e
 	if len(batch) == 0 {
 		return nil
 	}
-	appliers, err := b.Ledger.Journal().Appliers(ctx)
+	appliers, err := b.ledger.Journal().Appliers(ctx)
 	for _, a := range appliers {
 		if batch[a.Run] && a.Run != run {
 			return &journal.BusyError{Run: a.Run, User: a.User, Host: a.Host}
@@ -135,7 +136,7 @@ const chunk = 128
 func (x *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
 	return func(yield func([]journal.RunRow, error) bool) {
 		for place := from; ; place += chunk {
-			part, err := x.sender.Ledger.RunRows(ctx, x.run, place, chunk)
+			part, err := x.sender.ledger.RunRows(ctx, x.run, place, chunk)
 			for _, r := range part {
 				if err == nil {
 					err = x.unchanged(r.Order, r.Row.Content)
@@ -163,11 +164,12 @@ func (x *Applier) sendable(o journal.Order) bool {
 }
 
 // Tally counts the orders by state: those of the run as it was recorded or, before it has begun, those of the plan.
-func (x *Applier) Tally(ctx context.Context) (Tally, error) {
+func (x *Applier) Tally(ctx context.Context) (t Tally, err error) {
+	defer toError(&err)
 	if !x.Begun() {
 		return x.tallyPlan(ctx)
 	}
-	t := newTally()
+	t = newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
@@ -188,7 +190,7 @@ func (x *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 		for i, r := range part {
 			ids[i] = r.OrderID
 		}
-		held, err := x.sender.Ledger.Held(ctx, ids)
+		held, err := x.sender.ledger.Held(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -209,7 +211,7 @@ func (x *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 		if err != nil {
 			return Tally{}, err
 		}
-		if part = append(part, r.Row()); len(part) == chunk {
+		if part = append(part, r.row()); len(part) == chunk {
 			if err := count(); err != nil {
 				return Tally{}, err
 			}
@@ -237,7 +239,7 @@ func (t *Tally) dated(at string) {
 func (t *Tally) add(s journal.Sum, sendable bool) {
 	t.Rows += s.Rows
 	t.States[s.State] += s.Rows
-	total := Total{amountOf(s), s.Rows}
+	total := Total{sumOf(s), s.Rows}
 	t.Totals = addTotal(t.Totals, total)
 	if sendable {
 		t.Left = addTotal(t.Left, total)
@@ -266,7 +268,7 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 	}
 }
 
-func amountOf(s journal.Sum) api.Amount { return Amount(journal.Content{Unit: s.Unit, Minor: s.Minor}) }
+func sumOf(s journal.Sum) api.Amount { return amountOf(journal.Content{Unit: s.Unit, Minor: s.Minor}) }
 
 // addTotal adds to the total of a unit. Totals of a plan fit, so those of a part of it do.
 func addTotal(totals []Total, more Total) []Total {
@@ -282,14 +284,15 @@ func addTotal(totals []Total, more Total) []Total {
 
 // Begin records the run and its rows, and how many of them may be paid already. From here on the plan can be applied again
 // though it expires.
-func (x *Applier) Begin(ctx context.Context, before int) error {
+func (x *Applier) Begin(ctx context.Context, before int) (err error) {
+	defer toError(&err)
 	if err := x.sender.VerifyKey(ctx); err != nil {
 		return err
 	}
 	p := x.plan
-	run, err := x.sender.Ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
+	run, err := x.sender.ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
 		for r, err := range p.All() {
-			if !yield(r.Row(), err) {
+			if !yield(r.row(), err) {
 				return
 			}
 		}
@@ -303,10 +306,11 @@ func (x *Applier) Begin(ctx context.Context, before int) error {
 
 // LookUp settles what is unknown, asks the service's list for everything that is to be sent, and returns the states of the
 // orders then. A conflict, new or from before, is an *Error.
-func (x *Applier) LookUp(ctx context.Context) (Tally, error) {
+func (x *Applier) LookUp(ctx context.Context) (t Tally, err error) {
+	defer toError(&err)
 	var unknown []journal.Order
-	sought, from := map[string]bool{}, x.sender.Since
-	t := newTally()
+	sought, from := map[string]bool{}, x.sender.options.Since
+	t = newTally()
 	for part, err := range x.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
@@ -317,7 +321,7 @@ func (x *Applier) LookUp(ctx context.Context) (Tally, error) {
 				return Tally{}, x.conflict(r.Order)
 			case r.Order.State == journal.Unknown:
 				unknown = append(unknown, r.Order)
-			case x.sendable(r.Order) && !x.sender.NoLookup:
+			case x.sendable(r.Order) && x.sender.options.Lookup != LookupNever:
 				sought[r.Order.OrderID] = true
 				if r.Order.InDoubt() { // what is in doubt is as old as the order
 					from = x.sender.since(from, r.Order)
@@ -330,7 +334,7 @@ func (x *Applier) LookUp(ctx context.Context) (Tally, error) {
 	if err != nil {
 		return Tally{}, unsettled(unknown, err)
 	}
-	if len(listed) == 0 && !x.sender.Ledger.Journal().Shared() {
+	if len(listed) == 0 && !x.sender.ledger.Journal().Shared() {
 		return t, nil
 	}
 	t = newTally()
@@ -357,7 +361,7 @@ func (x *Applier) LookUp(ctx context.Context) (Tally, error) {
 	if t.Conflict == "" {
 		return t, nil
 	}
-	o, err := x.sender.Ledger.Order(ctx, t.Conflict)
+	o, err := x.sender.ledger.Order(ctx, t.Conflict)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -374,8 +378,8 @@ func (x *Applier) conflict(o journal.Order) error {
 // look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.
 func (x *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
 	b := x.sender
-	if !b.NoLookup {
-		status, err := b.Ledger.Status(ctx)
+	if b.options.Lookup != LookupNever {
+		status, err := b.ledger.Status(ctx)
 		if err != nil {
 			return nil, err
 		}

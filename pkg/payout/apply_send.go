@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -25,19 +24,20 @@ const manyUnknown = 5
 //
 // Until the first row was accepted, and was read back, they are sent one by one: a service that does not keep order ids is
 // found out before there are many.
-func (x *Applier) Send(ctx, calls context.Context, t Tally) error {
+func (x *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
+	defer toError(&err)
 	if t.States[journal.Unknown] > 0 && !x.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[journal.Unknown]; n > 1 {
 			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
-			Hint: hint.New("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", x.plan.Name())}
+			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", x.plan.Name())}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sending{Applier: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.sender.NoLookup, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
+	s := &sending{Applier: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
 	if r := x.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
@@ -93,7 +93,7 @@ func (s *sending) inDoubt() error {
 	if s.inRow >= manyUnknown {
 		why = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, why)
 	}
-	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: hint.New("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
+	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
 }
 
 // stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many
@@ -123,7 +123,7 @@ func weight(err error) int {
 // feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,
 // so that they seldom reach for the same row; and since one of them may stop, each goes on until nothing is left.
 func (s *sending) feed(queue chan<- journal.RunRow) {
-	if !s.sender.Ledger.Journal().Shared() {
+	if !s.sender.ledger.Journal().Shared() {
 		s.pass(queue, 0, nil)
 		return
 	}
@@ -141,7 +141,7 @@ func (s *sending) feed(queue chan<- journal.RunRow) {
 		case <-s.ctx.Done():
 		case <-time.After(betweenPasses):
 		}
-		if err := s.sender.Ledger.Reap(s.ctx); err != nil {
+		if err := s.sender.ledger.Reap(s.ctx); err != nil {
 			s.stop(err)
 		}
 	}
@@ -186,7 +186,7 @@ func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]
 
 // becameUnknown is about an order that another process has sent meanwhile.
 func (s *sending) becameUnknown() error {
-	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: hint.New("settle it first", "payout", "reconcile", s.plan.Name())}
+	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: NewHint("settle it first", "payout", "reconcile", s.plan.Name())}
 }
 
 // comesBack reports whether a row was lost to another process which did not send it after all.
@@ -218,7 +218,7 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return
 	}
-	ticket, err := s.sender.Ledger.Claim(s.ctx, s.claim(r))
+	ticket, err := s.sender.ledger.Claim(s.ctx, s.claim(r))
 	for err == nil {
 		s.sent.Add(1)
 		call := s.sender.call(s.ctx, s.calls, ticket)
@@ -227,7 +227,7 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 		var recording error
 		var following journal.Ticket
 		if goesOn {
-			order, recording, following, err = s.sender.Ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
 		}
 		if !goesOn || recording != nil {
 			order, recording = s.sender.finish(s.ctx, s.calls, ticket, outcomeOf(call.id, call.err))
@@ -246,7 +246,7 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 }
 
 func (s *sending) claim(r journal.RunRow) journal.Claim {
-	c := r.Claim(s.plan.Name(), s.sender.Key, s.sender.decimals(Amount(r.Row.Content)))
+	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 	c.AllowDuplicate, c.NotRejected = s.options.AllowDuplicate, !s.options.RetryRejected
 	return c
 }
@@ -272,7 +272,7 @@ func (s *sending) try(o journal.Order) {
 	case err != nil:
 		s.stop(err)
 	case note != "":
-		s.stop(&Error{Kind: Partial, Msg: note, Hint: hint.New("the run stopped there: apply the plan again when it can be read")})
+		s.stop(&Error{Kind: Partial, Msg: note, Hint: NewHint("the run stopped there: apply the plan again when it can be read")})
 	default:
 		s.tried = true
 	}

@@ -25,7 +25,7 @@ func eachJournal(t *testing.T, test func(t *testing.T, d *desk)) {
 
 // due is a row of a plan: what asked asks for.
 func due(orderID string) PlanRow {
-	return PlanRow{CreateWithdrawal: asked(orderID).Request, Note: "note " + orderID}
+	return PlanRow{CreateWithdrawal: asked(orderID).request, Note: "note " + orderID}
 }
 
 func dueTo(n int) (rows []PlanRow) {
@@ -38,11 +38,11 @@ func dueTo(n int) (rows []PlanRow) {
 // plan makes a plan for the desk's account, and opens it.
 func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	d.t.Helper()
-	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Ledger.Account(), Made: d.clock.Now(), Expires: d.clock.Now().Add(72 * time.Hour)}
+	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Account(), Made: d.clock.Now(), Expires: d.clock.Now().Add(72 * time.Hour)}
 	if change != nil {
 		change(p)
 	}
-	if err := WritePlan(p, testMoney, seq(rows)); err != nil {
+	if err := writePlan(p, testMoney, seq(rows)); err != nil {
 		d.t.Fatal(err)
 	}
 	opened, err := OpenPlan(p.Path)
@@ -149,7 +149,7 @@ func tooMany() (int, string, bool)   { return 429, envelope, false }
 
 func TestApply(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		rows := dueTo(250)
 		p := d.plan(nil, rows...)
 		var seen []int
@@ -167,7 +167,7 @@ func TestApply(t *testing.T) {
 		for _, r := range rows {
 			want = append(want, r.ExternalOrderID)
 		}
-		if !d.Ledger.Journal().Shared() { // several machines begin at different places
+		if !d.ledger.Journal().Shared() { // several machines begin at different places
 			d.wantArrived(want...)
 		}
 		if !slices.IsSorted(seen) || len(seen) == 0 || seen[len(seen)-1] != 250 {
@@ -177,7 +177,7 @@ func TestApply(t *testing.T) {
 			t.Errorf("%d were read back, and the list was asked %d times", gets, lists)
 		}
 		o := d.wantState("101", journal.Accepted)
-		if o.Note != "note 101" || !o.SentBy(p.Name()) || o.Content != ContentOf(rows[0].CreateWithdrawal) {
+		if o.Note != "note 101" || !o.SentBy(p.Name()) || o.Content != contentOf(rows[0].CreateWithdrawal) {
 			t.Errorf("the order is %+v", o)
 		}
 		// Once more: nothing is left.
@@ -200,7 +200,7 @@ func TestApplySideBySide(t *testing.T) {
 
 // What stops a run leaves the rest planned, and the next apply sends that and nothing else.
 func TestApplyStops(t *testing.T) {
-	notLeft := func(d *desk) { d.Client = newClient(d.t, "http://127.0.0.1:1") }
+	notLeft := func(d *desk) { d.client = newClient(d.t, "http://127.0.0.1:1") }
 	tests := map[string]struct {
 		answer  func() (int, string, bool)
 		arrange func(d *desk)
@@ -231,7 +231,7 @@ func TestApplyStops(t *testing.T) {
 			if tt.answer != nil {
 				d.s.onCreate = on(map[string]func() (int, string, bool){"102": tt.answer})
 			}
-			well := d.Client
+			well := d.client
 			x, tally := d.begun(p, tt.options)
 			if tt.arrange != nil {
 				tt.arrange(d)
@@ -247,7 +247,7 @@ func TestApplyStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			tally.want(t, tt.want)
-			d.Client = well
+			d.client = well
 			d.s.set(func() { d.s.onCreate = nil })
 			d.mustApply(p, tt.options).want(t, tt.then)
 			paid := map[any]int{}
@@ -265,7 +265,7 @@ func TestApplyStaysUnknown(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.history()
 		p := d.plan(nil, dueTo(3)...)
-		d.dies(Withdrawal{Request: due("101").CreateWithdrawal})
+		d.dies(withdrawal{request: due("101").CreateWithdrawal})
 		_, err := d.apply(p, ApplyOptions{})
 		wantKind(t, err, Unknown, "")
 		d.wantArrived("1")
@@ -383,12 +383,14 @@ func TestOpenRefuses(t *testing.T) {
 		arrange func(d *desk, p *Plan)
 		rule    string
 	}{
-		"another account":    {change: func(p *Plan) { p.Account.Name = "other" }, rule: RuleAccount},
-		"another address":    {change: func(p *Plan) { p.Account.Address += "/v2" }, rule: RuleAccount},
-		"expired":            {arrange: func(d *desk, p *Plan) { d.clock.move(72 * time.Hour) }, rule: RulePlanExpired},
-		"begun, expired":     {arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}); d.clock.move(100 * time.Hour) }},
-		"other content":      {arrange: func(d *desk, p *Plan) { w := asked("101"); w.Request.Amount.Minor++; d.bring(w, outAccepted("w9")) }, rule: RuleOrderID},
-		"a newer batch run":  {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(d.plan(func(p *Plan) { p.Batch = "may" }, due("9")), ApplyOptions{}) }, rule: RuleBatchChanged},
+		"another account": {change: func(p *Plan) { p.Account.Name = "other" }, rule: RuleAccount},
+		"another address": {change: func(p *Plan) { p.Account.Address += "/v2" }, rule: RuleAccount},
+		"expired":         {arrange: func(d *desk, p *Plan) { d.clock.move(72 * time.Hour) }, rule: RulePlanExpired},
+		"begun, expired":  {arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}); d.clock.move(100 * time.Hour) }},
+		"other content":   {arrange: func(d *desk, p *Plan) { w := asked("101"); w.request.Amount.Minor++; d.bring(w, outAccepted("w9")) }, rule: RuleOrderID},
+		"a newer batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) {
+			d.mustApply(d.plan(func(p *Plan) { p.Batch = "may" }, due("9")), ApplyOptions{})
+		}, rule: RuleBatchChanged},
 		"the same batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}) }},
 		"begun, but the batch has gone on": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) {
 			d.mustApply(p, ApplyOptions{})
@@ -421,11 +423,11 @@ func TestContentChangesUnderARun(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
 	changed := asked("103")
-	changed.Request.Amount.Minor = 1
+	changed.request.Amount.Minor = 1
 	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
 		other := &desk{Sender: d.Sender, t: t, s: d.s, place: d.place, clock: d.clock}
 		j := other.open()
-		ticket, err := j.Claim(t.Context(), journal.Claim{OrderID: "103", Content: ContentOf(changed.Request), Key: d.Key})
+		ticket, err := j.Claim(t.Context(), journal.Claim{OrderID: "103", Content: contentOf(changed.request), Key: d.key})
 		if err == nil {
 			_, err = j.Finish(t.Context(), ticket, outRejected)
 		}
@@ -466,7 +468,7 @@ func TestApplyReadsBack(t *testing.T) {
 	}{
 		"order ids dropped":     {drop, Conflict, 1},
 		"cannot be read":        {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, Partial, 1},
-		"relied on by a person": {func(d *desk) { drop(d); d.NoLookup = true }, 0, 20},
+		"relied on by a person": {func(d *desk) { drop(d); d.options.Lookup = LookupNever }, "", 20},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -494,7 +496,7 @@ func TestApplyReadsBack(t *testing.T) {
 func TestApplyDuplicates(t *testing.T) {
 	d := newDesk(t)
 	d.history()
-	d.bring(Withdrawal{Request: due("101").CreateWithdrawal}, outUnknown)
+	d.bring(withdrawal{request: due("101").CreateWithdrawal}, outUnknown)
 	same := func(orderID string) PlanRow {
 		r := due("101")
 		r.ExternalOrderID = orderID
@@ -518,7 +520,7 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
 	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
-		d.Ledger.Journal().Close()
+		d.ledger.Journal().Close()
 		return 200, `"w77"`, true
 	}})
 	var notes []string
@@ -529,8 +531,8 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 		t.Errorf("it notes %q", notes)
 	}
 	d.wantArrived("101", "102")
-	d.Ledger = d.open()
-	if err := d.Ledger.Reap(t.Context()); err != nil {
+	d.Ledger = &Ledger{d.open()}
+	if err := d.ledger.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d.wantState("102", journal.Unknown)
@@ -552,7 +554,7 @@ func TestApplyInterrupted(t *testing.T) {
 func TestOneApplyAtATime(t *testing.T) {
 	d := newDesk(t)
 	other := *d.Sender
-	other.Ledger = d.open()
+	other.Ledger = &Ledger{d.open()}
 	p, q := d.plan(nil, due("101")), d.plan(nil, due("102"))
 	if _, err := d.Applier(t.Context(), p, ApplyOptions{}); err != nil {
 		t.Fatal(err)
@@ -578,7 +580,7 @@ func TestMachinesShareARun(t *testing.T) {
 			ends := make(chan end)
 			for n := range 3 {
 				b := *d.Sender
-				b.Ledger, b.Client = d.open(), newClient(t, d.s.URL)
+				b.Ledger, b.client = &Ledger{d.open()}, newClient(t, d.s.URL)
 				ctx, stop := context.WithCancel(t.Context())
 				o := ApplyOptions{Concurrency: 4, KeepGoing: true}
 				if dies && n == 0 {
@@ -592,7 +594,7 @@ func TestMachinesShareARun(t *testing.T) {
 					defer stop()
 					tally, err := b.apply(ctx, p, o)
 					if dies && n == 0 {
-						b.Ledger.Journal().Close()
+						b.ledger.Journal().Close()
 						tally, err = Tally{}, nil
 					}
 					ends <- end{tally, err}
@@ -641,7 +643,7 @@ func TestUnknownMeanwhile(t *testing.T) {
 		other := d.open()
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
 			r := due("104").CreateWithdrawal
-			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: ContentOf(r), Callback: r.Callback, Key: "key1"})
+			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: contentOf(r), Callback: r.Callback, Key: "key1"})
 			if err == nil {
 				_, err = other.Finish(context.Background(), ticket, journal.Outcome{Ending: journal.WasUncertain, Reason: "no answer"})
 			}
@@ -670,7 +672,7 @@ func TestRejectedMeanwhile(t *testing.T) {
 		p := d.plan(nil, dueTo(6)...)
 		other := d.open()
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
-			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: ContentOf(due("104").CreateWithdrawal), Key: "key1"})
+			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1"})
 			if err == nil {
 				_, err = other.Finish(context.Background(), ticket, outRejected)
 			}
@@ -691,11 +693,11 @@ func TestRejectedMeanwhile(t *testing.T) {
 func TestUnknownOfAnotherMachine(t *testing.T) {
 	for _, keepGoing := range []bool{false, true} {
 		d := deskAt(t, pgtest.Shared(t).Database(t))
-		d.NoLookup = true // so that the first row is not sent by itself
+		d.options.Lookup = LookupNever // so that the first row is not sent by itself
 		p := d.plan(nil, dueTo(6)...)
 		x, tally := d.begun(p, ApplyOptions{KeepGoing: keepGoing})
 		other := d.open()
-		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: "104", Content: ContentOf(due("104").CreateWithdrawal), Key: "key1", Run: p.Name(), SameContent: true})
+		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1", Run: p.Name(), SameContent: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -732,7 +734,7 @@ func TestRowsComeBack(t *testing.T) {
 			id, _ := strconv.Atoi(body["external_order_id"].(string))
 			r := due(strconv.Itoa(101 + (id-101+1)%20))
 			var err error
-			taken, err = other.Claim(context.Background(), journal.Claim{OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+			taken, err = other.Claim(context.Background(), journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
 			if err != nil {
 				t.Error(err)
 			}
@@ -762,7 +764,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := *d.Sender
-	second.Ledger = d.open()
+	second.Ledger = &Ledger{d.open()}
 	if _, err := second.Applier(t.Context(), old, ApplyOptions{}); err != nil {
 		t.Errorf("the same plan: %v", err)
 	}
@@ -771,9 +773,9 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != old.Name() {
 		t.Errorf("a newer plan of the batch: %v", err)
 	}
-	d.Ledger.Journal().Close()
+	d.ledger.Journal().Close()
 	for applying := 2; applying > 1; { // the server takes a moment to see that a session has ended
-		living, err := second.Ledger.Journal().Appliers(t.Context())
+		living, err := second.ledger.Journal().Appliers(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -805,17 +807,17 @@ func TestWhyItStopped(t *testing.T) {
 // Where another row of the run is unknown, an order that was in doubt is looked for as far back all the same.
 func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.history()
-	d.bring(Withdrawal{Request: due("101").CreateWithdrawal}, outUnknown)
-	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
+	d.bring(withdrawal{request: due("101").CreateWithdrawal}, outUnknown)
+	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.move(time.Hour)
 	d.s.set(func() { d.s.take(body("101")) }) // it landed after all
-	d.Since, d.SinceTime = "since", d.clock.Now()
+	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
 	d.clock.move(time.Hour)
-	d.bring(Withdrawal{Request: due("102").CreateWithdrawal}, outUnknown)
+	d.bring(withdrawal{request: due("102").CreateWithdrawal}, outUnknown)
 	d.s.onList = func(page, size int) ([]row, int, int) {
 		if d.s.from[len(d.s.from)-1] == "since" {
 			return nil, 0, 0
@@ -883,10 +885,10 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	p := d.plan(nil, dueTo(3)...)
 	x, tally := d.begun(p, ApplyOptions{})
 	other := journal.Account{Address: d.s.URL, Name: "renamed"}
-	if err := d.open().Journal().Rename(t.Context(), d.Ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
+	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
 		t.Errorf("while it applies: %v", err)
 	}
-	if err := d.Ledger.Journal().Rename(t.Context(), d.Ledger.Account(), other); err != nil { // as if it were another process, against the rule
+	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(), other); err != nil { // as if it were another process, against the rule
 		t.Fatal(err)
 	}
 	wantKind(t, x.Send(t.Context(), t.Context(), tally), Refused, RuleAccount)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -13,7 +12,7 @@ import (
 // A Difference is something about which the journal and the service's list do not agree.
 type Difference struct {
 	What   string          // only there, only here, or different
-	Order  *journal.Order  // nil: the journal does not have it
+	Order  *Order          // nil: the journal does not have it
 	Record *api.Withdrawal // nil: the list does not have it
 	Why    string
 }
@@ -30,15 +29,16 @@ const (
 	Different = "different"
 )
 
-// Hold holds the journal against the service's list, both restricted to a period: the filter is the list's, and f the
+// Compare compares the journal against the service's list, both restricted to a period: the filter is the list's, and f the
 // journal's. An order counts as being here once the service has accepted it. A reading that does not count is an *Error.
-func (b *Sender) Hold(ctx context.Context, filter api.WithdrawalFilter, f journal.Filter) ([]Difference, error) {
+func (b *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
+	defer toError(&err)
 	if err := b.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
 	here := map[string]journal.Order{} // by withdrawal
 	byOrder := map[string]journal.Order{}
-	for o, err := range b.Ledger.Orders(ctx, journal.Filter{}) {
+	for o, err := range b.ledger.Orders(ctx, journal.Filter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -50,11 +50,11 @@ func (b *Sender) Hold(ctx context.Context, filter api.WithdrawalFilter, f journa
 	var all []Difference
 	var ids map[string]bool
 	var broken *Error
-	err := b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
+	err = b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
 		all, ids = nil, map[string]bool{}
 		incomplete, err = b.scan(ctx, s, filter, nil, func(w listed) bool {
 			if w.err != nil {
-				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: hint.New("ask the service's provider about this record")}
+				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: NewHint("ask the service's provider about this record")}
 				return false
 			}
 			if ids[w.ID] { // rows shift while the list is read
@@ -75,23 +75,24 @@ func (b *Sender) Hold(ctx context.Context, filter api.WithdrawalFilter, f journa
 		return nil, broken
 	}
 	for i, d := range all {
-		if own := d.Order; own != nil && own.Withdrawal != d.Record.ID && ids[own.Withdrawal] {
-			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID, d.Record.ID, own.Withdrawal)
+		if own := d.Order; own != nil && own.ID != d.Record.ID && ids[own.ID] {
+			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID, d.Record.ID, own.ID)
 		}
 	}
-	for o, err := range b.Ledger.Orders(ctx, f) {
+	for o, err := range b.ledger.Orders(ctx, f.journal()) {
 		if err != nil {
 			return nil, err
 		}
 		if _, mine := here[o.Withdrawal]; mine && !ids[o.Withdrawal] {
-			all = append(all, Difference{What: OnlyHere, Order: &o, Why: "the service's list does not have withdrawal " + o.Withdrawal})
+			own := orderOf(o)
+			all = append(all, Difference{What: OnlyHere, Order: &own, Why: "the service's list does not have withdrawal " + o.Withdrawal})
 		}
 	}
 	return all, nil
 }
 
-// ConflictNow says of an order in conflict that what the list has of it now is what was sent.
-func ConflictNow(o journal.Order) string {
+// conflictNow says of an order in conflict that what the list has of it now is what was sent.
+func conflictNow(o journal.Order) string {
 	return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s", o.Reason, o.OrderID, o.Withdrawal)
 }
 
@@ -105,13 +106,15 @@ func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Differen
 			why = fmt.Sprintf("its order id is %q, and %s was sent", strings.Join(r.orderIDs, ""), o.OrderID)
 		}
 		if why == "" && o.State == journal.Conflict {
-			why = ConflictNow(o)
+			why = conflictNow(o)
 		}
-		return Difference{Different, &o, &w, why}, why != ""
+		own := orderOf(o)
+		return Difference{Different, &own, &w, why}, why != ""
 	}
 	for _, id := range bears(w) {
 		if o, found := byOrder[id]; found {
-			return Difference{Different, &o, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, inWords(o.State), w.ID)}, true
+			own := orderOf(o)
+			return Difference{Different, &own, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, inWords(o.State), w.ID)}, true
 		}
 	}
 	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true

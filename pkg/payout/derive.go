@@ -14,14 +14,14 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// DeriveOrderID is the order id of a row that was given none: it follows from the name of the batch, from what the row is,
+// deriveOrderID is the order id of a row that was given none: it follows from the name of the batch, from what the row is,
 // and from its count among those rows of the file that are the same, from 1. Nothing else goes into it, so that the same row
 // has the same order id on every machine, wherever it is in the file and whatever rows surround it.
 //
 // It is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency and the amount's unit as
 // kind:code in lower case, the minor units, the address in the form of address.Canonical, the memo and the count. The first eight bytes of it are a number, the
 // first byte the highest; its remainder by 2^53-1, plus 1, is the order id.
-func DeriveOrderID(batch string, c journal.Content, count int) string {
+func deriveOrderID(batch string, c journal.Content, count int) string {
 	text := append(appendContent([]byte(batch+"\n"), c), strconv.Itoa(count)+"\n"...)
 	sum := sha256.Sum256(text)
 	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%api.MaxOrderID+1, 10)

@@ -69,7 +69,7 @@ func TestCSVWrongDelimiter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
 			p.Delimiter, p.Input = c.delimiter, strings.NewReader(c.text)
-			_, err := Make(context.Background(), p.Making)
+			_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 			if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], c.says) || c.says[len(c.says)-1] != ' ' && got[0] != c.says {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -126,7 +126,7 @@ func TestInputInAnotherEncoding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
 			p.Format, p.Input = c.format, bytes.NewReader([]byte(c.text))
-			_, err := Make(context.Background(), p.Making)
+			_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 			if got := detailsOf(err); len(got) != 1 || got[0] != c.says || ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 				t.Errorf("%q, %v", got, err)
 			}

@@ -10,9 +10,10 @@ import (
 // Live returns the service's own status of the orders that a filter chooses, by the id of their withdrawal, from one complete
 // scan of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
 // does not count is an *Error.
-func (b *Sender) Live(ctx context.Context, f journal.Filter) (map[string]string, error) {
-	sought, from := map[string]bool{}, b.Since
-	for o, err := range b.Ledger.Orders(ctx, f) {
+func (b *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
+	defer toError(&err)
+	sought, from := map[string]bool{}, b.options.Since
+	for o, err := range b.ledger.Orders(ctx, f.journal()) {
 		if err != nil {
 			return nil, err
 		}
@@ -24,8 +25,7 @@ func (b *Sender) Live(ctx context.Context, f journal.Filter) (map[string]string,
 	if err := b.VerifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
-	var statuses map[string]string
-	err := b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
+	err = b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
 		newest, err := b.witness(ctx, from, func(journal.Order) bool { return true })
 		if err != nil {
 			return "", false, err
@@ -47,7 +47,7 @@ func (b *Sender) Live(ctx context.Context, f journal.Filter) (map[string]string,
 
 // since is how far back the list has to be read for an order as well: to the beginning where the order is older than Since.
 func (b *Sender) since(from string, o journal.Order) string {
-	if o.Created.Before(b.SinceTime) {
+	if o.Created.Before(b.options.SinceTime) {
 		return ""
 	}
 	return from
@@ -55,12 +55,13 @@ func (b *Sender) since(from string, o journal.Order) string {
 
 // Glance reads the list until it has seen the withdrawals that are sought, and returns the service's own status of those that
 // it saw. It is for looking again and again: what it has missed this time, it will see the next.
-func (b *Sender) Glance(ctx context.Context, sought map[string]bool) (map[string]string, error) {
-	statuses := make(map[string]string, len(sought))
+func (b *Sender) Glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
+	defer toError(&err)
+	statuses = make(map[string]string, len(sought))
 	if len(sought) == 0 {
 		return statuses, nil
 	}
-	err := b.glance(ctx, func(w listed) bool {
+	err = b.glance(ctx, func(w listed) bool {
 		if sought[w.ID] {
 			statuses[w.ID] = w.Current
 		}

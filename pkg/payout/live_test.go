@@ -16,9 +16,9 @@ import (
 // begins begins a run of orders, some of which may be there already.
 func (d *desk) begins(run string, orderIDs ...string) {
 	d.t.Helper()
-	_, err := d.Ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
+	_, err := d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
 		for _, id := range orderIDs {
-			if !yield(journal.Row{OrderID: id, Content: ContentOf(asked(id).Request)}, nil) {
+			if !yield(journal.Row{OrderID: id, Content: contentOf(asked(id).request)}, nil) {
 				return
 			}
 		}
@@ -50,7 +50,7 @@ func (d *desk) hideFromList(ids ...string) {
 // One reading of the list says what the service makes of a whole run.
 func TestLive(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	for n := range 150 {
 		d.bring(asked(fmt.Sprint(1000+n)), outAccepted(d.s.take(body(fmt.Sprint(1000+n)))))
 	}
@@ -62,7 +62,7 @@ func TestLive(t *testing.T) {
 	d.status("w150", "Failed")
 	d.hideFromList("w1")
 	creates, gets, before := d.s.counts()
-	got, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"})
+	got, err := d.Live(t.Context(), Filter{Run: "cafe0001"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestLive(t *testing.T) {
 	}
 	// What the service accepted last has to be seen, or the reading says nothing.
 	d.hideFromList("w151")
-	if _, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"}); !strings.Contains(wantKind(t, err, ReadFailed, "").Msg, "w151") {
+	if _, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); !strings.Contains(wantKind(t, err, ReadFailed, "").Msg, "w151") {
 		t.Error(err)
 	}
 }
@@ -82,15 +82,15 @@ func TestLive(t *testing.T) {
 // A list that is read from a time on is read from its beginning where an order is older.
 func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.history()
 	d.begins("cafe0001", "1")
 	d.clock.move(2 * time.Hour)
 	d.mustSend("2")
 	d.begins("cafe0002", "2")
-	d.Since, d.SinceTime = "yesterday", d.clock.Now().Add(-time.Hour)
+	d.options.Since, d.options.SinceTime = "yesterday", d.clock.Now().Add(-time.Hour)
 	for run, want := range map[string]string{"cafe0001": "", "cafe0002": "yesterday"} {
-		if _, err := d.Live(t.Context(), journal.Filter{Run: run}); err != nil {
+		if _, err := d.Live(t.Context(), Filter{Run: run}); err != nil {
 			t.Fatal(err)
 		}
 		if got := d.s.from[len(d.s.from)-1]; got != want {
@@ -104,14 +104,14 @@ func TestLiveOfNothing(t *testing.T) {
 	d := newDesk(t)
 	d.bring(asked("3"), outRejected)
 	d.begins("cafe0001", "3", "4")
-	if got, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
+	if got, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
-	d.Key = "key2"
-	_, err := d.Live(t.Context(), journal.Filter{Run: "cafe0001"})
+	d.key = "key2"
+	_, err := d.Live(t.Context(), Filter{Run: "cafe0001"})
 	wantKind(t, err, Refused, RuleAccount)
 	if _, gets, lists := d.s.counts(); gets+lists > 0 {
 		t.Errorf("%d calls were made", gets+lists)
@@ -121,7 +121,7 @@ func TestLiveOfNothing(t *testing.T) {
 // A glance ends when it has seen what it looks for, and does not mind what is not there.
 func TestGlance(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(350)
 	d.status("w5", "Done")
 	for _, tt := range []struct {
@@ -155,7 +155,7 @@ func TestGlance(t *testing.T) {
 // A run is reconciled with one pair of readings, whatever its size, and everything in it is held against the list.
 func TestReconcileRun(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		accepted := func(id string) { d.bring(asked(id), outAccepted(d.s.take(body(id)))) }
 		accepted("10") // as it is there
 		accepted("11") // w2: with another address there
@@ -227,7 +227,7 @@ func wantResults(t *testing.T, s Settled, want ...string) {
 // What is accepted while the list is read for the last time need not be on it, which says nothing.
 func TestReconcileRunThatGoesOn(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.history()
 	d.begins("cafe0001", "10")
 	pages := 0
@@ -261,10 +261,10 @@ func TestReconcileRunOfNothing(t *testing.T) {
 		t.Error("the list was read for nothing")
 	}
 	// It says nothing about the orders of another account.
-	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
-	d.Key = "key2"
+	d.key = "key2"
 	_, err := d.ReconcileRun(t.Context(), "")
 	wantKind(t, err, Refused, RuleAccount)
 }
@@ -272,7 +272,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 // A list that cannot be read changes nothing, and says that what is unknown stays so.
 func TestReconcileRunThatFails(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.history()
 	d.begins("cafe0001", "1", "10")
 	d.begins("cafe0002", "1")
@@ -286,10 +286,10 @@ func TestReconcileRunThatFails(t *testing.T) {
 	wantCall(t, err, api.Failed, 503)
 	d.wantState("10", journal.Unknown)
 
-	if err := d.ledger(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
-	d.Key = "key2"
+	d.key = "key2"
 	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); !errors.As(err, new(*Error)) {
 		t.Errorf("with another account's key: %v", err)
 	}

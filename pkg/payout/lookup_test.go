@@ -43,9 +43,9 @@ func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 	if err := ledger.Enter(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b := &Sender{Client: client, Ledger: ledger, FirstPage: api.PageBaseOne, Now: time.Now}
+	b := &Sender{Ledger: &Ledger{ledger}, client: client, now: time.Now, options: Options{FirstPage: api.PageBaseOne}}
 	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
-	ticket, err := ledger.Claim(ctx, journal.Claim{OrderID: "7", Content: ContentOf(request)})
+	ticket, err := ledger.Claim(ctx, journal.Claim{OrderID: "7", Content: contentOf(request)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,14 +55,14 @@ func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 
 	other := request
 	other.Amount.Minor = 200
-	_, err = b.Send(ctx, ctx, Withdrawal{Request: other})
+	_, err = b.Send(ctx, other)
 	if own := (*Error)(nil); !errors.As(err, &own) || own.Kind != Refused || own.Rule != RuleOrderID {
 		t.Errorf("with another amount: %v, want a refusal for the order id", err)
 	}
 	if o, err := ledger.Order(ctx, "7"); err != nil || o.State != journal.Accepted || o.Withdrawal != "w-1" || o.Minor != 100 {
 		t.Errorf("the order is %+v, %v, want accepted as w-1", o, err)
 	}
-	if sent, err := b.Send(ctx, ctx, Withdrawal{Request: request}); err != nil || sent.Order.Withdrawal != "w-1" || created > 0 {
+	if sent, err := b.Send(ctx, request); err != nil || sent.Order.ID != "w-1" || created > 0 {
 		t.Errorf("as it was: %+v, %v, %d creates", sent, err, created)
 	}
 }

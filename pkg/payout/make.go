@@ -12,29 +12,29 @@ import (
 	"strconv"
 	"time"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 )
 
-// Making is what a plan is to be made of, see Make.
-type Making struct {
-	Path      string    // of the plan
-	Input     io.Reader // the rows
-	Name      string    // of the input, for messages
-	Format    string    // CSV or JSONL
-	Delimiter string    // between the fields of CSV: "," or ";" or a tab; empty: what the header shows
-	Ledger    *journal.Ledger
-	Money     money.Registry
-	Limits    money.Limits
-	Now       time.Time
-	Expires   time.Duration
+// PlanInput is what a plan is made of.
+type PlanInput struct {
+	Path       string    // of the plan
+	Input      io.Reader // the rows
+	Name       string    // of the input, for messages
+	Format     string    // CSV or JSONL
+	Delimiter  string    // between the fields of CSV: "," or ";" or a tab; empty: as the header shows
+	Currencies Currencies
+	Limits     Limits
+	Now        time.Time     // zero: the present
+	Expires    time.Duration // how long the plan may wait for its run to begin; 0: 72 hours
 
-	Batch         string // from which order ids are derived; empty: the rows have them
+	Batch         string // of which the order ids are made; empty: the rows have them
 	BatchChanged  bool   // the rows may differ from those of the batch's newest run
-	AllowEmpty    bool
-	FailOnWarning bool
+	AllowEmpty    bool   // make a plan without rows, too
+	FailOnWarning bool   // a warning is an *Error that is Refused, and nothing is written
 }
+
+const defaultExpires = 72 * time.Hour
 
 // Made is a plan that was made.
 type Made struct {
@@ -85,27 +85,36 @@ func (d *details) err(e Error) error {
 
 // maker is a plan that is being made.
 type maker struct {
-	Making
-	ctx   context.Context
-	spool *spool
-	units unitsOf
-	order []uint32 // places of marks, sorted for one question after the other
-	made  Made
-	warn  warnings
+	PlanInput
+	ledger *journal.Ledger
+	ctx    context.Context
+	spool  *spool
+	units  unitsOf
+	order  []uint32 // places of marks, sorted for one question after the other
+	made   Made
+	warn   warnings
 
 	doubts     []doubt
 	moreDoubts int
 }
 
-// Make reads an input, checks every row of it, and writes a plan. What is wrong with the input is an *Error that is Invalid
+// MakePlan reads an input, checks every row of it, and writes a plan. What is wrong with the input is an *Error that is Invalid
 // and has all of it as details, and what a guard has against the plan one that is Refused; nothing is written then. The
 // service is not asked anything. What was made is returned also with an error, as far as it came to it, for its warnings.
-func Make(ctx context.Context, m Making) (made Made, err error) {
+func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err error) {
+	defer toError(&err)
+	if m.Input == nil {
+		return made, &Error{Kind: Invalid, Msg: "MakePlan: the input is nil", Hint: NewHint("open the file of the rows")}
+	}
+	if m.Now.IsZero() {
+		m.Now = time.Now()
+	}
+	m.Expires = cmp.Or(m.Expires, defaultExpires)
 	m.Input = stopped{ctx, m.Input}
-	mk := &maker{Making: m, ctx: ctx}
-	mk.made.Plan = &Plan{Path: m.Path, Account: m.Ledger.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
+	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx}
+	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
-	if err := CheckPlace(m.Path); err != nil {
+	if err := checkPlace(m.Path); err != nil {
 		return made, err
 	}
 	if mk.spool, err = newSpool(filepath.Dir(m.Path)); err != nil {
@@ -139,7 +148,7 @@ func (s stopped) Read(p []byte) (int, error) {
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	tally := m.Limits.Tally(m.Money)
+	tally := money.Limits(m.Limits).Tally(m.Currencies.registry)
 	var wrong, over details
 	m.made.clear()
 	var first *money.LimitError
@@ -153,13 +162,13 @@ func (m *maker) read() error {
 			return e
 		}
 		if err == errEncoding { // whatever else is wrong with it may come from that
-			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: hint.New("save it as UTF-8, and plan it again")})
+			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: NewHint("save it as UTF-8, and plan it again")})
 		}
 		if err != nil && err != errInput {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
 		}
 		count++
-		if ill == nil && err == nil && !m.made.Plan.count(m.Money, row) {
+		if ill == nil && err == nil && !m.made.Plan.count(m.Currencies.registry, row) {
 			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
 		}
 		wrong.add(ill...)
@@ -198,7 +207,7 @@ func (m *maker) read() error {
 		if n := len(wrong.list) + wrong.more; n > 1 {
 			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
 		}
-		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what, Hint: hint.New("put right what is said here, and plan it again")})
+		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what, Hint: NewHint("put right what is said here, and plan it again")})
 	case count == 0 && !m.AllowEmpty:
 		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
 	}
@@ -209,13 +218,13 @@ func (m *maker) read() error {
 		}
 	}
 	if !over.empty() {
-		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile", Hint: hint.New(first.Hint())})
+		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile", Hint: NewHint(first.Hint())})
 	}
 	return nil
 }
 
 func (m *maker) invalid(why, advice string, err error) error {
-	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: hint.New(advice), Err: err}
+	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: NewHint(advice), Err: err}
 }
 
 // keep takes a row that is right. The rows themselves are wanted only as long as all are.
@@ -298,7 +307,7 @@ func (m *maker) derive() error {
 		if err != nil {
 			return err
 		}
-		marks[n].id = parseID(DeriveOrderID(m.Batch, ContentOf(row.CreateWithdrawal), int(marks[n].id)))
+		marks[n].id = parseID(deriveOrderID(m.Batch, contentOf(row.CreateWithdrawal), int(marks[n].id)))
 		n++
 	}
 	return nil
@@ -310,7 +319,7 @@ func (m *maker) sameIDs() error {
 		return nil
 	}
 	if wrong := m.doubled(); wrong != nil {
-		return (&details{list: wrong}).err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance", Hint: hint.New("give the batch another name")})
+		return (&details{list: wrong}).err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance", Hint: NewHint("give the batch another name")})
 	}
 	return nil
 }

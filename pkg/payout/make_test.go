@@ -20,21 +20,21 @@ import (
 // A planner makes plans against the journal of a desk.
 type planner struct {
 	*desk
-	Making
+	PlanInput
 }
 
 func newPlanner(t testing.TB) *planner { return plannerAt(t, newDesk(t)) }
 
 func plannerAt(t testing.TB, d *desk) *planner {
-	return &planner{d, Making{
-		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Ledger: d.Ledger, Money: testMoney,
+	return &planner{d, PlanInput{
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Currencies: Currencies{testMoney},
 		Now: d.clock.Now(), Expires: 72 * time.Hour,
 	}}
 }
 
 func (p *planner) make(lines ...string) (Made, error) {
 	p.Input = strings.NewReader(strings.Join(lines, "\n") + "\n")
-	return Make(context.Background(), p.Making)
+	return p.desk.MakePlan(context.Background(), p.PlanInput)
 }
 
 // must makes a plan that nothing is wrong with, and returns its rows too.
@@ -171,7 +171,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			p.Format = c.format
 		}
 		p.Input = strings.NewReader(c.text)
-		_, err := Make(context.Background(), p.Making)
+		_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 		if ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 			t.Errorf("%s: %v", what, err)
 			continue
@@ -204,7 +204,7 @@ func TestMakeOfNoRows(t *testing.T) {
 	}
 }
 
-// The vectors were computed with Python from the description of DeriveOrderID.
+// The vectors were computed with Python from the description of deriveOrderID.
 func TestDeriveOrderID(t *testing.T) {
 	c := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1500000, Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
 	xlr := journal.Content{Currency: "crypto:Xlr", Unit: "fiat:USD", Minor: 2500, Address: "GEXAMPLE", Memo: "rent, 7"}
@@ -214,18 +214,18 @@ func TestDeriveOrderID(t *testing.T) {
 		count   int
 		want    string
 	}{{"salaries-2026-05", c, 1, "1987296113629690"}, {"salaries-2026-05", c, 2, "4380666766321039"}, {"Löhne", xlr, 1, "8131805435510466"}} {
-		if got := DeriveOrderID(v.batch, v.content, v.count); got != v.want || api.CheckOrderID(got) != nil {
+		if got := deriveOrderID(v.batch, v.content, v.count); got != v.want || api.CheckOrderID(got) != nil {
 			t.Errorf("%+v: %s", v, got)
 		}
 	}
 	shouting := c
 	shouting.Currency, shouting.Unit = "crypto:BTC", "crypto:BTC" // as another machine's configuration may spell it
-	if DeriveOrderID("b", c, 1) != DeriveOrderID("b", shouting, 1) {
+	if deriveOrderID("b", c, 1) != deriveOrderID("b", shouting, 1) {
 		t.Error("the spelling of a code matters")
 	}
 	capitals := c
 	capitals.Address = strings.ToUpper(c.Address) // or the list of payees the address
-	if DeriveOrderID("b", c, 1) != DeriveOrderID("b", capitals, 1) {
+	if deriveOrderID("b", c, 1) != deriveOrderID("b", capitals, 1) {
 		t.Error("the spelling of an address matters")
 	}
 	for _, name := range []string{"", " x", "x ", "a\nb", "a\u200bb", strings.Repeat("x", 65)} {
@@ -254,7 +254,7 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	if len(first["a"]) != 2 || first["a"][0] == first["a"][1] {
 		t.Fatal(first)
 	}
-	if want := DeriveOrderID("may", journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 50000000, Address: "a"}, 2); first["a"][1] != want {
+	if want := deriveOrderID("may", journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 50000000, Address: "a"}, 2); first["a"][1] != want {
 		t.Errorf("%v, want %s", first, want)
 	}
 	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")
@@ -278,9 +278,9 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		t.Helper()
 		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch, Since: newest[batch]}
 		newest[batch] = name
-		if _, err := p.Ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
+		if _, err := p.ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
 			for r, err := range open(t, p.Path).All() {
-				if !yield(r.Row(), err) {
+				if !yield(r.row(), err) {
 					return
 				}
 			}
@@ -312,7 +312,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		return func() {
 			j.Journal().Close()
 			for range 500 { // PostgreSQL takes a moment to notice
-				if living, err := p.Ledger.Journal().Appliers(t.Context()); err != nil || len(living) == 0 {
+				if living, err := p.ledger.Journal().Appliers(t.Context()); err != nil || len(living) == 0 {
 					return
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -349,14 +349,14 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 func TestMakeKeepsToTheLimits(t *testing.T) {
 	p := newPlanner(t)
 	btc := func(n int64) api.Amount { return api.Amount{Kind: api.Crypto, Code: "Btc", Minor: n} }
-	p.Limits = money.Limits{MaxPerWithdrawal: []api.Amount{btc(100_000_000)}, MaxPerRun: []api.Amount{btc(150_000_000)}}
+	p.Limits = Limits{MaxPerWithdrawal: []api.Amount{btc(100_000_000)}, MaxPerRun: []api.Amount{btc(150_000_000)}}
 	p.must(header, "1,Btc,1,a", "2,Btc,0.5,a")
 	os.Remove(p.Path)
 	got := p.refused(money.RuleLimit, header, "1,Btc,1.00000001,a", "2,Btc,0.1,a", "3,Btc,2,b", "4,Btc,1.00 EUR,c")
 	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") || !strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") || !strings.HasPrefix(got[3], "line 5: amount: the amount is in EUR") {
 		t.Errorf("%q", got)
 	}
-	p.Limits = money.Limits{AllowAddresses: []string{"a"}}
+	p.Limits = Limits{AllowAddresses: []string{"a"}}
 	if got := p.refused(money.RuleAllowList, header, "1,Btc,1,a", "2,Btc,1,b"); len(got) != 1 || !strings.HasPrefix(got[0], `line 3: address: the address "b"`) {
 		t.Errorf("%q", got)
 	}
@@ -372,8 +372,8 @@ func onBoth(t *testing.T, run func(*testing.T, *planner)) {
 }
 
 // under is a withdrawal of half a Btc.
-func under(orderID, address string) Withdrawal {
-	return Withdrawal{Request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
+func under(orderID, address string) withdrawal {
+	return withdrawal{request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
 }
 
 // Order ids that the journal has are counted by state, and refused with other content, all at once.
@@ -403,7 +403,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%q", got)
 	}
 	other := *p
-	other.Ledger = ledgerOf(t, p.Ledger.Journal(), journal.Account{Address: p.Ledger.Account().Address, Name: "another"})
+	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), journal.Account{Address: p.Ledger.Account().Address, Name: "another"})}
 	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Accepted != 0 {
 		t.Error("another account's orders count")
 	}
@@ -462,7 +462,7 @@ func TestMakeStops(t *testing.T) {
 	p.Input = strings.NewReader(header + "\n1,Btc,0.5,a\n")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Make(ctx, p.Making); !errors.Is(err, context.Canceled) {
+	if _, err := p.desk.MakePlan(ctx, p.PlanInput); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	// Nothing comes from a pipe, and a signal does: that is no fault of the file's.
@@ -471,7 +471,7 @@ func TestMakeStops(t *testing.T) {
 		cancel()
 		return 0, ctx.Err()
 	})
-	if _, err := Make(ctx, p.Making); err != context.Canceled {
+	if _, err := p.desk.MakePlan(ctx, p.PlanInput); err != context.Canceled {
 		t.Error(err)
 	}
 	ctx, cancel = context.WithCancel(context.Background())
@@ -482,11 +482,11 @@ func TestMakeStops(t *testing.T) {
 		}
 		return len(b), nil
 	})
-	if _, err := Make(ctx, p.Making); err != context.Canceled {
+	if _, err := p.desk.MakePlan(ctx, p.PlanInput); err != context.Canceled {
 		t.Error(err)
 	}
 	p.Input = readerFunc(func([]byte) (int, error) { return 0, errors.New("the disk is broken") })
-	if _, err := Make(context.Background(), p.Making); ruleOf(err) != fmt.Sprint("kind ", Invalid) || !strings.Contains(err.Error(), "the disk is broken") {
+	if _, err := p.desk.MakePlan(context.Background(), p.PlanInput); ruleOf(err) != fmt.Sprint("kind ", Invalid) || !strings.Contains(err.Error(), "the disk is broken") {
 		t.Error(err)
 	}
 }
@@ -513,7 +513,7 @@ func FuzzRows(f *testing.F) {
 		if csv {
 			p.Format = CSV
 		}
-		_, err := Make(context.Background(), p.Making)
+		_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 		if err != nil {
 			e, ok := errors.AsType[*Error](err)
 			if !ok || e.Kind != Invalid || strings.Contains(e.Msg, "\n") {

@@ -117,7 +117,7 @@ func (b *Sender) glance(ctx context.Context, see func(listed) (more bool)) error
 	var first error
 	for _, size := range pageSizes() {
 		s := newScan(nil, see)
-		err := s.pass(ctx, b, api.WithdrawalFilter{}, size, b.FirstPage, s.page)
+		err := s.pass(ctx, b, api.WithdrawalFilter{}, size, b.options.FirstPage, s.page)
 		if s.pages > 0 || !rejects(err) {
 			return err
 		}
@@ -136,8 +136,8 @@ func newScan(newest *journal.Order, see func(listed) (more bool)) *scan {
 
 // whole reads the list once, and then its beginning again until that brings nothing new.
 func (s *scan) whole(ctx context.Context, b *Sender, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
-	err = s.pass(ctx, b, filter, size, b.FirstPage, s.page)
-	base := b.FirstPage
+	err = s.pass(ctx, b, filter, size, b.options.FirstPage, s.page)
+	base := b.options.FirstPage
 	if s.first == 1 {
 		base = api.PageBaseOne
 	}
@@ -182,7 +182,7 @@ func (s *scan) pass(ctx context.Context, b *Sender, filter api.WithdrawalFilter,
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	options := api.ListOptions{PageSize: size, FirstPage: base, OnPage: page, Lenient: true}
-	for _, err := range b.Client.Withdrawals.All(ctx, filter, options) {
+	for _, err := range b.client.Withdrawals.All(ctx, filter, options) {
 		if s.over() || s.quiet {
 			return nil
 		}

@@ -42,7 +42,7 @@ func TestRowsMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			d.s.fill(350 - tt.place)
 			d.s.take(body("4711"))
 			d.s.fill(tt.place)
@@ -67,7 +67,7 @@ func TestRowsMove(t *testing.T) {
 // What is found at the beginning when that is read again shows that the list still moves: it is read once more.
 func TestBeginningIsReadUntilNothingIsNew(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(100)
 	d.s.take(body("4711"))
 	d.s.fill(250)
@@ -94,7 +94,7 @@ func TestScanAtRandom(t *testing.T) {
 	complete, moved := 0, 0
 	for n := range 400 {
 		d.s.rows, d.s.base = nil, n%2
-		d.FirstPage = []api.PageBase{api.PageBaseAuto, api.PageBase(d.s.base + 1)}[random.IntN(2)]
+		d.options.FirstPage = []api.PageBase{api.PageBaseAuto, api.PageBase(d.s.base + 1)}[random.IntN(2)]
 		d.s.fill(1 + random.IntN(14))
 		var there []string
 		for _, r := range d.s.rows {
@@ -156,7 +156,7 @@ func TestWhatOneScanShowed(t *testing.T) {
 			d.history()
 			d.bring(asked("4711"), outUnknown)
 			d.begins("cafe0001", "4711")
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			n, before := 0, 0
 			d.s.onList = func(page, _ int) ([]row, int, int) {
 				again := before > 1
@@ -213,7 +213,7 @@ func TestAmountsThatFloat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			d.s.take(body("4711"))
 			if tt.known {
 				d.bring(asked("4711"), outNotLeft)
@@ -245,7 +245,7 @@ func TestAmountsOfARunThatFloat(t *testing.T) {
 		fail bool
 	}{"another unit": {"USD", "Fiat", false}, "the unit that was sent": {"Btc", "Crypto", true}} {
 		d := newDesk(t)
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
 		d.begins("cafe0001", "10")
 		n := 0
@@ -285,7 +285,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			prepare := func(out journal.Outcome) *desk {
 				d := newDesk(t)
-				d.FirstPage = api.PageBaseOne
+				d.options.FirstPage = api.PageBaseOne
 				d.history()
 				d.bring(asked("4711"), out)
 				d.begins("cafe0001", "4711")
@@ -332,7 +332,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 					if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, tt.undecided) {
 						t.Errorf("%s: %v", what, err)
 					}
-					d.SettleAfter = 0
+					d.options.SettleAfter = 0
 					wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"4711"}, Reason: "x"}), ReadFailed, "")
 				} else if err != nil {
 					t.Errorf("%s: %v", what, err)
@@ -351,7 +351,7 @@ func TestPageIsRefusedInTheMiddle(t *testing.T) {
 		sends    bool
 	}{{1, 150, true}, {3, 150, true}, {4, 150, false}, {1, 350, true}, {3, 350, true}, {4, 350, false}} {
 		d := newDesk(t)
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.s.fill(350)
 		page, refused := 0, 0
 		d.s.onPage = func() { page++ }
@@ -364,7 +364,7 @@ func TestPageIsRefusedInTheMiddle(t *testing.T) {
 			}
 			return -1, ""
 		}
-		d.Pause = func(context.Context, time.Duration) error { // before the next scan
+		d.pause = func(context.Context, time.Duration) error { // before the next scan
 			d.pauses++
 			d.s.set(func() { page, d.s.rows = 0, nil; d.s.fill(350) })
 			return nil
@@ -383,8 +383,8 @@ func TestPageIsRefusedInTheMiddle(t *testing.T) {
 // A look-up that takes too long is given up, and says how far it came.
 func TestLookupTimeout(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
-	d.LookupTimeout = 2 * time.Second
+	d.options.FirstPage = api.PageBaseOne
+	d.options.LookupTimeout = 2 * time.Second
 	d.s.fill(350)
 	release, pages := make(chan struct{}), 0
 	d.s.onPage = func() {
@@ -404,15 +404,15 @@ func TestLookupTimeout(t *testing.T) {
 // An order of which several attempts were made may be on the list from the first on.
 func TestSinceTheFirstAttempt(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	d.s.set(func() { d.s.take(body("10")) })
-	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
+	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.move(time.Hour)
-	d.Since, d.SinceTime = "since", d.clock.Now()
+	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
 	d.clock.move(time.Hour)
 	d.bring(asked("10"), outUnknown)
 	d.s.onList = func(page, size int) ([]row, int, int) {
@@ -442,10 +442,10 @@ func TestAddressInAnotherCase(t *testing.T) {
 		"1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2": {"1bvbmseystwetqtfn5au4m4gfg7xjanvn2", journal.Conflict},
 	} {
 		d := newDesk(t)
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.history()
 		w := asked("4711")
-		w.Request.Address = sent
+		w.request.Address = sent
 		d.bring(w, outUnknown)
 		taken := body("4711")
 		taken["address"] = tt.shown
@@ -460,7 +460,7 @@ func TestAddressInAnotherCase(t *testing.T) {
 // A beginning that brings something new for ever is given up.
 func TestBeginningIsNotReadForEver(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(30)
 	d.s.onList = func(page, _ int) ([]row, int, int) {
 		d.s.fill(1)
@@ -478,7 +478,7 @@ func TestBeginningIsNotReadForEver(t *testing.T) {
 func TestUnreadableInOneOfTwoScans(t *testing.T) {
 	for _, unreadable := range []int{1, 2} {
 		d := newDesk(t)
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.s.fill(1)
 		n := 0
 		d.s.onPage = func() {

@@ -71,7 +71,7 @@ func TestObservationsAgreeWithTheJournal(t *testing.T) {
 			out.Withdrawal = fmt.Sprint("w", i)
 		}
 		d.bring(w, out)
-		if got := d.wantState(w.Request.ExternalOrderID, o.State); got.InDoubt() != (o.State == journal.Unknown) {
+		if got := d.wantState(w.request.ExternalOrderID, o.State); got.InDoubt() != (o.State == journal.Unknown) {
 			t.Errorf("%s: %+v", o.Seen, got)
 		}
 	}

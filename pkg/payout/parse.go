@@ -71,7 +71,7 @@ func (m *maker) readGroups(inOrder, toParse chan<- *rowGroup, stop <-chan struct
 }
 
 func (m *maker) parseGroups(groups <-chan *rowGroup) {
-	p := parser{m.Money, m.Batch != "", m.Format == CSV}
+	p := parser{m.Currencies.registry, m.Batch != "", m.Format == CSV}
 	for group := range groups {
 		for i := range group.rows {
 			r := &group.rows[i]
@@ -79,8 +79,8 @@ func (m *maker) parseGroups(groups <-chan *rowGroup) {
 				continue
 			}
 			if r.row, r.wrong = p.parse(r.cells, r.line); r.wrong == nil {
-				r.doubt = m.Money.AddressWarning(r.row.Currency, r.row.Address)
-				r.same = contentHash(ContentOf(r.row.CreateWithdrawal))
+				r.doubt = m.Currencies.registry.AddressWarning(r.row.Currency, r.row.Address)
+				r.same = contentHash(contentOf(r.row.CreateWithdrawal))
 			}
 		}
 		close(group.parsed)

@@ -18,15 +18,15 @@ import (
 // A Plan is an open plan file whose digest is right.
 type Plan struct {
 	Path          string
-	Digest        string          // "sha256:" and 64 hexadecimal digits
-	Account       journal.Account // of a sandbox its identity is the address
-	Made, Expires time.Time       // UTC
-	Batch         string          // from which the order ids were derived; empty: they were given
-	Since         string          // the batch's newest run that the rows were held against; empty: none had begun
+	Digest        string // "sha256:" and 64 hexadecimal digits
+	Account       Account
+	Made, Expires time.Time // UTC
+	Batch         string    // from which the order ids were derived; empty: they were given
+	Since         string    // the batch's newest run that the rows were held against; empty: none had begun
 	Rows          int
-	Totals        []Total      // by unit, in the order of first appearance
-	OneCase       int          // how many rows pay to an Ethereum address without a checksum, see address.OneCase
-	Limits        money.Limits // the profile's when it was made
+	Totals        []Total // by unit, in the order of first appearance
+	OneCase       int     // how many rows pay to an Ethereum address without a checksum, see address.OneCase
+	Limits        Limits  // when it was made
 	Warnings      []string
 
 	file     *os.File
@@ -48,9 +48,9 @@ type PlanRow struct {
 	Note string // kept and shown, never sent
 }
 
-// Row is the row as the journal takes it.
-func (r PlanRow) Row() journal.Row {
-	return journal.Row{OrderID: r.ExternalOrderID, Content: ContentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note}
+// row is the row as the journal takes it.
+func (r PlanRow) row() journal.Row {
+	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note}
 }
 
 // Name is the name of the plan's run: the first eight hexadecimal digits of its digest.
@@ -61,25 +61,26 @@ func runName(digest string) string { return strings.TrimPrefix(digest, digestKin
 // Expired reports whether the plan may no longer begin.
 func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 
-// Decimals are those with which the plan shows amounts of a unit, or money.Unknown.
+// Decimals are those with which the plan shows amounts of a unit, or UnknownDecimals.
 func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
 
 // CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today: the person who approved it has read
 // other amounts than these are now.
-func (p *Plan) CheckDecimals(m money.Registry) error {
+func (p *Plan) CheckDecimals(c Currencies) error {
+	m := c.registry
 	for _, t := range p.Totals {
 		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount)
 		if then != now {
 			return refused(RuleDecimals, fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
-				p.Path, DecimalsText(then), t.Amount.Code, DecimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
+				p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
 				"find out how many decimals the service counts, set them with till currency set, and make the plan anew")
 		}
 	}
 	return nil
 }
 
-// DecimalsText is a number of decimals in words.
-func DecimalsText(n int) string {
+// decimalsText is a number of decimals in words.
+func decimalsText(n int) string {
 	switch n {
 	case money.Unknown:
 		return "no decimals known"

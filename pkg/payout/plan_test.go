@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +23,7 @@ var (
 	testBtc    = api.Currency{Kind: api.Crypto, Code: "Btc"}
 	testDoge   = api.Currency{Kind: api.Crypto, Code: "Doge"}
 	testMoney  = money.NewRegistry().With(money.Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8})
-	testLimits = money.Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}}, AllowAddresses: []string{"a", "b", "D6"}}
+	testLimits = Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}}, AllowAddresses: []string{"a", "b", "D6"}}
 )
 
 func testRows() []PlanRow {
@@ -50,10 +49,10 @@ func testPlan(t testing.TB, rows ...PlanRow) *Plan {
 	t.Helper()
 	made := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	p := &Plan{
-		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: journal.Account{Address: "https://pay.example.com", Name: "acme"}, Made: made, Expires: made.Add(72 * time.Hour),
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "https://pay.example.com", Name: "acme"}, Made: made, Expires: made.Add(72 * time.Hour),
 		Batch: "2026-05", Since: "0a1b2c3d", Limits: testLimits, Warnings: []string{"line 3: it is much"},
 	}
-	if err := WritePlan(p, testMoney, seq(rows)); err != nil {
+	if err := writePlan(p, testMoney, seq(rows)); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -133,7 +132,7 @@ func TestPlanOfManyAllowedAddresses(t *testing.T) {
 	for i := range 20_000 {
 		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, fmt.Sprintf("bc1qar0srrr7xfkvy5l643lydnw9re59gtzz%06d", i))
 	}
-	if err := WritePlan(p, testMoney, seq(testRows())); err != nil {
+	if err := writePlan(p, testMoney, seq(testRows())); err != nil {
 		t.Fatal(err)
 	}
 	again := open(t, p.Path)
@@ -144,9 +143,9 @@ func TestPlanOfManyAllowedAddresses(t *testing.T) {
 
 // A plan whose rows break off is not written, and leaves nothing behind.
 func TestPlanOfRowsThatBreakOff(t *testing.T) {
-	p := &Plan{Path: filepath.Join(t.TempDir(), "staff.plan"), Account: journal.Account{Address: "x", Name: "y"}}
+	p := &Plan{Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "x", Name: "y"}}
 	broken, count := errors.New("broken"), 0
-	err := WritePlan(p, testMoney, func(yield func(PlanRow, error) bool) {
+	err := writePlan(p, testMoney, func(yield func(PlanRow, error) bool) {
 		if count++; count == 1 { // the first time they are only counted
 			seq(testRows())(yield)
 			return
@@ -344,18 +343,18 @@ func TestPlanThatChangesWhileItIsOpen(t *testing.T) {
 // What is in the plan's place stays there, unless it is a plan.
 func TestPlanReplacesNothingElse(t *testing.T) {
 	p := testPlan(t, testRows()...)
-	if err := WritePlan(p, testMoney, seq(testRows()[:1])); err != nil || open(t, p.Path).Rows != 1 {
+	if err := writePlan(p, testMoney, seq(testRows()[:1])); err != nil || open(t, p.Path).Rows != 1 {
 		t.Errorf("a plan is not replaced: %v", err)
 	}
 	p.Path = filepath.Join(t.TempDir(), "staff.csv")
 	if err := os.WriteFile(p.Path, []byte("order_id\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := WritePlan(p, testMoney, seq(testRows())); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+	if err := writePlan(p, testMoney, seq(testRows())); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 		t.Error(err)
 	}
 	p.Path = filepath.Join(t.TempDir(), "none", "staff.plan")
-	if err := WritePlan(p, testMoney, seq(testRows())); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
+	if err := writePlan(p, testMoney, seq(testRows())); ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 		t.Error(err)
 	}
 }

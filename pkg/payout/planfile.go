@@ -15,9 +15,6 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
-	"example.com/till/internal/hint"
-	"example.com/till/internal/journal"
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,15 +38,15 @@ func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
 // planHead is what comes before the rows.
 type planHead struct {
-	Account  string       `json:"account"`
-	BaseURL  string       `json:"base_url"`
-	Made     time.Time    `json:"made"`
-	Expires  time.Time    `json:"expires"`
-	Batch    string       `json:"batch"`
-	Since    string       `json:"since"`
-	Limits   money.Limits `json:"limits"`
-	Totals   []planTotal  `json:"totals"`
-	Warnings []string     `json:"warnings"`
+	Account  string      `json:"account"`
+	BaseURL  string      `json:"base_url"`
+	Made     time.Time   `json:"made"`
+	Expires  time.Time   `json:"expires"`
+	Batch    string      `json:"batch"`
+	Since    string      `json:"since"`
+	Limits   Limits      `json:"limits"`
+	Totals   []planTotal `json:"totals"`
+	Warnings []string    `json:"warnings"`
 }
 
 type planTotal struct {
@@ -223,7 +220,7 @@ func cause(err error) string {
 }
 
 func noPlan(path, why string, err error) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: hint.New("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
 }
 
 // changed refuses a plan that is not as it was written.
@@ -345,7 +342,7 @@ func (p *Plan) readHead(r *planReader) error {
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
 		return p.changed("its account, address or times are missing or wrong")
 	}
-	p.Account = journal.Account{Address: h.BaseURL, Name: h.Account}
+	p.Account = Account{Address: h.BaseURL, Name: h.Account}
 	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
 	p.Batch, p.Since, p.Limits, p.Warnings = h.Batch, h.Since, h.Limits, h.Warnings
 	for _, t := range h.Totals {

@@ -14,14 +14,13 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/atomicfile"
-	"example.com/till/internal/hint"
 	"example.com/till/internal/money"
 )
 
-// WritePlan writes a plan beside its place, syncs it and renames it, so that there is all of it or nothing. Of p it takes
+// writePlan writes a plan beside its place, syncs it and renames it, so that there is all of it or nothing. Of p it takes
 // everything but the digest, the rows and the totals, which are those of the rows; and it fills these in. The rows are asked
 // for twice. The registry is for the decimals that a reader of the plan sees.
-func WritePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error {
+func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error {
 	p.clear()
 	for row, err := range rows {
 		if err != nil {
@@ -113,20 +112,20 @@ func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
 }
 
 func tooMuch(code string) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: hint.New("make several plans of it")}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: NewHint("make several plans of it")}
 }
 
 // noPlace is the error for a plan that cannot be written where it is to be.
 func noPlace(path, why string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: hint.New("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
+		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
 	}
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: hint.New("name a file in a directory that you may write to"), Err: err}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("name a file in a directory that you may write to"), Err: err}
 }
 
 // planPlace makes the file that is to become a plan. Whatever is in its place, and is no plan itself, stays there.
 func planPlace(path string) (*atomicfile.File, error) {
-	if err := CheckPlace(path); err != nil {
+	if err := checkPlace(path); err != nil {
 		return nil, err
 	}
 	f, err := atomicfile.Create(path, 0o600)
@@ -136,8 +135,8 @@ func planPlace(path string) (*atomicfile.File, error) {
 	return f, nil
 }
 
-// CheckPlace refuses a place for a plan where something else is.
-func CheckPlace(path string) error {
+// checkPlace refuses a place for a plan where something else is.
+func checkPlace(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
@@ -148,7 +147,7 @@ func CheckPlace(path string) error {
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
-	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: hint.New("name another file, or remove this one")}
+	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: NewHint("name another file, or remove this one")}
 	if !info.Mode().IsRegular() { // to open a pipe may take forever
 		return other
 	}

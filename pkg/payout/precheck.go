@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
@@ -14,10 +13,10 @@ const askedTogether = 100
 
 // journal holds the rows against what the journal has under their order ids.
 func (m *maker) journal() error {
-	if err := m.Ledger.Reap(m.ctx); err != nil {
+	if err := m.ledger.Reap(m.ctx); err != nil {
 		return err
 	}
-	status, err := m.Ledger.Status(m.ctx)
+	status, err := m.ledger.Status(m.ctx)
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func (m *maker) journal() error {
 		}
 	}
 	if !other.empty() {
-		return other.err(Error{Kind: Refused, Rule: RuleOrderID, Msg: "the journal has order ids of " + m.Name + " with other content", Hint: hint.New("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER")})
+		return other.err(Error{Kind: Refused, Rule: RuleOrderID, Msg: "the journal has order ids of " + m.Name + " with other content", Hint: NewHint("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER")})
 	}
 	if status.Newest == nil {
 		return nil
@@ -44,7 +43,7 @@ func (m *maker) journal() error {
 
 // isEmpty reports whether the journal has no orders of the account, so that there is nothing to ask it about.
 func (m *maker) isEmpty() (bool, error) {
-	for _, err := range m.Ledger.Orders(m.ctx, journal.Filter{}) {
+	for _, err := range m.ledger.Orders(m.ctx, journal.Filter{}) {
 		return false, err
 	}
 	return true, nil
@@ -56,7 +55,7 @@ func (m *maker) askAbout(marks []mark, other *details) error {
 	for i, mk := range marks {
 		ids[i] = formatID(mk.id)
 	}
-	held, err := m.Ledger.Held(m.ctx, ids)
+	held, err := m.ledger.Held(m.ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (m *maker) warnNew() error {
 	var part []string
 	place := 0
 	ask := func() error {
-		paid, err := m.Ledger.Paid(m.ctx, part)
+		paid, err := m.ledger.Paid(m.ctx, part)
 		if err != nil {
 			return err
 		}
@@ -106,7 +105,7 @@ func (m *maker) warnNew() error {
 
 // describe is a content for a person.
 func (m *maker) describe(c journal.Content) string {
-	return m.Money.Format(Amount(c)) + " to " + c.Address
+	return m.Currencies.registry.Format(amountOf(c)) + " to " + c.Address
 }
 
 // count takes note of an order that the journal has already, as it was planned.
@@ -141,7 +140,7 @@ func (m *maker) batch() error {
 	if m.Batch == "" {
 		return nil
 	}
-	runs, err := m.Ledger.Runs(m.ctx)
+	runs, err := m.ledger.Runs(m.ctx)
 	if err != nil {
 		return err
 	}
@@ -163,7 +162,7 @@ func (m *maker) warnUnderWay(runs []journal.Run) error {
 	if !m.BatchChanged {
 		return nil
 	}
-	appliers, err := m.Ledger.Journal().Appliers(m.ctx)
+	appliers, err := m.ledger.Journal().Appliers(m.ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +181,7 @@ func (m *maker) since(run journal.Run) error {
 	var changes details
 	var before []int64
 	places := m.sorted(byID)
-	for o, err := range m.Ledger.Orders(m.ctx, journal.Filter{Run: run.Name}) {
+	for o, err := range m.ledger.Orders(m.ctx, journal.Filter{Run: run.Name}) {
 		if err != nil {
 			return err
 		}
@@ -202,7 +201,7 @@ func (m *maker) since(run journal.Run) error {
 		return nil
 	}
 	return changes.err(Error{Kind: Refused, Rule: RuleBatchChanged, Msg: fmt.Sprintf("the rows of batch %s are not those of its run %s", m.Batch, run.Name),
-		Hint: hint.New("if that is meant, add --batch-changed; another batch needs another name")})
+		Hint: NewHint("if that is meant, add --batch-changed; another batch needs another name")})
 }
 
 func noted(note string) string {

@@ -32,17 +32,17 @@ func TestHistories(t *testing.T) {
 	const create, list = "POST /api/merchant_withdrawal/create", "POST /api/merchant_withdrawal/list"
 	box := sandbox.Start(t)
 	d := newDesk(t)
-	d.Client = newClient(t, box.URL)
+	d.client = newClient(t, box.URL)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()), api.WithRetries(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Client, d.AnyKey, d.FirstPage = client, true, api.PageBaseOne
+	d.client, d.options.AnyKey, d.options.FirstPage = client, true, api.PageBaseOne
 	d.clock.now = time.Now() // which the sandbox has in its Date header, to the minute at least
 	books := []*Sender{d.Sender}
 	for range 2 {
 		b := *d.Sender
-		b.Ledger = d.open()
+		b.Ledger = &Ledger{d.open()}
 		books = append(books, &b)
 	}
 	ctx := context.Background()
@@ -50,18 +50,18 @@ func TestHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		round++
 		for _, b := range books {
-			b.Ledger = ledgerOf(t, b.Ledger.Journal(), journal.Account{Address: d.s.URL, Name: fmt.Sprint("round ", round)})
+			b.Ledger = &Ledger{ledgerOf(t, b.ledger.Journal(), journal.Account{Address: d.s.URL, Name: fmt.Sprint("round ", round)})}
 		}
-		account := d.Ledger.Account()
+		account := d.ledger.Account()
 		var orders []*world
 		for n := range 3 {
 			orders = append(orders, &world{id: fmt.Sprint(round*10 + n)})
 		}
 		pick := func() *world { return orders[rapid.IntRange(0, len(orders)-1).Draw(r, "order")] }
 		book := func() *Sender { return books[rapid.IntRange(0, len(books)-1).Draw(r, "process")] }
-		content := func(o *world) Withdrawal {
+		content := func(o *world) withdrawal {
 			w := asked(o.id)
-			w.Request.Amount.Minor = rapid.SampledFrom([]int64{5000, 6000}).Draw(r, "amount")
+			w.request.Amount.Minor = rapid.SampledFrom([]int64{5000, 6000}).Draw(r, "amount")
 			return w
 		}
 		fault := func(on string, kinds ...string) {
@@ -97,7 +97,7 @@ func TestHistories(t *testing.T) {
 		}
 		// expected lets pass the errors that say what they are.
 		expected := func(err error) {
-			if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*api.Error)) && !errors.As(err, new(*journal.GoneError)) {
+			if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*api.Error)) {
 				r.Fatalf("%T: %v", err, err)
 			}
 		}
@@ -105,7 +105,7 @@ func TestHistories(t *testing.T) {
 			decision.OrderIDs = []string{o.id}
 			d.clock.move(time.Since(d.clock.Now())) // a slow machine takes longer than clocks may differ
 			later := *b
-			later.SettleAfter = 0 // as if the time had passed for both clocks
+			later.options.SettleAfter = 0 // as if the time had passed for both clocks
 			b = &later
 			checked, err := b.Check(ctx, decision)
 			if err != nil {
@@ -126,19 +126,20 @@ func TestHistories(t *testing.T) {
 				if rapid.Bool().Draw(r, "and of the list") {
 					fault(list, "status=500", "drop-after", "html", "status=401")
 				}
-				sent, err := b.Send(ctx, ctx, w)
+				w.calls = ctx
+				sent, err := b.Send(ctx, w.request, as(w))
 				expected(err)
 				mend()
 				after := there()[o.id]
-				amount := w.Request.Amount.Minor
+				amount := w.request.Amount.Minor
 				if other := slices.ContainsFunc(o.doubted, func(a int64) bool { return a != amount }); other && len(after) > before {
 					r.Fatalf("order %s is sent over %d, though it may have been taken over %v", o.id, amount, o.doubted)
 				}
 				if own := (*Error)(nil); errors.As(err, &own) && own.Kind == Unknown && errors.As(own.Err, new(*api.Error)) {
 					o.doubted = append(o.doubted, amount)
 				}
-				if err == nil && (len(after) != 1 || after[0].ID != sent.Order.Withdrawal) && !o.wrong {
-					r.Fatalf("order %s is said to be accepted as %s, and the service has %v", o.id, sent.Order.Withdrawal, after)
+				if err == nil && (len(after) != 1 || after[0].ID != sent.Order.ID) && !o.wrong {
+					r.Fatalf("order %s is said to be accepted as %s, and the service has %v", o.id, sent.Order.ID, after)
 				}
 				var call *api.Error
 				if err != nil && len(after) > before {
@@ -157,16 +158,16 @@ func TestHistories(t *testing.T) {
 				if err := dead.Enter(ctx); err != nil {
 					r.Fatal(err)
 				}
-				_, err := dead.Claim(ctx, journal.Claim{OrderID: o.id, Content: ContentOf(w.Request), AllowDuplicate: true})
+				_, err := dead.Claim(ctx, journal.Claim{OrderID: o.id, Content: contentOf(w.request), AllowDuplicate: true})
 				if err != nil {
 					return
 				}
-				o.doubted = append(o.doubted, w.Request.Amount.Minor)
+				o.doubted = append(o.doubted, w.request.Amount.Minor)
 				switch rapid.IntRange(0, 2).Draw(r, "how far") {
 				case 1:
-					o.pending = append(o.pending, w.Request)
+					o.pending = append(o.pending, w.request)
 				case 2:
-					o.pending = append(o.pending, w.Request)
+					o.pending = append(o.pending, w.request)
 					land(o)
 				}
 			},
@@ -214,7 +215,7 @@ func TestHistories(t *testing.T) {
 		have := there()
 		for _, o := range orders {
 			state, got := journal.State(""), journal.Order{}
-			got, err := d.ledger(account).Order(ctx, o.id)
+			got, err := d.account(account).Order(ctx, o.id)
 			if err == nil {
 				state = got.State
 			}
@@ -230,11 +231,11 @@ func TestHistories(t *testing.T) {
 		}
 		for _, o := range orders {
 			w := asked(o.id)
-			if got, err := d.ledger(account).Order(ctx, o.id); err == nil {
-				w.Request.Amount.Minor = got.Minor
+			if got, err := d.account(account).Order(ctx, o.id); err == nil {
+				w.request.Amount.Minor = got.Minor
 			}
-			sent, err := books[0].Send(ctx, ctx, w)
-			if paid := there()[o.id]; !o.wrong && (err != nil || len(paid) != 1 || paid[0].ID != sent.Order.Withdrawal) {
+			sent, err := books[0].Send(ctx, w.request)
+			if paid := there()[o.id]; !o.wrong && (err != nil || len(paid) != 1 || paid[0].ID != sent.Order.ID) {
 				r.Fatalf("order %s ends as %+v (%v), and the service has %+v", o.id, sent.Order, err, paid)
 			}
 		}

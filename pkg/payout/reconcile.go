@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
 // A Result is what reconciling found out about an order.
 type Result struct {
-	Order  journal.Order
+	Order  Order
 	Listed bool   // the service's list has it
 	Note   string // what could not be compared
 	Status string // the service's own status of it, where it is listed
@@ -26,7 +25,8 @@ type Result struct {
 // withdrawal can come late. Without order ids, it is about every order of the account that is unknown.
 //
 // An error changes nothing. Results come in the order of the ids.
-func (b *Sender) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, error) {
+func (b *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
+	defer toError(&err)
 	orders, err := b.toReconcile(ctx, orderIDs)
 	if err != nil {
 		return nil, err
@@ -38,8 +38,7 @@ func (b *Sender) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, e
 	if err := b.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
-	results, err := b.settle(ctx, orders)
-	if err != nil {
+	if results, err = b.settle(ctx, orders); err != nil {
 		return results, unsettled(orders, err)
 	}
 	return results, nil
@@ -47,7 +46,7 @@ func (b *Sender) Reconcile(ctx context.Context, orderIDs ...string) ([]Result, e
 
 // settle reads the list and records what it says about the orders.
 func (b *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
-	listed, err := b.lookTwice(ctx, orders, nil, b.Since)
+	listed, err := b.lookTwice(ctx, orders, nil, b.options.Since)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func (b *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, 
 
 // settleOne records what the list says about an order. Of most there is nothing to record: they were accepted, and are there.
 func (b *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
-	r = Result{Order: o, Listed: len(records) > 0}
+	r = Result{Order: orderOf(o), Listed: len(records) > 0}
 	if !r.Listed {
 		return r, nil
 	}
@@ -71,18 +70,20 @@ func (b *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 	if o.State == journal.Accepted && o.Withdrawal == f.Withdrawal && f.Differs == "" {
 		return r, nil
 	}
-	if r.Order, err = b.recordEvidence(ctx, f); err == nil {
-		r.Agrees = r.Order.State == journal.Conflict && r.Order.Withdrawal == f.Withdrawal && f.Differs == ""
+	if o, err = b.recordEvidence(ctx, f); err != nil {
+		return r, err
 	}
-	return r, err
+	r.Order = orderOf(o)
+	r.Agrees = o.State == journal.Conflict && o.Withdrawal == f.Withdrawal && f.Differs == ""
+	return r, nil
 }
 
 func (b *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
-	if err := b.Ledger.Reap(ctx); err != nil {
+	if err := b.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
 	if len(orderIDs) == 0 {
-		for o, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+		for o, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
 			if err != nil {
 				return nil, err
 			}
@@ -91,7 +92,7 @@ func (b *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 		return orders, nil
 	}
 	for _, id := range orderIDs {
-		o, err := b.Ledger.Order(ctx, id)
+		o, err := b.ledger.Order(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -118,13 +119,13 @@ func unsettled(orders []journal.Order, err error) error {
 func stayUnknown(unknown []string, err error) error {
 	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // the next reading will say no more
 		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
-			Hint: hint.New("do not send it again: ask the service's provider, and record what you know", append([]string{"withdraw", "resolve"}, unknown...)...)}
+			Hint: NewHint("do not send it again: ask the service's provider, and record what you know", append([]string{"withdraw", "resolve"}, unknown...)...)}
 	}
 	switch len(unknown) {
 	case 0:
 		return err
 	case 1:
-		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: hint.New("do not send it again; run this again")}
+		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: NewHint("do not send it again; run this again")}
 	}
-	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: hint.New("do not send them again; run this again")}
+	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: NewHint("do not send them again; run this again")}
 }

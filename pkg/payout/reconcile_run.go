@@ -21,8 +21,9 @@ type Settled struct {
 
 // ReconcileRun is Reconcile for a whole run: what is unknown is settled, and everything else is held against the list as well.
 // Without a run, it is about what is unknown in any run. Results come in the order of the plan.
-func (b *Sender) ReconcileRun(ctx context.Context, run string) (Settled, error) {
-	if err := b.Ledger.Reap(ctx); err != nil {
+func (b *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
+	defer toError(&err)
+	if err := b.ledger.Reap(ctx); err != nil {
 		return Settled{}, err
 	}
 	filter := journal.Filter{Run: run}
@@ -40,7 +41,7 @@ func (b *Sender) ReconcileRun(ctx context.Context, run string) (Settled, error) 
 	if err := b.VerifyKey(ctx); err != nil {
 		return Settled{}, err
 	}
-	begun, err := b.Ledger.Journal().Clock(ctx)
+	begun, err := b.ledger.Journal().Clock(ctx)
 	if err != nil {
 		return Settled{}, err
 	}
@@ -49,7 +50,7 @@ func (b *Sender) ReconcileRun(ctx context.Context, run string) (Settled, error) 
 		return Settled{}, stayUnknown(unknown, err)
 	}
 	var s Settled
-	for o, err := range b.Ledger.Orders(ctx, filter) {
+	for o, err := range b.ledger.Orders(ctx, filter) {
 		if err != nil {
 			return s, stayUnknown(unknown, err)
 		}
@@ -76,8 +77,8 @@ func (b *Sender) ReconcileRun(ctx context.Context, run string) (Settled, error) 
 
 // seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
 func (b *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
-	from = b.Since
-	for o, err := range b.Ledger.Orders(ctx, f) {
+	from = b.options.Since
+	for o, err := range b.ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, "", nil, err
 		}

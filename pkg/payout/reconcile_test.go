@@ -17,7 +17,7 @@ import (
 // Every order that is unknown is settled with one pair of readings, and what is not listed stays as it is.
 func TestReconcileAll(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.history()
 		for _, id := range []string{"10", "11", "12", "13"} {
 			d.bring(asked(id), outUnknown)
@@ -44,7 +44,7 @@ func TestReconcileAll(t *testing.T) {
 		}
 		var got []string
 		for _, r := range results {
-			got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.Withdrawal, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
+			got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.ID, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
 		}
 		want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false"}
 		if !slices.Equal(got, want) {
@@ -155,10 +155,10 @@ func TestReconcileGoesBack(t *testing.T) {
 		from  string
 	}{{-time.Minute, "since"}, {time.Minute, ""}} {
 		d := newDesk(t)
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.history()
 		d.bring(asked("10"), outUnknown)
-		d.Since, d.SinceTime = "since", d.clock.Now().Add(tt.since)
+		d.options.Since, d.options.SinceTime = "since", d.clock.Now().Add(tt.since)
 		d.s.from = nil
 		if _, err := d.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestResolveNotSent(t *testing.T) {
 		}
 		d.wantState("10", journal.Unknown)
 		orders, err := d.Resolve(t.Context(), not)
-		if err != nil || len(orders) != 1 || orders[0].State != journal.Planned || orders[0].Decided.Reason != not.Reason || orders[0].Decided.User != "ann" || orders[0].Decided.Host != "till1" {
+		if err != nil || len(orders) != 1 || orders[0].State != journal.Planned || orders[0].Resolved.Reason != not.Reason || orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
 			t.Fatalf("got %+v, %v", orders, err)
 		}
 		if _, err := d.send(asked("10")); err != nil {
@@ -233,7 +233,7 @@ func TestResolveNotSent(t *testing.T) {
 				t.Error(err)
 			}
 			d.wantState("9", journal.Unknown)
-			if o, _ := d.Ledger.Order(t.Context(), "10"); o.State != journal.Accepted && o.State != journal.Conflict {
+			if o, _ := d.ledger.Order(t.Context(), "10"); o.State != journal.Accepted && o.State != journal.Conflict {
 				t.Errorf("it was not reconciled: %+v", o)
 			}
 		})
@@ -245,7 +245,7 @@ func TestResolveNotSent(t *testing.T) {
 		d.clock.move(time.Hour)
 		without := slices.Clone(d.s.rows)
 		d.s.take(body("10"))
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		n := 0
 		d.s.onList = func(int, int) ([]row, int, int) {
 			if n++; n == 1 {
@@ -304,7 +304,7 @@ func TestDecidable(t *testing.T) {
 	}
 	// One that the service accepted stays so, though it has come to be in conflict.
 	d.history()
-	id := d.mustSend("10").Order.Withdrawal
+	id := d.mustSend("10").Order.ID
 	d.s.set(func() { d.s.rows[0]["address"] = "x" })
 	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
 		t.Fatal(err)
@@ -324,16 +324,16 @@ func TestResolvePaidAs(t *testing.T) {
 		status int
 		kind   Kind
 	}{
-		"it":               {func(r row) {}, "w2", "", 0, 0},
-		"without order id": {func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }, "w2", "", 0, 0},
+		"it":               {func(r row) {}, "w2", "", 0, ""},
+		"without order id": {func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }, "w2", "", 0, ""},
 		"of another order": {func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }, "w2", RuleDecision, 0, Refused},
 		"fields disagree":  {func(r row) { r["external_id"] = 5 }, "w2", RuleDecision, 0, Refused},
 		"another amount":   {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 1}} }, "w2", RuleDecision, 0, Refused},
-		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", "", 0, 0},
+		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", "", 0, ""},
 		"another address":  {func(r row) { r["address"] = "x" }, "w2", RuleDecision, 0, Refused},
 		"another currency": {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "w2", RuleDecision, 0, Refused},
 		"another memo":     {func(r row) { r["memo"] = "x" }, "w2", RuleDecision, 0, Refused},
-		"not there":        {func(r row) {}, "w3", "", 404, 0},
+		"not there":        {func(r row) {}, "w3", "", 404, ""},
 		"another's":        {func(r row) {}, "w1", RuleDecision, 0, Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,11 +353,11 @@ func TestResolvePaidAs(t *testing.T) {
 				t.Fatal(err)
 			default:
 				orders, err := d.Resolve(t.Context(), decision)
-				if err != nil || orders[0].State != journal.Accepted || orders[0].Withdrawal != "w2" {
+				if err != nil || orders[0].State != journal.Accepted || orders[0].ID != "w2" {
 					t.Fatalf("got %+v, %v", orders, err)
 				}
 				sent, err := d.send(asked("10"))
-				if err != nil || sent.Order.Withdrawal != "w2" {
+				if err != nil || sent.Order.ID != "w2" {
 					t.Errorf("got %+v, %v", sent, err)
 				}
 			}
@@ -386,7 +386,7 @@ func TestResolvePaidAsHeld(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	w := asked("10")
-	w.Request.Address = "bc1q1"
+	w.request.Address = "bc1q1"
 	d.bring(w, outUnknown)
 	d.s.set(func() { delete(d.s.rows[0], "external_id"); delete(d.s.rows[0], "external_order_id") })
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w1"}
@@ -427,7 +427,7 @@ func TestLaterDecision(t *testing.T) {
 	d.wantState("10", journal.Accepted)
 	decide(Decision{Reason: "third"})
 	o := d.wantState("10", journal.Planned)
-	events, err := d.Ledger.Journal().Story(t.Context(), o)
+	events, err := d.ledger.Journal().Story(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +452,7 @@ func TestResolveSeveral(t *testing.T) {
 	if err := d.Check(t.Context(), decision); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Ledger.Settle(t.Context(), journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: ContentOf(asked("11").Request)}); err != nil {
+	if _, err := d.ledger.Settle(t.Context(), journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: contentOf(asked("11").request)}); err != nil {
 		t.Fatal(err)
 	}
 	orders, err := d.Resolve(t.Context(), decision)
@@ -479,7 +479,7 @@ func TestResolveShownMeanwhile(t *testing.T) {
 		if err := d.Check(t.Context(), decision); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Ledger.Show(t.Context(), "10", "w2"); err != nil {
+		if err := d.ledger.Show(t.Context(), "10", "w2"); err != nil {
 			t.Fatal(err)
 		}
 		_, err := d.Resolve(t.Context(), decision)
@@ -534,8 +534,8 @@ func TestHold(t *testing.T) {
 	d := newDesk(t)
 	d.mustSend("1")
 	d.mustSend("2")
-	lost := d.mustSend("3").Order.Withdrawal
-	moved := d.mustSend("4").Order.Withdrawal
+	lost := d.mustSend("3").Order.ID
+	moved := d.mustSend("4").Order.ID
 	nameless := d.s.take(body("5"))
 	d.bring(asked("6"), outUnknown)
 	d.bring(asked("7"), outUnknown)
@@ -544,10 +544,10 @@ func TestHold(t *testing.T) {
 	twice := d.s.take(body("2"))
 	strange := d.s.take(body("99"))
 	d.bring(asked("5"), outUnknown)
-	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "5", PaidAs: nameless}); err != nil {
+	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "5", PaidAs: nameless}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Ledger.Settle(t.Context(), journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"}); err != nil {
+	if _, err := d.ledger.Settle(t.Context(), journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"}); err != nil {
 		t.Fatal(err)
 	}
 	d.s.set(func() {
@@ -563,7 +563,7 @@ func TestHold(t *testing.T) {
 		}
 	})
 	before, _, _ := d.s.counts()
-	found, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -571,7 +571,7 @@ func TestHold(t *testing.T) {
 	for _, f := range found {
 		switch {
 		case f.Record == nil:
-			got["here "+f.Order.Withdrawal] = f.What
+			got["here "+f.Order.ID] = f.What
 		case f.Order == nil:
 			got["there "+f.Record.ID] = f.What
 		default:
@@ -589,7 +589,7 @@ func TestHold(t *testing.T) {
 	d.wantState("6", journal.Unknown)
 	d.wantState("4", journal.Accepted)
 	// Both sides of a period.
-	if found, err = d.Hold(t.Context(), api.WithdrawalFilter{From: "f", To: "t"}, journal.Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
+	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "f", To: "t"}, Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range found {
@@ -603,10 +603,10 @@ func TestHold(t *testing.T) {
 			return items, n, total + 1
 		}
 	})
-	_, err = d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	_, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	wantKind(t, err, ReadFailed, "")
 	d.s.set(func() { d.s.listFail = func() (int, string) { return 500, "" } })
-	_, err = d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	_, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	wantCall(t, err, api.Failed, 500)
 }
 
@@ -640,7 +640,7 @@ func TestConflictThatAgreesNow(t *testing.T) {
 	if err != nil || results[0].Order.State != journal.Conflict || !results[0].Agrees || results[1].Agrees {
 		t.Fatalf("got %+v, %v", results, err)
 	}
-	found, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 	if err != nil || len(found) != 2 {
 		t.Fatalf("got %+v, %v", found, err)
 	}
@@ -750,7 +750,7 @@ func TestSettleAfterByTheServersClock(t *testing.T) {
 	d.bring(asked("10"), outUnknown)
 	d.clock.move(time.Hour)
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}), Refused, RuleDecision)
-	d.SettleAfter = 0
+	d.options.SettleAfter = 0
 	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); err != nil {
 		t.Error(err)
 	}
@@ -762,11 +762,11 @@ func TestMissing(t *testing.T) {
 	record := &api.Withdrawal{ID: "w1"}
 	for _, state := range journal.States() {
 		want := state != journal.Accepted && state != journal.Conflict
-		if got := (Difference{What: Different, Order: &journal.Order{State: state}, Record: record}).Missing(); got != want {
+		if got := (Difference{What: Different, Order: &Order{State: state}, Record: record}).Missing(); got != want {
 			t.Errorf("%s: %v", state, got)
 		}
 	}
-	if !(Difference{What: OnlyThere, Record: record}).Missing() || (Difference{What: OnlyHere, Order: &journal.Order{State: journal.Accepted}}).Missing() {
+	if !(Difference{What: OnlyThere, Record: record}).Missing() || (Difference{What: OnlyHere, Order: &Order{State: StateAccepted}}).Missing() {
 		t.Error("what only one of the two has is taken for the other")
 	}
 }
@@ -802,7 +802,7 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 			return err
 		},
 		"one that fails the second time": func(d *desk) error {
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			lists := 0
 			d.s.listFail = func() (int, string) {
 				if lists++; lists > 1 {
@@ -820,12 +820,12 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 			return err
 		},
 		"one for another order": func(d *desk) error {
-			d.AlwaysLookup = true
+			d.options.Lookup = LookupAlways
 			d.send(asked("12"))
 			return errors.New("which is sent")
 		},
 		"a check": func(d *desk) error {
-			differences, err := d.Hold(t.Context(), api.WithdrawalFilter{}, journal.Filter{})
+			differences, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 			if err == nil && len(differences) == 1 {
 				err = errors.New(differences[0].Why)
 			}
@@ -872,10 +872,10 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		t.Fatal(err)
 	}
 	orders, err := d.Resolve(t.Context(), decision)
-	if err != nil || orders[0].State != journal.Accepted || orders[0].Withdrawal != "w2" {
+	if err != nil || orders[0].State != journal.Accepted || orders[0].ID != "w2" {
 		t.Fatalf("got %+v, %v", orders, err)
 	}
-	if why := orders[0].Decided.Reason; !strings.HasPrefix(why, "the payee agreed") || !strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
+	if why := orders[0].Resolved.Reason; !strings.HasPrefix(why, "the payee agreed") || !strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
 		t.Errorf("the record says %q", why)
 	}
 	other := Decision{OrderIDs: []string{"10"}, PaidAs: "w1", Reason: "x", AlthoughDifferent: true}
@@ -887,11 +887,11 @@ func TestReconcileAnAddressInAnotherCase(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	w := asked("10")
-	w.Request.Address = "0x52908400098527886E0F7030069857D2E4169EE7"
+	w.request.Address = "0x52908400098527886E0F7030069857D2E4169EE7"
 	d.bring(w, outUnknown)
 	d.s.set(func() {
 		b := body("10")
-		b["address"] = strings.ToLower(w.Request.Address)
+		b["address"] = strings.ToLower(w.request.Address)
 		d.s.take(b)
 		d.s.rows[0]["currency"] = row{"Crypto": "BTC"}
 	})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -35,13 +34,14 @@ type Checked struct {
 
 // Check refuses a decision that what is known speaks against. An order that is said not to have been sent is reconciled
 // first, and what its record on the list says is recorded. Nothing else is.
-func (b *Sender) Check(ctx context.Context, d Decision) (Checked, error) {
-	c := Checked{Decision: d}
-	if err := b.Ledger.Reap(ctx); err != nil {
+func (b *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
+	defer toError(&err)
+	c.Decision = d
+	if err := b.ledger.Reap(ctx); err != nil {
 		return c, err
 	}
 	for _, id := range d.OrderIDs {
-		o, err := b.Ledger.Order(ctx, id)
+		o, err := b.ledger.Order(ctx, id)
 		if err != nil {
 			return c, err
 		}
@@ -82,7 +82,7 @@ func (b *Sender) taken(o journal.Order, id string) error {
 
 func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	o, id := c.orders[0], c.PaidAs
-	w, err := b.Client.Withdrawals.Get(ctx, id)
+	w, err := b.client.Withdrawals.Get(ctx, id)
 	if err != nil {
 		return c, err
 	}
@@ -90,7 +90,7 @@ func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID), "write it as the service does: --paid-as "+w.ID)
 	}
 	if w.ID != id {
-		return c, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: hint.New("nothing was changed, run it again")}
+		return c, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: NewHint("nothing was changed, run it again")}
 	}
 	const search = "look for the right one"
 	r := recordOf(w)
@@ -102,7 +102,7 @@ func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if c.Differs = differs(o.Content, r); c.Differs == "" {
 		return c, nil
 	}
-	c.Asked, c.Shown = b.describe(o.Content), b.describe(contentOf(r))
+	c.Asked, c.Shown = b.describe(o.Content), b.describe(recordContent(r))
 	if !c.AlthoughDifferent {
 		return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
 			"if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
@@ -110,8 +110,8 @@ func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	return c, nil
 }
 
-// contentOf is what a record of the service's says that it pays.
-func contentOf(r record) journal.Content {
+// recordContent is what a record of the service's says that it pays.
+func recordContent(r record) journal.Content {
 	c := journal.Content{Currency: unit(r.currency.Kind, r.currency.Code), Unit: unit(r.amount.Kind, r.amount.Code), Minor: r.amount.Minor, Address: r.address}
 	if r.memo != nil {
 		c.Memo = *r.memo
@@ -132,7 +132,7 @@ func (b *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	c.Undated = true
 	results, err := b.settle(api.ObserveDate(ctx, func(service time.Time) {
 		c.Undated = false
-		if now := b.Now().Sub(service); now.Abs() > skew.Abs() {
+		if now := b.now().Sub(service); now.Abs() > skew.Abs() {
 			skew = now
 		}
 	}), c.orders)
@@ -149,12 +149,12 @@ func (b *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 		return c, refused(RuleClock, fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
 			"set the clock of this machine, and say it again")
 	}
-	now, err := b.Ledger.Journal().Clock(ctx)
+	now, err := b.ledger.Journal().Clock(ctx)
 	if err != nil {
 		return c, err
 	}
 	for _, o := range c.orders { // only now: what is on the list has landed
-		if wait := b.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+		if wait := b.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return c, refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
 				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
@@ -176,14 +176,15 @@ func roundedUp(d time.Duration) string {
 
 // Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the
 // order may have been sent again, and that attempt is another one.
-func (b *Sender) Resolve(ctx context.Context, c Checked) (orders []journal.Order, err error) {
+func (b *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err error) {
+	defer toError(&err)
 	reason := c.Reason
 	if c.Differs != "" {
 		reason = fmt.Sprintf("%s (although %s: asked for %s, shown %s)", c.Reason, c.Differs, c.Asked, c.Shown)
 	}
 	for i := range c.orders {
 		id := c.orders[i].OrderID
-		o, err := b.Ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
+		o, err := b.ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
 		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
 			return orders, refused(RuleDecision, err.Error(), "see that order", "journal", "show", holder.OrderID)
 		}
@@ -196,7 +197,7 @@ func (b *Sender) Resolve(ctx context.Context, c Checked) (orders []journal.Order
 		if err != nil {
 			return orders, accountChanged(err)
 		}
-		orders = append(orders, o)
+		orders = append(orders, orderOf(o))
 	}
 	return orders, nil
 }

@@ -42,7 +42,7 @@ func fingerprints(withdrawal string, currency api.Currency, amount api.Amount, t
 
 func soughtOf(o journal.Order) soughtOrder {
 	s := soughtOrder{id: parseID(o.OrderID), accepted: o.State == journal.Accepted, unit: unique.Make(o.Unit), withdrawal: hashOf(o.Withdrawal)}
-	s.sent, s.bare = fingerprints(o.Withdrawal, Currency(o.Currency), Amount(o.Content), o.Address, o.Memo)
+	s.sent, s.bare = fingerprints(o.Withdrawal, currencyOf(o.Currency), amountOf(o.Content), o.Address, o.Memo)
 	return s
 }
 
@@ -152,7 +152,7 @@ func (b *Sender) readRun(ctx context.Context, sought runSought, from string) (*r
 		if !found {
 			return api.Currency{}, false
 		}
-		return Currency(sought[place].unit.Value()), true
+		return currencyOf(sought[place].unit.Value()), true
 	}
 	found, undecided, err := b.scanUntilAgreed(ctx, sought, seeks, unit, from)
 	if err == nil && undecided != "" && !sought.foundAll(found) {
@@ -174,6 +174,6 @@ func (s runSought) records(r *runReading, o journal.Order) (records []record, kn
 	if now := soughtOf(o); now.sent != s[place].sent { // it should have another record by now
 		return nil, false
 	}
-	mine := record{id: o.Withdrawal, orderIDs: []string{o.OrderID}, text: o.OrderID, currency: Currency(o.Currency), amount: Amount(o.Content), address: o.Address}
+	mine := record{id: o.Withdrawal, orderIDs: []string{o.OrderID}, text: o.OrderID, currency: currencyOf(o.Currency), amount: amountOf(o.Content), address: o.Address}
 	return append([]record{mine}, r.others[o.OrderID]...), true
 }

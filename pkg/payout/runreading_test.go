@@ -59,7 +59,7 @@ func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
 
 func TestRunReadingOfTwoRecords(t *testing.T) {
 	order := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 5, Address: "a"}}
-	one := record{id: "w1", orderIDs: []string{"4711"}, currency: testBtc, amount: Amount(order.Content), address: "a"}
+	one := record{id: "w1", orderIDs: []string{"4711"}, currency: testBtc, amount: amountOf(order.Content), address: "a"}
 	two := one
 	two.id = "w2"
 	sought := runSought{soughtOf(journal.Order{OrderID: "9"}), soughtOf(order), soughtOf(journal.Order{OrderID: "10"})}
@@ -101,7 +101,7 @@ func unitUnknown(string) (api.Currency, bool) { return api.Currency{}, false }
 // An accepted order is as it was sent also where its address comes back in another case.
 func TestRunReadingOfAnAddressInAnotherCase(t *testing.T) {
 	o := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Eth", Unit: "crypto:Eth", Minor: 5, Address: "0x" + strings.Repeat("aB", 20)}}
-	w := record{id: "w1", orderIDs: []string{"4711"}, currency: Currency(o.Currency), amount: Amount(o.Content), address: "0x" + strings.Repeat("ab", 20)}
+	w := record{id: "w1", orderIDs: []string{"4711"}, currency: currencyOf(o.Currency), amount: amountOf(o.Content), address: "0x" + strings.Repeat("ab", 20)}
 	if !soughtOf(o).has(w) {
 		t.Error("it is another record")
 	}

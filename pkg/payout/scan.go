@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
@@ -86,8 +85,8 @@ func (r reading) add(orderID string, w record) {
 // others on the list cannot be read. Without records, nothing is known.
 func (b *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
 	unit := func(orderID string) (api.Currency, bool) {
-		o, err := b.Ledger.Order(ctx, orderID)
-		return Currency(o.Unit), err == nil
+		o, err := b.ledger.Order(ctx, orderID)
+		return currencyOf(o.Unit), err == nil
 	}
 	found, undecided, err := b.scanUntilAgreed(ctx, nil, func(orderID string) bool { return sought[orderID] }, unit, from)
 	if err != nil {
@@ -172,7 +171,7 @@ func showAll(records, others []record, orderID string, unit sentUnit) bool {
 
 func undecidedBy(record string) *Error {
 	return &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read, and may be the order that was looked for: " + record,
-		Hint: hint.New("ask the service's provider about this record")}
+		Hint: NewHint("ask the service's provider about this record")}
 }
 
 // scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
@@ -212,7 +211,7 @@ func (b *Sender) scanFor(ctx context.Context, s sightings, sought func(orderID s
 // scan goes back; nil: there is none.
 func (b *Sender) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
 	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
-	if err != nil || known == nil || from != "" && !sentAt(*known).After(b.SinceTime) {
+	if err != nil || known == nil || from != "" && !sentAt(*known).After(b.options.SinceTime) {
 		return nil, err
 	}
 	return known, nil
@@ -221,12 +220,12 @@ func (b *Sender) witness(ctx context.Context, from string, inQuestion func(journ
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
 // was accepted, where the question is whether that is so.
 func (b *Sender) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
-	status, err := b.Ledger.Status(ctx)
+	status, err := b.ledger.Status(ctx)
 	if err != nil || status.Newest == nil || !doubted(*status.Newest) {
 		return status.Newest, err
 	}
 	var newest *journal.Order
-	for o, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
+	for o, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +273,7 @@ func (b *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 		return err
 	}
 	err = b.scanAgain(ctx, s, scan)
-	if broken := s.record(context.WithoutCancel(ctx), b.Ledger); err == nil {
+	if broken := s.record(context.WithoutCancel(ctx), b.ledger); err == nil {
 		err = broken
 	}
 	return err
@@ -284,15 +283,15 @@ func (b *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 type scanOnce func(ctx context.Context, s sightings) (incomplete string, enough bool, err error)
 
 func (b *Sender) scanAgain(ctx context.Context, s sightings, scan scanOnce) error {
-	if b.LookupTimeout > 0 {
+	if b.options.LookupTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, b.LookupTimeout, errLookupTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, b.options.LookupTimeout, errLookupTimeout)
 		defer cancel()
 	}
 	why := ""
 	for n := 0; n < mostScans || why == "" && b.othersApply(ctx); n++ {
 		if n > 0 && why != "" || n >= mostScans {
-			if err := b.pause(ctx); err != nil {
+			if err := b.wait(ctx); err != nil {
 				return b.tooLong(ctx, err, why)
 			}
 		}
@@ -307,16 +306,16 @@ func (b *Sender) scanAgain(ctx context.Context, s sightings, scan scanOnce) erro
 	if why == "" {
 		why = "no two of them agreed"
 	}
-	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: hint.New("run it again when fewer withdrawals are being made")}
+	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: NewHint("run it again when fewer withdrawals are being made")}
 }
 
 // othersApply reports whether other machines apply plans from the same journal: what they send makes scans differ, and that ends
 // when they do.
 func (b *Sender) othersApply(ctx context.Context) bool {
-	if !b.Ledger.Journal().Shared() {
+	if !b.ledger.Journal().Shared() {
 		return false
 	}
-	living, err := b.Ledger.Journal().Appliers(ctx)
+	living, err := b.ledger.Journal().Appliers(ctx)
 	return err == nil && len(living) > 1
 }
 
@@ -332,11 +331,11 @@ func (b *Sender) tooLong(ctx context.Context, err error, why string) error {
 	if broken := (*brokenOff)(nil); errors.As(err, &broken) {
 		why = broken.reached
 	}
-	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)", b.LookupTimeout)
+	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)", b.options.LookupTimeout)
 	if why != "" {
 		msg += ": " + why
 	}
-	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: hint.New("run it again, or give it more time with lookup_timeout in the profile")}
+	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
 }
 
 // brokenOff is the error of a scan that has an error, and says how far it had come.
@@ -347,9 +346,9 @@ type brokenOff struct {
 
 func (e *brokenOff) Unwrap() error { return e.error }
 
-func (b *Sender) pause(ctx context.Context) error {
-	if b.Pause != nil {
-		return b.Pause(ctx, pauseBetween)
+func (b *Sender) wait(ctx context.Context) error {
+	if b.pause != nil {
+		return b.pause(ctx, pauseBetween)
 	}
 	select {
 	case <-ctx.Done():
@@ -378,7 +377,7 @@ func evidence(orderID string, content journal.Content, records []record) journal
 
 // differs says in what a record is not what was sent; empty: in nothing that can be compared.
 func differs(c journal.Content, r record) string {
-	currency, sent := Currency(c.Currency), Amount(c)
+	currency, sent := currencyOf(c.Currency), amountOf(c)
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
 	switch {
 	case len(r.orderIDs) > 1:
@@ -406,7 +405,7 @@ func uncompared(c journal.Content, r record) string {
 	if len(unread) > 0 {
 		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order", strings.Join(unread, " and the "), r.id)
 	}
-	if sent := Amount(c); !sameUnit(r.amount, sent) {
+	if sent := amountOf(c); !sameUnit(r.amount, sent) {
 		return fmt.Sprintf("the service shows the amount as %d %s, and the order as %d %s (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)
 	}
 	return ""

@@ -31,7 +31,7 @@ func TestPageBases(t *testing.T) {
 				for _, place := range []string{"first", "last"} {
 					t.Run(fmt.Sprintf("%d/%d/%d/%s", base, told, others, place), func(t *testing.T) {
 						d := newDesk(t)
-						d.s.base, d.FirstPage = base, told
+						d.s.base, d.options.FirstPage = base, told
 						if place == "last" {
 							d.s.take(body("4711"))
 						}
@@ -105,7 +105,7 @@ func TestLargestTotal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.fill(150)
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			shown := 149
 			d.s.onList = func(page, size int) ([]row, int, int) {
 				if page == 1 {
@@ -139,11 +139,11 @@ func TestNewestIsHidden(t *testing.T) {
 		}
 	}
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(3)
 	d.mustSend("1")
 	d.clock.move(time.Hour)
-	newest := d.mustSend("2").Order.Withdrawal
+	newest := d.mustSend("2").Order.ID
 	d.bring(asked("4711"), outNotLeft)
 	hide(d, newest)
 	_, err := d.send(asked("4711"))
@@ -159,13 +159,13 @@ func TestNewestIsHidden(t *testing.T) {
 		sends bool
 	}{{-time.Minute, false}, {0, true}, {time.Minute, true}} {
 		d := newDesk(t)
-		d.FirstPage = api.PageBaseOne
+		d.options.FirstPage = api.PageBaseOne
 		d.s.fill(1)
-		newest := d.mustSend("1").Order.Withdrawal
+		newest := d.mustSend("1").Order.ID
 		hide(d, newest)
 		d.bring(asked("4711"), outNotLeft)
-		d.SinceTime = d.clock.Now().Add(tt.since)
-		d.Since = "since"
+		d.options.SinceTime = d.clock.Now().Add(tt.since)
+		d.options.Since = "since"
 		d.s.set(func() { d.s.from = nil })
 		_, err := d.send(asked("4711"))
 		if tt.sends && err != nil {
@@ -185,7 +185,7 @@ func TestNewestIsHidden(t *testing.T) {
 // one would say that it was never sent.
 func TestNewestIsDoubted(t *testing.T) {
 	d := newDesk(t)
-	before := d.mustSend("1").Order.Withdrawal
+	before := d.mustSend("1").Order.ID
 	d.clock.move(time.Hour)
 	d.bring(asked("10"), outUnknown)
 	d.s.set(func() {
@@ -225,7 +225,7 @@ func TestRowsShift(t *testing.T) {
 		}
 	}
 	sent, err := d.send(asked("4711"))
-	if err != nil || sent.Order.Withdrawal != "w1" {
+	if err != nil || sent.Order.ID != "w1" {
 		t.Errorf("got %+v, %v", sent, err)
 	}
 	d.s.wantCreates(0)
@@ -275,7 +275,7 @@ func TestEndless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.fill(2)
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			d.s.onList = func(page, size int) ([]row, int, int) {
 				rows := d.s.rows
 				if fresh {
@@ -328,7 +328,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 				other[k] = v
 			}
 			other["amount"] = row{"Crypto": row{"Btc": 4999}}
-			d.FirstPage = api.PageBaseOne
+			d.options.FirstPage = api.PageBaseOne
 			n, before := 0, 0
 			d.s.onList = func(page, _ int) ([]row, int, int) {
 				again := before > 1 // the first page once more, after another one was asked for
@@ -411,7 +411,7 @@ func TestDiffers(t *testing.T) {
 			tt.change(r)
 			d := newDesk(t)
 			d.s.rows = []row{r}
-			got, err := d.scanTwice(t.Context(), map[string]bool{"4711": true}, d.Since)
+			got, err := d.scanTwice(t.Context(), map[string]bool{"4711": true}, d.options.Since)
 			if err != nil || len(got["4711"]) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
@@ -471,7 +471,7 @@ func TestLongList(t *testing.T) {
 	}))
 	defer server.Close()
 	d := newDesk(t)
-	d.Client, d.FirstPage = newClient(t, server.URL), api.PageBaseOne
+	d.client, d.options.FirstPage = newClient(t, server.URL), api.PageBaseOne
 	sought := map[string]bool{}
 	for n := range pages {
 		sought[fmt.Sprint(n*size+7)] = true
@@ -497,15 +497,15 @@ func TestLongList(t *testing.T) {
 // A journal that cannot be read is its own error, and not the list's.
 func TestReadingWithoutJournal(t *testing.T) {
 	d := newDesk(t)
-	d.Ledger.Journal().Close()
-	_, err := d.scanTwice(t.Context(), map[string]bool{"4711": true}, d.Since)
+	d.ledger.Journal().Close()
+	_, err := d.scanTwice(t.Context(), map[string]bool{"4711": true}, d.options.Since)
 	if !errors.As(err, new(*journal.Error)) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	d = newDesk(t)
-	if _, err := d.scanTwice(ctx, map[string]bool{"4711": true}, d.Since); !errors.Is(err, context.Canceled) {
+	if _, err := d.scanTwice(ctx, map[string]bool{"4711": true}, d.options.Since); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -514,7 +514,7 @@ func TestReadingWithoutJournal(t *testing.T) {
 // reading goes otherwise.
 func TestDoubtGoesBack(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.history()
 	d.bring(asked("10"), outUnknown)
 	d.clock.move(time.Hour)
@@ -526,7 +526,7 @@ func TestDoubtGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.s.set(func() { d.s.take(body("10")) }) // it landed after all
-	d.Since, d.SinceTime = "since", d.clock.Now()
+	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
 	d.s.onList = func(page, size int) ([]row, int, int) {
 		if d.s.from[len(d.s.from)-1] == "since" {
 			return nil, 0, 0
@@ -563,7 +563,7 @@ func TestTotalIsOfThePage(t *testing.T) {
 		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
 			for _, total := range []func(items []row) int{func(items []row) int { return len(items) }, func([]row) int { return 0 }, func([]row) int { return 1 }} {
 				d := newDesk(t)
-				d.s.base, d.FirstPage = base, told
+				d.s.base, d.options.FirstPage = base, told
 				d.s.fill(20)
 				d.s.take(body("4711"))
 				d.s.fill(35)
@@ -593,7 +593,7 @@ func TestTotalIsTooSmall(t *testing.T) {
 			for _, total := range []int{0, 1, 50, 99} {
 				t.Run(fmt.Sprintf("%d/%d/%d", base, told, total), func(t *testing.T) {
 					d := newDesk(t)
-					d.s.base, d.FirstPage = base, told
+					d.s.base, d.options.FirstPage = base, told
 					d.s.take(body("4711"))
 					d.s.fill(150)
 					d.s.onList = func(page, size int) ([]row, int, int) {
@@ -613,7 +613,7 @@ func TestTotalIsTooSmall(t *testing.T) {
 // A reading that has not seen a page is none, whatever the service says it counts.
 func TestMissingPage(t *testing.T) {
 	d := newDesk(t)
-	d.FirstPage = api.PageBaseOne
+	d.options.FirstPage = api.PageBaseOne
 	d.s.fill(30)
 	refuse := 0
 	d.s.onList = func(page, size int) ([]row, int, int) {
@@ -681,7 +681,7 @@ func TestListDropsOrderIDs(t *testing.T) {
 	d.clock.move(time.Hour)
 	d.bring(asked("12"), outUnknown)
 	nameless := d.s.take(body("12"))
-	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
+	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "12", PaidAs: nameless}); err != nil {
 		t.Fatal(err)
 	}
 	drop(d, nameless)

@@ -7,41 +7,91 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
-// A Withdrawal is what Send is asked to send.
-type Withdrawal struct {
-	Request        api.CreateWithdrawal // with its order id
-	Made           bool                 // the order id was made for it, so it was never used before
-	AllowDuplicate bool
-	Window         time.Duration // in which the same content is not sent again if the order id was made
-	// Accepted, if set, is called when the service has accepted it and that is recorded, before it is read back.
-	Accepted func(journal.Order)
-}
-
 // Sent is what has become of a withdrawal.
 type Sent struct {
-	Order   journal.Order
+	Order   Order
 	Already bool   // the order was accepted before, and nothing was sent
 	Note    string // something that a person should know all the same; empty: nothing
 }
 
-// Send sends a withdrawal, unless the journal or the service's list says that it is there already. It and the sender of a
-// batch are the only places that do, and both go the same way: claim, call, record.
+// A SendOption changes one Send.
+type SendOption func(*withdrawal)
+
+// AllowDuplicate sends a withdrawal although another order pays the same and its outcome is unknown.
+func AllowDuplicate() SendOption { return func(w *withdrawal) { w.allowDuplicate = true } }
+
+// NewOrderID says that the order id was generated for this withdrawal and was never used before, so that it is not looked for
+// on the service's list. If the same was accepted within the window, under another order id, the withdrawal is refused.
+func NewOrderID(window time.Duration) SendOption {
+	return func(w *withdrawal) { w.newOrderID, w.window = true, window }
+}
+
+// OnAccepted calls f when the service has accepted the withdrawal and that is recorded, before it is read back.
+func OnAccepted(f func(Order)) SendOption { return func(w *withdrawal) { w.accepted = f } }
+
+// CallUnder makes the call under another context. Without it, a call that has left is not stopped when Send's context ends.
+func CallUnder(ctx context.Context) SendOption { return func(w *withdrawal) { w.calls = ctx } }
+
+// A withdrawal is what Send is asked to send.
+type withdrawal struct {
+	request        api.CreateWithdrawal // with its order id
+	newOrderID     bool
+	window         time.Duration
+	allowDuplicate bool
+	accepted       func(Order) // nil: nothing is to be called
+	calls          context.Context
+}
+
+func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOption) (withdrawal, error) {
+	w := withdrawal{request: r, calls: context.WithoutCancel(ctx)}
+	for i, option := range options {
+		if option == nil {
+			return w, &Error{Kind: Invalid, Msg: fmt.Sprintf("option %d of a withdrawal is nil", i+1), Hint: NewHint("leave it out")}
+		}
+		option(&w)
+	}
+	return w, w.check()
+}
+
+func (w withdrawal) check() error {
+	if err := w.request.Validate(); err != nil {
+		return err
+	}
+	if err := api.CheckOrderID(w.request.ExternalOrderID); err != nil {
+		return &api.InvalidError{Field: "external_order_id", Why: err.Error()}
+	}
+	return nil
+}
+
+// Send sends a withdrawal, once, under the order id in its request. If the journal or the service's list says that it was
+// accepted before, nothing is sent, and Sent.Already is true: repeat a Send whose outcome you do not know as often as you like,
+// with the same request. The same order id with other content is ErrRefused.
 //
-// Everything that it reads, it reads under ctx, and when that has ended it sends nothing any more. The call itself is made
-// under calls, which may live on: to stop, wait for the calls in flight.
+// If the error is ErrUnknown, the withdrawal may have been paid. Do not send it under another order id: Reconcile finds out.
 //
-// Sent is right if the error is nil, and if the withdrawal was accepted although something is wrong with it: then Sent.Order
-// has its id.
-func (b *Sender) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
-	if err := w.check(); err != nil {
+// When ctx ends, nothing more is sent; a call that has left is waited for, because without its answer the outcome is unknown.
+//
+// Sent is right if the error is nil, and if the withdrawal was accepted although something is wrong with it: Sent.Order has
+// its id then.
+//
+// It calls POST /api/merchant_withdrawal/create once at most, GET /api/merchant_withdrawal afterwards, and before it, if
+// Options.Lookup wants it, POST /api/merchant_withdrawal/list.
+func (b *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, err error) {
+	defer toError(&err)
+	w, err := newWithdrawal(ctx, r, options)
+	if err != nil {
 		return Sent{}, err
 	}
-	if sent, found, err := b.Existing(ctx, w); found || err != nil {
+	return b.send(ctx, w)
+}
+
+// send is the way of one withdrawal. It and the way of a row of a plan are the only ones, and both claim, call and record.
+func (b *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
+	if sent, found, err := b.existing(ctx, w); found || err != nil {
 		return sent, err
 	}
 	if err := b.VerifyKey(ctx); err != nil {
@@ -54,57 +104,57 @@ func (b *Sender) Send(ctx, calls context.Context, w Withdrawal) (Sent, error) {
 	if err != nil {
 		return b.notClaimed(w, err)
 	}
-	call := b.call(ctx, calls, ticket)
-	order, err := b.record(ctx, calls, ticket, call)
+	call := b.call(ctx, w.calls, ticket)
+	order, err := b.record(ctx, w.calls, ticket, call)
+	sent := Sent{Order: orderOf(order)}
 	if err != nil {
-		return Sent{Order: order}, err
+		return sent, err
 	}
-	if w.Accepted != nil {
-		w.Accepted(order)
+	if w.accepted != nil {
+		w.accepted(sent.Order)
 	}
-	note, err := b.readBack(ctx, order)
-	return Sent{Order: order, Note: note}, err
-}
-
-func (w Withdrawal) check() error {
-	if err := w.Request.Validate(); err != nil {
-		return err
-	}
-	if err := api.CheckOrderID(w.Request.ExternalOrderID); err != nil {
-		return &api.InvalidError{Field: "external_order_id", Why: err.Error()}
-	}
-	return nil
+	sent.Note, err = b.readBack(ctx, order)
+	return sent, err
 }
 
 // Existing returns what the journal says about a withdrawal before anything is done: that it is accepted already, or an
 // *Error that says why it cannot be sent. found tells whether there was anything to say.
-func (b *Sender) Existing(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
-	if err := b.Ledger.Reap(ctx); err != nil {
+func (b *Sender) Existing(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, found bool, err error) {
+	defer toError(&err)
+	w, err := newWithdrawal(ctx, r, options)
+	if err != nil {
 		return Sent{}, false, err
 	}
-	o, err := b.Ledger.Order(ctx, w.Request.ExternalOrderID)
+	return b.existing(ctx, w)
+}
+
+func (b *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
+	if err := b.ledger.Reap(ctx); err != nil {
+		return Sent{}, false, err
+	}
+	o, err := b.ledger.Order(ctx, w.request.ExternalOrderID)
 	if gone := (*journal.GoneError)(nil); errors.As(err, &gone) {
 		return Sent{}, false, nil
 	}
 	if err != nil {
 		return Sent{}, false, err
 	}
-	same := o.Content.Same(ContentOf(w.Request))
+	same := o.Content.Same(contentOf(w.request))
 	if o.State == journal.Planned && (same || !o.InDoubt()) || o.State == journal.Rejected && (same || !o.InDoubt()) {
-		return Sent{Order: o}, false, nil
+		return Sent{Order: orderOf(o)}, false, nil
 	}
 	sent, err = b.exists(w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
 }
 
 // exists is what becomes of a withdrawal whose order the journal has in a state that does not let it be sent.
-func (b *Sender) exists(w Withdrawal, e *journal.ExistsError) (Sent, error) {
+func (b *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	o, note := e.Order, ""
-	if o.Attempted() && o.Callback != w.Request.Callback {
+	if o.Attempted() && o.Callback != w.request.Callback {
 		note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
 	}
 	if o.State == journal.Accepted && e.Same {
-		return Sent{Order: o, Already: true, Note: note}, nil
+		return Sent{Order: orderOf(o), Already: true, Note: note}, nil
 	}
 	const another = "use another order id, or see what it was"
 	switch {
@@ -119,29 +169,29 @@ func (b *Sender) exists(w Withdrawal, e *journal.ExistsError) (Sent, error) {
 // lookup asks the service's list for an order that may be there without the journal knowing: if it was on its way before, if
 // the journal has nothing accepted for the account, and may be new or lost, if it was restored, or if it once found something
 // there that it did not know, so that every order may be another of that kind.
-func (b *Sender) lookup(ctx context.Context, w Withdrawal) (sent Sent, found bool, err error) {
-	if b.NoLookup {
+func (b *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
+	if b.options.Lookup == LookupNever {
 		return Sent{}, false, nil
 	}
-	status, err := b.Ledger.Status(ctx)
+	status, err := b.ledger.Status(ctx)
 	if err != nil {
 		return Sent{}, false, err
 	}
 	if status.OrderIDs == journal.Dropped {
 		return Sent{}, false, dropsOrderIDs()
 	}
-	if w.Made {
+	if w.newOrderID {
 		return Sent{}, false, nil
 	}
-	orderID := w.Request.ExternalOrderID
-	before, err := b.Ledger.Order(ctx, orderID)
+	orderID := w.request.ExternalOrderID
+	before, err := b.ledger.Order(ctx, orderID)
 	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
 		return Sent{}, false, err
 	}
-	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() && !b.AlwaysLookup {
+	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() && b.options.Lookup != LookupAlways {
 		return Sent{}, false, nil
 	}
-	from := b.Since
+	from := b.options.Since
 	if before.InDoubt() { // what is in doubt is as old as the order
 		from = b.since(from, before)
 	}
@@ -149,7 +199,7 @@ func (b *Sender) lookup(ctx context.Context, w Withdrawal) (sent Sent, found boo
 	if err != nil || len(listed[orderID]) == 0 {
 		return Sent{}, false, err
 	}
-	content := ContentOf(w.Request)
+	content := contentOf(w.request)
 	mine := content // what the record should be: of an order that the journal has, what was sent then
 	if before.OrderID != "" {
 		mine = before.Content
@@ -159,7 +209,7 @@ func (b *Sender) lookup(ctx context.Context, w Withdrawal) (sent Sent, found boo
 		return Sent{}, false, err
 	}
 	if o.State == journal.Conflict {
-		return Sent{Order: o}, true, b.unsettled(o, false)
+		return Sent{Order: orderOf(o)}, true, b.unsettled(o, false)
 	}
 	sent, err = b.exists(w, &journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
 	if err == nil {
@@ -173,30 +223,30 @@ func (b *Sender) lookup(ctx context.Context, w Withdrawal) (sent Sent, found boo
 
 // recordEvidence records what the service's list says about an order. Reading it has tied the key to the account.
 func (b *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
-	e.Key = b.Key
-	o, err := b.Ledger.Settle(ctx, e)
+	e.Key = b.key
+	o, err := b.ledger.Settle(ctx, e)
 	return o, accountChanged(err)
 }
 
 // claim records that the withdrawal is about to be sent. From here on, what is sent is what the ticket says.
-func (b *Sender) claim(ctx context.Context, w Withdrawal) (journal.Ticket, error) {
-	if err := b.Ledger.Enter(ctx); err != nil {
+func (b *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error) {
+	if err := b.ledger.Enter(ctx); err != nil {
 		return journal.Ticket{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return journal.Ticket{}, err
 	}
 	c := journal.Claim{
-		OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request), Callback: w.Request.Callback, Key: b.Key, AllowDuplicate: w.AllowDuplicate, Decimals: b.decimals(w.Request.Amount),
+		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: b.key, AllowDuplicate: w.allowDuplicate, Decimals: b.decimals(w.request.Amount),
 	}
-	if w.Made {
-		c.Window = w.Window
+	if w.newOrderID {
+		c.Window = w.window
 	}
-	return b.Ledger.Claim(ctx, c)
+	return b.ledger.Claim(ctx, c)
 }
 
 // notClaimed turns the journal's refusal into this package's.
-func (b *Sender) notClaimed(w Withdrawal, err error) (Sent, error) {
+func (b *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
 	switch {
@@ -226,7 +276,7 @@ func (b *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 		if late := b.elapsed(ticket.Began); late > latest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
-		if err := b.Ledger.Journal().Intact(); err != nil {
+		if err := b.ledger.Journal().Intact(); err != nil {
 			return err
 		}
 		if !left.Swap(true) { // it asks again if it has to dial anew, and it counts once
@@ -239,13 +289,13 @@ func (b *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 		}
 		return nil
 	})
-	id, err := b.Client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 	return call{id, err, left.Load()}
 }
 
 // elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
 func (b *Sender) elapsed(since time.Time) time.Duration {
-	now := b.Now()
+	now := b.now()
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
@@ -261,11 +311,11 @@ func (b *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c cal
 // finish records an outcome, and tries for a minute: a database may be starting anew, another process may hold the journal's
 // lock, and what is not recorded now, somebody has to find out later. A journal whose files are gone does not come back.
 func (b *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
-	began := b.Now()
+	began := b.now()
 	for tries := 1; ; tries++ {
-		order, err := b.Ledger.Finish(ctx, ticket, out)
+		order, err := b.ledger.Finish(ctx, ticket, out)
 		var broken *journal.Error
-		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || b.elapsed(began) > longestTry || b.pause(calls) != nil {
+		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || b.elapsed(began) > longestTry || b.wait(calls) != nil {
 			return order, err
 		}
 	}
@@ -291,7 +341,7 @@ func (b *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, record
 	case o.State == journal.Accepted:
 		return o, nil
 	case o.State == journal.Unknown:
-		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: hint.New("do not send it again", "withdraw", "reconcile", o.OrderID)}
+		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
 	case o.State == journal.Conflict:
 		return o, b.unsettled(o, false)
 	}
@@ -307,16 +357,16 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 		what = "that the service accepted it as " + out.Withdrawal
 	}
 	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err, Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
-		Hint: hint.New("do not send it again, and when the journal can be written, find out", "withdraw", "reconcile", orderID)}
+		Hint: NewHint("do not send it again, and when the journal can be written, find out", "withdraw", "reconcile", orderID)}
 }
 
 // readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with. The note says
 // why that could not be seen.
 func (b *Sender) readBack(ctx context.Context, o journal.Order) (note string, err error) {
-	if b.NoLookup || ctx.Err() != nil {
+	if b.options.Lookup == LookupNever || ctx.Err() != nil {
 		return "", nil
 	}
-	w, err := b.Client.Withdrawals.Get(ctx, o.Withdrawal)
+	w, err := b.client.Withdrawals.Get(ctx, o.Withdrawal)
 	if err == nil && w.ID != o.Withdrawal {
 		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
 	}
@@ -330,7 +380,7 @@ func (b *Sender) readBack(ctx context.Context, o journal.Order) (note string, er
 	if !recordOf(w).bearsOnly(o.OrderID) {
 		keeping = journal.Dropped
 	}
-	if err := b.Ledger.NoteService(ctx, w.MerchantID, keeping); err != nil {
+	if err := b.ledger.NoteService(ctx, w.MerchantID, keeping); err != nil {
 		note = fmt.Sprintf("what the record of order %s shows could not be noted: %v", o.OrderID, err)
 	}
 	if keeping == journal.Dropped {
@@ -352,11 +402,11 @@ func (b *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: hint.New("see what happened, and settle it with withdraw resolve", "journal", "show", o.OrderID)}
+			Hint: NewHint("see what happened, and settle it with withdraw resolve", "journal", "show", o.OrderID)}
 	case alive:
-		return &Error{Kind: Busy, OrderID: o.OrderID, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: hint.New("wait for it, and run this again")}
+		return &Error{Kind: Busy, OrderID: o.OrderID, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: NewHint("wait for it, and run this again")}
 	}
-	return &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: hint.New("do not send it again", "withdraw", "reconcile", o.OrderID)}
+	return &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
 }
 
 func duplicateOf(e *journal.DuplicateError) error {
@@ -364,9 +414,9 @@ func duplicateOf(e *journal.DuplicateError) error {
 	switch {
 	case o.State == journal.Unknown:
 		return &Error{Kind: Unknown, Rule: RuleDuplicate, Msg: fmt.Sprintf("order %s has the same content, and its outcome is unknown: this might pay twice", o.OrderID),
-			Hint: hint.New("if both are meant, add --allow-duplicate; if not, settle that one first", "withdraw", "reconcile", o.OrderID)}
+			Hint: NewHint("if both are meant, add --allow-duplicate; if not, settle that one first", "withdraw", "reconcile", o.OrderID)}
 	case e.Alive:
-		return &Error{Kind: Busy, Rule: RuleDuplicate, Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: hint.New("wait for it, or, if both are meant: --allow-duplicate")}
+		return &Error{Kind: Busy, Rule: RuleDuplicate, Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: NewHint("wait for it, or, if both are meant: --allow-duplicate")}
 	}
 	return refused(RuleDuplicate, fmt.Sprintf("the same was accepted at %s as order %s, withdrawal %s", sentAt(o).UTC().Format(time.RFC3339), o.OrderID, o.Withdrawal),
 		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
@@ -375,18 +425,15 @@ func duplicateOf(e *journal.DuplicateError) error {
 // accountChanged is about an account that is not what it was when the sender found it.
 func accountChanged(err error) error {
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
-		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(), Hint: hint.New("run it again for the right account, of those that the journal has", "journal", "export")}
+		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(), Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}
 	}
 	return err
 }
 
 func (b *Sender) describe(c journal.Content) string {
-	text := fmt.Sprintf("%d minor units of %s", c.Minor, Amount(c).Code)
-	if b.Format != nil {
-		text = b.Format(Amount(c))
-	}
+	text := b.options.Currencies.Format(amountOf(c))
 	if c.Unit != c.Currency {
-		text += ", withdrawn in " + Currency(c.Currency).Code + ","
+		text += ", withdrawn in " + currencyOf(c.Currency).Code + ","
 	}
 	text += " to " + c.Address
 	if c.Memo != "" {
@@ -397,5 +444,5 @@ func (b *Sender) describe(c journal.Content) string {
 
 func dropsOrderIDs() error {
 	return &Error{Kind: Conflict, Msg: "this service does not keep order ids as they were sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
-		Hint: hint.New("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
+		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }

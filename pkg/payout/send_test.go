@@ -20,29 +20,29 @@ import (
 func TestSendAndSendAgain(t *testing.T) {
 	d := newDesk(t)
 	w := asked("4711")
-	w.Request.Memo, w.Request.Callback = "leaf", "http://shop.test/done"
+	w.request.Memo, w.request.Callback = "leaf", "http://shop.test/done"
 	sent, err := d.send(w)
-	if err != nil || sent.Already || sent.Note != "" || sent.Order.Withdrawal != "w1" || sent.Order.State != journal.Accepted {
+	if err != nil || sent.Already || sent.Note != "" || sent.Order.ID != "w1" || sent.Order.State != journal.Accepted {
 		t.Fatalf("got %+v, %v", sent, err)
 	}
 	body := d.s.bodies[0]
 	if body["external_order_id"] != "4711" || body["memo"] != "leaf" || body["address"] != "bc1q4711" || asText(body["amount"]) != `{"Crypto":{"Btc":5000}}` {
 		t.Errorf("sent was %v", body)
 	}
-	if sent.Order.Content != ContentOf(w.Request) || sent.Order.Callback != w.Request.Callback || sent.Order.Key != "key1" {
+	if sent.Order.Currency != w.request.Currency || sent.Order.Amount != w.request.Amount || sent.Order.Address != w.request.Address || sent.Order.Memo != w.request.Memo || sent.Order.Callback != w.request.Callback || sent.Order.Key != "key1" {
 		t.Errorf("recorded is %+v", sent.Order)
 	}
 	for range 2 {
 		sent, err = d.send(w)
-		if err != nil || !sent.Already || sent.Order.Withdrawal != "w1" || sent.Note != "" {
+		if err != nil || !sent.Already || sent.Order.ID != "w1" || sent.Note != "" {
 			t.Fatalf("again: %+v, %v", sent, err)
 		}
 	}
-	w.Request.Callback = "http://shop.test/other"
+	w.request.Callback = "http://shop.test/other"
 	if sent, err = d.send(w); err != nil || !sent.Already || !strings.Contains(sent.Note, "http://shop.test/done") {
 		t.Errorf("with another callback: %+v, %v", sent, err)
 	}
-	w.Request.Memo = "root"
+	w.request.Memo = "root"
 	_, err = d.send(w)
 	if e := wantKind(t, err, Refused, RuleOrderID); !strings.Contains(e.Msg, "leaf") {
 		t.Errorf("it does not say what was sent: %v", err)
@@ -52,7 +52,7 @@ func TestSendAndSendAgain(t *testing.T) {
 
 // What counts as other content, and what does not.
 func TestContent(t *testing.T) {
-	plain := asked("1").Request
+	plain := asked("1").request
 	for name, change := range map[string]func(r *api.CreateWithdrawal){
 		"currency": func(r *api.CreateWithdrawal) { r.Currency.Code = "Ltc" },
 		"kind":     func(r *api.CreateWithdrawal) { r.Currency.Kind = api.Fiat },
@@ -62,15 +62,15 @@ func TestContent(t *testing.T) {
 		"memo":     func(r *api.CreateWithdrawal) { r.Memo = "x" },
 	} {
 		r := plain
-		if change(&r); ContentOf(r) == ContentOf(plain) {
+		if change(&r); contentOf(r) == contentOf(plain) {
 			t.Errorf("with another %s it is the same", name)
 		}
-		if c := ContentOf(r); Currency(c.Currency) != r.Currency || Amount(c) != r.Amount {
-			t.Errorf("%s: %v and %v are read back from %+v", name, Currency(c.Currency), Amount(c), c)
+		if c := contentOf(r); currencyOf(c.Currency) != r.Currency || amountOf(c) != r.Amount {
+			t.Errorf("%s: %v and %v are read back from %+v", name, currencyOf(c.Currency), amountOf(c), c)
 		}
 	}
 	r := plain
-	if r.Callback = "http://x.test"; ContentOf(r) != ContentOf(plain) {
+	if r.Callback = "http://x.test"; contentOf(r) != contentOf(plain) {
 		t.Error("with another callback it is not the same")
 	}
 }
@@ -85,39 +85,39 @@ func TestOrderIDAgain(t *testing.T) {
 	}
 	none := want{}
 	for name, tt := range map[string]struct {
-		bring       func(d *desk, w Withdrawal)
+		bring       func(d *desk, w withdrawal)
 		same, other want
 	}{
-		"new":        {func(d *desk, w Withdrawal) {}, want{sends: 1}, want{sends: 1}},
-		"accepted":   {func(d *desk, w Withdrawal) { d.bring(w, outAccepted("w9")) }, none, want{failed: true, rule: RuleOrderID}},
-		"unknown":    {func(d *desk, w Withdrawal) { d.bring(w, outUnknown) }, want{failed: true, kind: Unknown}, want{failed: true, rule: RuleOrderID}},
-		"died":       {func(d *desk, w Withdrawal) { d.dies(w) }, want{failed: true, kind: Unknown}, want{failed: true, rule: RuleOrderID}},
-		"rejected":   {func(d *desk, w Withdrawal) { d.bring(w, outRejected) }, want{sends: 1}, want{sends: 1}},
-		"never left": {func(d *desk, w Withdrawal) { d.bring(w, outNotLeft) }, want{sends: 1}, want{sends: 1}},
-		"being sent": {func(d *desk, w Withdrawal) {
-			if _, err := d.open().Claim(d.t.Context(), journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
+		"new":        {func(d *desk, w withdrawal) {}, want{sends: 1}, want{sends: 1}},
+		"accepted":   {func(d *desk, w withdrawal) { d.bring(w, outAccepted("w9")) }, none, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"unknown":    {func(d *desk, w withdrawal) { d.bring(w, outUnknown) }, want{failed: true, kind: Unknown}, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"died":       {func(d *desk, w withdrawal) { d.dies(w) }, want{failed: true, kind: Unknown}, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"rejected":   {func(d *desk, w withdrawal) { d.bring(w, outRejected) }, want{sends: 1}, want{sends: 1}},
+		"never left": {func(d *desk, w withdrawal) { d.bring(w, outNotLeft) }, want{sends: 1}, want{sends: 1}},
+		"being sent": {func(d *desk, w withdrawal) {
+			if _, err := d.open().Claim(d.t.Context(), journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
 				d.t.Fatal(err)
 			}
-		}, want{failed: true, kind: Busy}, want{failed: true, rule: RuleOrderID}},
-		"conflict": {func(d *desk, w Withdrawal) {
+		}, want{failed: true, kind: Busy}, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"conflict": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Ledger.Settle(d.t.Context(), journal.Evidence{OrderID: w.Request.ExternalOrderID, Withdrawal: "w9", Content: ContentOf(w.Request), Differs: "its amount is another"}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: w.request.ExternalOrderID, Withdrawal: "w9", Content: contentOf(w.request), Differs: "its amount is another"}); err != nil {
 				d.t.Fatal(err)
 			}
-		}, want{failed: true, kind: Conflict}, want{failed: true, rule: RuleOrderID}},
-		"said not to have been sent": {func(d *desk, w Withdrawal) {
+		}, want{failed: true, kind: Conflict}, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"said not to have been sent": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+			if _, err := d.ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
-		}, want{sends: 1}, want{failed: true, rule: RuleOrderID}},
-		"rejected after an unknown one": {func(d *desk, w Withdrawal) {
+		}, want{sends: 1}, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"rejected after an unknown one": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.Ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.Request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+			if _, err := d.ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 			d.bring(w, outRejected)
-		}, want{failed: true, kind: Unknown}, want{failed: true, rule: RuleOrderID}},
+		}, want{failed: true, kind: Unknown}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 	} {
 		for what, want := range map[string]want{"same": tt.same, "other": tt.other} {
 			t.Run(name+"/"+what, func(t *testing.T) {
@@ -126,13 +126,13 @@ func TestOrderIDAgain(t *testing.T) {
 				w := asked("4711")
 				tt.bring(d, w)
 				if what == "other" {
-					w.Request.Amount.Minor++
+					w.request.Amount.Minor++
 				}
-				before, _ := d.Ledger.Order(t.Context(), "4711")
+				before, _ := d.ledger.Order(t.Context(), "4711")
 				sent, err := d.send(w)
 				d.s.wantCreates(1 + want.sends)
 				if !want.failed {
-					if err != nil || sent.Order.Withdrawal == "" || sent.Already != (want.sends == 0) {
+					if err != nil || sent.Order.ID == "" || sent.Already != (want.sends == 0) {
 						t.Errorf("got %+v, %v", sent, err)
 					}
 					return
@@ -141,7 +141,7 @@ func TestOrderIDAgain(t *testing.T) {
 				if want.kind == Unknown && !strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
 					t.Errorf("the hint is %q", e.Hint.String())
 				}
-				if after, _ := d.Ledger.Order(t.Context(), "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
+				if after, _ := d.ledger.Order(t.Context(), "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
 					t.Errorf("%+v has become %+v", before, after)
 				}
 			})
@@ -193,7 +193,7 @@ func TestOutcomes(t *testing.T) {
 			if sent.Order.State != tt.state || o.Withdrawal != "" {
 				t.Errorf("sent is %+v, recorded %+v", sent.Order, o)
 			}
-			events, err := d.Ledger.Journal().Story(t.Context(), o)
+			events, err := d.ledger.Journal().Story(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,8 +220,8 @@ func TestOutcomes(t *testing.T) {
 func TestNeverLeft(t *testing.T) {
 	d := newDesk(t)
 	d.history()
-	d.Client = newClient(t, "http://127.0.0.1:1")
-	d.NoLookup = true
+	d.client = newClient(t, "http://127.0.0.1:1")
+	d.options.Lookup = LookupNever
 	_, err := d.send(asked("4711"))
 	wantCall(t, err, api.NotSent, 0)
 	d.wantState("4711", journal.Planned)
@@ -246,7 +246,7 @@ func TestRejectedAfterUnknown(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	d.bring(asked("4711"), outUnknown)
-	if _, err := d.Ledger.Decide(t.Context(), journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"}); err != nil {
+	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "4711", NotSent: true, Reason: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false }
@@ -266,48 +266,48 @@ func TestInvalid(t *testing.T) {
 		"no address":   func(r *api.CreateWithdrawal) { r.Address = "" },
 	} {
 		w := asked("4711")
-		change(&w.Request)
+		change(&w.request)
 		if _, err := d.send(w); !errors.As(err, new(*api.InvalidError)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	d.s.wantCreates(0)
-	for o := range d.Ledger.Orders(t.Context(), journal.Filter{}) {
+	for o := range d.ledger.Orders(t.Context(), journal.Filter{}) {
 		t.Errorf("recorded was %+v", o)
 	}
 }
 
 func TestDuplicates(t *testing.T) {
-	same := func(orderID string) Withdrawal {
+	same := func(orderID string) withdrawal {
 		w := asked(orderID)
-		w.Request.Address, w.Window = "bc1qsame", 10*time.Minute
+		w.request.Address, w.window = "bc1qsame", 10*time.Minute
 		return w
 	}
-	made := func(orderID string) Withdrawal {
+	made := func(orderID string) withdrawal {
 		w := same(orderID)
-		w.Made = true
+		w.newOrderID = true
 		return w
 	}
 	for name, tt := range map[string]struct {
 		bring  func(d *desk)
-		w      Withdrawal
+		w      withdrawal
 		failed bool
 		kind   Kind
 	}{
 		"unknown":                  {func(d *desk) { d.bring(same("10"), outUnknown) }, same("20"), true, Unknown},
 		"unknown, made":            {func(d *desk) { d.bring(same("10"), outUnknown) }, made("20"), true, Unknown},
 		"unknown, died":            {func(d *desk) { d.dies(same("10")) }, same("20"), true, Unknown},
-		"accepted":                 {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, same("20"), false, 0},
+		"accepted":                 {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, same("20"), false, ""},
 		"accepted, made":           {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, made("20"), true, Refused},
-		"accepted, made, long ago": {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10 * time.Minute) }, made("20"), false, 0},
+		"accepted, made, long ago": {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10 * time.Minute) }, made("20"), false, ""},
 		"accepted, made, just":     {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10*time.Minute - time.Second) }, made("20"), true, Refused},
 		"accepted in the future": {func(d *desk) {
 			d.clock.move(time.Hour)
 			d.bring(same("10"), outAccepted("w9"))
 			d.clock.move(-time.Hour)
 		}, made("20"), true, Refused},
-		"rejected, made":   {func(d *desk) { d.bring(same("10"), outRejected) }, made("20"), false, 0},
-		"being sent":       {func(d *desk) { d.sends(same("10")) }, same("20"), false, 0},
+		"rejected, made":   {func(d *desk) { d.bring(same("10"), outRejected) }, made("20"), false, ""},
+		"being sent":       {func(d *desk) { d.sends(same("10")) }, same("20"), false, ""},
 		"being sent, made": {func(d *desk) { d.sends(same("10")) }, made("20"), true, Busy},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestDuplicates(t *testing.T) {
 			d.s.wantCreates(1)
 			d.wantNothing("20")
 			w := tt.w
-			w.AllowDuplicate = true
+			w.allowDuplicate = true
 			if _, err := d.send(w); err != nil {
 				t.Errorf("though it is meant: %v", err)
 			}
@@ -339,13 +339,13 @@ func TestDuplicates(t *testing.T) {
 }
 
 // sends leaves an order being sent by another living process.
-func (d *desk) sends(w Withdrawal) {
+func (d *desk) sends(w withdrawal) {
 	d.t.Helper()
 	other := d.open()
 	if err := other.Enter(context.Background()); err != nil {
 		d.t.Fatal(err)
 	}
-	if _, err := other.Claim(context.Background(), journal.Claim{OrderID: w.Request.ExternalOrderID, Content: ContentOf(w.Request)}); err != nil {
+	if _, err := other.Claim(context.Background(), journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -361,7 +361,7 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			d := newDesk(t)
 			d.history()
 			d.s.onCreate = func(map[string]any) (int, string, bool) {
-				d.Ledger.Journal().Close()
+				d.ledger.Journal().Close()
 				return tt.status, tt.answer, false
 			}
 			sent, err := d.send(asked("4711"))
@@ -369,10 +369,10 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			if !strings.Contains(e.Msg, tt.says) || !strings.Contains(e.Msg, "4711") || !strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
 				t.Errorf("%q, %q", e.Msg, e.Hint.String())
 			}
-			if name == "accepted" && sent.Order.Withdrawal != "w77" {
+			if name == "accepted" && sent.Order.ID != "w77" {
 				t.Errorf("sent is %+v", sent)
 			}
-			d.Ledger = d.open()
+			d.Ledger = &Ledger{d.open()}
 			_, err = d.send(asked("4711"))
 			wantKind(t, err, Unknown, "")
 			d.wantState("4711", journal.Unknown)
@@ -387,13 +387,13 @@ func TestJournalIsLostBeforeTheCall(t *testing.T) {
 	for _, file := range []string{"", "-wal", "-shm", ".lock"} {
 		d := newDesk(t)
 		d.history()
-		d.Now = func() time.Time { // it is asked right before the call
+		d.now = func() time.Time { // it is asked right before the call
 			os.Remove(d.place + file)
 			return d.clock.Now()
 		}
 		_, err := d.send(asked("4711"))
 		d.s.wantCreates(1)
-		if lost := (*journal.Error)(nil); !errors.As(err, &lost) || !lost.Lost || errors.As(err, new(*Error)) || !strings.HasPrefix(err.Error(), "order 4711 was not sent") {
+		if lost := (*journal.Error)(nil); !errors.As(err, &lost) || !lost.Lost || !errors.Is(err, ErrJournalBroken) || !strings.HasPrefix(err.Error(), "order 4711 was not sent") {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
@@ -403,7 +403,7 @@ func TestJournalIsLostBeforeTheCall(t *testing.T) {
 func (d *desk) closeOrders() (open func()) {
 	d.t.Helper()
 	driver, begin, end := "sqlite", "CREATE TRIGGER closed BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'closed'); END", "DROP TRIGGER closed"
-	if d.Ledger.Journal().Shared() {
+	if d.ledger.Journal().Shared() {
 		driver, end = "pgx", "DROP TRIGGER closed ON orders"
 		begin = `CREATE FUNCTION closed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''closed''; END';
 			CREATE TRIGGER closed BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION closed()`
@@ -445,7 +445,7 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 					return 200, "", true
 				}})
 				pauses := 0
-				d.Pause = func(context.Context, time.Duration) error {
+				d.pause = func(context.Context, time.Duration) error {
 					if pauses++; pauses == 3 {
 						open()
 					}
@@ -465,9 +465,9 @@ func TestOutcomeIsTriedAgain(t *testing.T) {
 func TestJournalCannotBeWritten(t *testing.T) {
 	d := newDesk(t)
 	d.history()
-	d.Ledger.Journal().Close()
+	d.ledger.Journal().Close()
 	_, err := d.send(asked("4711"))
-	if !errors.As(err, new(*journal.Error)) || errors.As(err, new(*Error)) {
+	if !errors.As(err, new(*journal.Error)) || !errors.Is(err, ErrJournalBroken) {
 		t.Errorf("got %v", err)
 	}
 	d.s.wantCreates(1)
@@ -481,7 +481,7 @@ func TestTooLate(t *testing.T) {
 	}{{5 * time.Second, 1}, {5*time.Second + time.Millisecond, 0}, {time.Hour, 0}} {
 		d := newDesk(t)
 		d.history()
-		d.Now = func() time.Time { return d.clock.Now().Add(tt.late) }
+		d.now = func() time.Time { return d.clock.Now().Add(tt.late) }
 		_, err := d.send(asked("4711"))
 		d.s.wantCreates(1 + tt.sends)
 		if tt.sends == 1 {
@@ -509,7 +509,7 @@ func TestElapsed(t *testing.T) {
 	back := since.Add(6 * time.Second)
 	*(*uint64)(unsafe.Pointer(&back)) -= 100 << 30
 	for name, now := range map[string]time.Time{"asleep": asleep, "set back": back, "both": since.Add(6 * time.Second)} {
-		b := &Sender{Now: func() time.Time { return now }}
+		b := &Sender{now: func() time.Time { return now }}
 		if got := b.elapsed(since); got != 6*time.Second {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -542,7 +542,7 @@ func TestInterrupted(t *testing.T) {
 	t.Run("in a pause of the look-up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := new(Sender).pause(ctx); !errors.Is(err, context.Canceled) {
+		if err := new(Sender).wait(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -550,7 +550,7 @@ func TestInterrupted(t *testing.T) {
 		d := newDesk(t)
 		d.history()
 		ctx, cancel := context.WithCancel(t.Context())
-		d.Now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
+		d.now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
 		_, err := d.Send(ctx, t.Context(), asked("4711"))
 		if e := wantCall(t, err, api.NotSent, 0); !errors.Is(e.Err, context.Canceled) {
 			t.Error(err)
@@ -567,7 +567,7 @@ func TestInterrupted(t *testing.T) {
 		d.s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
 		_, before, _ := d.s.counts()
 		sent, err := d.Send(ctx, t.Context(), asked("4711"))
-		if err != nil || sent.Order.Withdrawal != "w2" {
+		if err != nil || sent.Order.ID != "w2" {
 			t.Errorf("got %+v, %v", sent, err)
 		}
 		if _, gets, _ := d.s.counts(); gets != before || sent.Note != "" {
@@ -620,7 +620,7 @@ func TestReadBack(t *testing.T) {
 			d := newDesk(t)
 			tt.set(d)
 			sent, err := d.send(asked("4711"))
-			if sent.Order.Withdrawal != "w1" || sent.Order.State != journal.Accepted || !strings.Contains(sent.Note, tt.note) || (tt.note == "") != (sent.Note == "") {
+			if sent.Order.ID != "w1" || sent.Order.State != journal.Accepted || !strings.Contains(sent.Note, tt.note) || (tt.note == "") != (sent.Note == "") {
 				t.Errorf("sent is %+v", sent)
 			}
 			d.wantState("4711", journal.Accepted)
@@ -635,17 +635,17 @@ func TestReadBack(t *testing.T) {
 			}
 			wantKind(t, err, Conflict, "")
 			d.s.set(func() { d.s.onGet = nil })
-			for _, w := range []Withdrawal{asked("5000"), {Request: asked("5001").Request, Made: true}} {
+			for _, w := range []withdrawal{asked("5000"), {request: asked("5001").request, newOrderID: true}} {
 				_, err = d.send(w)
 				if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Hint.String(), "--lookup never") {
 					t.Error(e.Hint.String())
 				}
 			}
 			d.s.wantCreates(1)
-			if again, err := d.send(asked("4711")); err != nil || again.Order.Withdrawal != "w1" {
+			if again, err := d.send(asked("4711")); err != nil || again.Order.ID != "w1" {
 				t.Errorf("what is there is not said: %+v, %v", again, err)
 			}
-			d.NoLookup = true
+			d.options.Lookup = LookupNever
 			if _, err := d.send(asked("5000")); err != nil {
 				t.Error(err)
 			}
@@ -656,7 +656,7 @@ func TestReadBack(t *testing.T) {
 
 func TestLookupNever(t *testing.T) {
 	d := newDesk(t)
-	d.NoLookup = true
+	d.options.Lookup = LookupNever
 	d.s.take(map[string]any{"external_order_id": "4711"})
 	d.s.onGet = func(string) (int, string) { return 500, "" }
 	if sent, err := d.send(asked("4711")); err != nil || sent.Note != "" {
@@ -670,10 +670,10 @@ func TestLookupNever(t *testing.T) {
 // When the list is asked: where the order id was sent before, and where nothing is accepted.
 func TestWhenItIsLookedUp(t *testing.T) {
 	made := asked("4711")
-	made.Made = true
+	made.newOrderID = true
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
-		w     Withdrawal
+		w     withdrawal
 		looks bool
 	}{
 		"nothing accepted":         {func(d *desk) {}, asked("4711"), true},
@@ -685,11 +685,11 @@ func TestWhenItIsLookedUp(t *testing.T) {
 		"something rejected only":  {func(d *desk) { d.bring(asked("10"), outRejected) }, asked("4711"), true},
 		"restored":                 {func(d *desk) { d.history(); d.restored() }, asked("4711"), true},
 		"restored, made":           {func(d *desk) { d.history(); d.restored() }, made, false},
-		"always":                   {func(d *desk) { d.history(); d.AlwaysLookup = true }, asked("4711"), true},
+		"always":                   {func(d *desk) { d.history(); d.options.Lookup = LookupAlways }, asked("4711"), true},
 		"found on the list before": {func(d *desk) {
 			d.history()
 			listed := d.s.take(body("10"))
-			if _, err := d.Ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: listed, Content: ContentOf(asked("10").Request)}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: listed, Content: contentOf(asked("10").request)}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, asked("4711"), true},
@@ -727,19 +727,19 @@ func (d *desk) restored() {
 // A lost journal: what is on the list is not sent again.
 func TestLookedUp(t *testing.T) {
 	w := asked("4711")
-	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.Request.Address, "external_order_id": "4711"}
+	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.request.Address, "external_order_id": "4711"}
 	t.Run("as it is asked for", func(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
 		d.s.fill(2)
 		w := w
-		w.Request.Callback = "http://shop.test/x"
+		w.request.Callback = "http://shop.test/x"
 		sent, err := d.send(w)
-		if err != nil || !sent.Already || sent.Order.Withdrawal != "w1" || !strings.Contains(sent.Note, "already") {
+		if err != nil || !sent.Already || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "already") {
 			t.Fatalf("got %+v, %v", sent, err)
 		}
 		d.wantState("4711", journal.Accepted)
-		if sent, err = d.send(w); err != nil || sent.Order.Withdrawal != "w1" || sent.Note != "" {
+		if sent, err = d.send(w); err != nil || sent.Order.ID != "w1" || sent.Note != "" {
 			t.Errorf("again: %+v, %v", sent, err)
 		}
 		d.s.wantCreates(0)
@@ -748,7 +748,7 @@ func TestLookedUp(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
 		w := w
-		w.Request.Amount.Minor = 4999
+		w.request.Amount.Minor = 4999
 		_, err := d.send(w)
 		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, "5000") {
 			t.Error(err)
@@ -784,7 +784,7 @@ func TestLookedUp(t *testing.T) {
 		d.bring(w, outRejected)
 		d.s.take(body)
 		sent, err := d.send(w)
-		if err != nil || sent.Order.Withdrawal != "w1" {
+		if err != nil || sent.Order.ID != "w1" {
 			t.Errorf("got %+v, %v", sent, err)
 		}
 		d.wantState("4711", journal.Accepted)
@@ -795,7 +795,7 @@ func TestLookedUp(t *testing.T) {
 		d.bring(w, outRejected)
 		d.s.take(body)
 		now := w
-		now.Request.Amount.Minor++
+		now.request.Amount.Minor++
 		_, err := d.send(now)
 		wantKind(t, err, Refused, RuleOrderID)
 		if o := d.wantState("4711", journal.Accepted); o.Minor != 5000 {
@@ -806,7 +806,7 @@ func TestLookedUp(t *testing.T) {
 	t.Run("as it is asked for now, and something else was sent", func(t *testing.T) {
 		d := newDesk(t)
 		before := w
-		before.Request.Amount.Minor++
+		before.request.Amount.Minor++
 		d.bring(before, outRejected)
 		d.s.take(body)
 		_, err := d.send(w)
@@ -837,9 +837,9 @@ func TestTwoAtOnce(t *testing.T) {
 		errs := make(chan error, n)
 		for range n {
 			b := *d.Sender
-			b.Ledger, b.Client = d.open(), newClient(t, d.s.URL)
+			b.Ledger, b.client = &Ledger{d.open()}, newClient(t, d.s.URL)
 			go func() {
-				_, err := b.Send(context.Background(), context.Background(), asked("4711"))
+				_, err := b.Send(context.Background(), asked("4711").request)
 				errs <- err
 			}()
 		}
@@ -861,7 +861,7 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Client, d.AnyKey = client, true
+	d.client, d.options.AnyKey = client, true
 	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -874,7 +874,7 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 		t.Fatalf("got %+v, %v", results, err)
 	}
 	sent, err := d.send(asked("4711"))
-	if err != nil || sent.Order.Withdrawal != results[0].Order.Withdrawal {
+	if err != nil || sent.Order.ID != results[0].Order.ID {
 		t.Errorf("got %+v, %v", sent, err)
 	}
 	n := 0
@@ -888,12 +888,6 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 	}
 }
 
-func ExampleFingerprint() {
-	first, again := Fingerprint("key"), Fingerprint("key")
-	fmt.Println(first == again, Fingerprint("key") == Fingerprint("other"), strings.Contains(Fingerprint("key"), "key"))
-	// Output: true false false
-}
-
 // What is under way is what has left and is not recorded yet, and the id is told before anything is read back.
 func TestUnderWay(t *testing.T) {
 	d := newDesk(t)
@@ -903,10 +897,10 @@ func TestUnderWay(t *testing.T) {
 	d.s.onCreate = func(map[string]any) (int, string, bool) { look(); return 200, "", true }
 	d.s.onGet = func(string) (int, string) { look(); return -1, "" }
 	w, told := asked("4711"), ""
-	w.Accepted = func(o journal.Order) {
+	w.accepted = func(o Order) {
 		look()
 		_, gets, _ := d.s.counts()
-		told = fmt.Sprintf("%s before %d reads", o.Withdrawal, gets)
+		told = fmt.Sprintf("%s before %d reads", o.ID, gets)
 	}
 	if _, err := d.send(w); err != nil {
 		t.Fatal(err)
@@ -920,13 +914,13 @@ func TestUnderWay(t *testing.T) {
 	} {
 		d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return answer() } })
 		w := asked("1" + fmt.Sprint(len(name)))
-		w.Accepted = func(journal.Order) { t.Errorf("%s: it is told as accepted", name) }
+		w.accepted = func(Order) { t.Errorf("%s: it is told as accepted", name) }
 		if _, err := d.send(w); err == nil || d.UnderWay() != 0 {
 			t.Errorf("%s: %v, %d under way", name, err, d.UnderWay())
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	d.Now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
+	d.now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
 	if _, err := d.Send(ctx, t.Context(), asked("4712")); err == nil || d.UnderWay() != 0 {
 		t.Errorf("kept back: %v, %d under way", err, d.UnderWay())
 	}
@@ -938,7 +932,7 @@ func TestInterruptedReadBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d.s.onGet = func(string) (int, string) { cancel(); return 0, "" }
 	sent, err := d.Send(ctx, t.Context(), asked("4711"))
-	if err != nil || sent.Order.Withdrawal != "w1" || !strings.Contains(sent.Note, "was accepted as w1") || strings.Contains(sent.Note, "could not") {
+	if err != nil || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "was accepted as w1") || strings.Contains(sent.Note, "could not") {
 		t.Errorf("got %+v, %v", sent, err)
 	}
 }
@@ -948,16 +942,16 @@ func TestAnotherCallback(t *testing.T) {
 	for name, tt := range map[string]struct {
 		outcome journal.Outcome
 		kind    Kind
-	}{"accepted": {outAccepted("w9"), -1}, "unknown": {outUnknown, Unknown}} {
+	}{"accepted": {outAccepted("w9"), ""}, "unknown": {outUnknown, Unknown}} {
 		d := newDesk(t)
 		d.history()
 		w := asked("4711")
-		w.Request.Callback = "https://shop.test/a"
+		w.request.Callback = "https://shop.test/a"
 		d.bring(w, tt.outcome)
 		for _, callback := range []string{"https://shop.test/a", "https://shop.test/b"} {
-			w.Request.Callback = callback
+			w.request.Callback = callback
 			sent, err := d.send(w)
-			if tt.kind >= 0 {
+			if tt.kind != "" {
 				wantKind(t, err, tt.kind, "")
 			} else if err != nil {
 				t.Error(err)

@@ -1,53 +1,95 @@
 package payout
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
-// A Sender is an account of a service and its record in the journal.
+// A Sender sends withdrawals for one account, each at most once. It is safe for concurrent use.
 type Sender struct {
-	Client *api.Client
-	Ledger *journal.Ledger
-	Key    string // fingerprint of the key that the client uses
-	AnyKey bool   // the account is known by itself, whatever the key is: a sandbox's
+	*Ledger // of the account
 
-	FirstPage     api.PageBase
-	NoLookup      bool      // the service's list is never asked before sending
-	AlwaysLookup  bool      // it is asked before every order, also before those that the journal alone could decide about
-	Since         string    // how far back the list is read, as the service wants it written; empty: to the beginning
-	SinceTime     time.Time // the same as a time
-	SettleAfter   time.Duration
-	LookupTimeout time.Duration // how long the service's list is read at most; 0: as long as it takes
-	Now           func() time.Time
-	// Format writes an amount for a person; nil is in minor units.
-	Format func(api.Amount) string
-	// Decimals are those of an amount's unit, negative if they are unknown; nil: they are.
-	Decimals func(api.Amount) int
-	// Pause waits between two readings of the list; nil is a real pause.
-	Pause func(ctx context.Context, d time.Duration) error
-
-	underWay int32 // see UnderWay; atomic
+	client   *api.Client
+	key      string // fingerprint of the key that the client uses
+	options  Options
+	now      func() time.Time
+	pause    func(ctx context.Context, d time.Duration) error // between two readings of the list
+	underWay int32                                            // see UnderWay; atomic
 }
 
-// Fingerprint names a key without showing it.
-func Fingerprint(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:8])
+// Options change how a Sender works. The zero Options are right for a service of which no more is known than its interface.
+type Options struct {
+	// Lookup says when the service's list is read before an order is sent.
+	Lookup Lookup
+	// Since is how far back the list is read, as the service wants it written, and SinceTime is the same as a time. Empty is to
+	// the beginning.
+	Since     string
+	SinceTime time.Time
+	// LookupTimeout is how long one reading of the list may take; 0 is as long as it takes.
+	LookupTimeout time.Duration
+	// FirstPage is the number of the list's first page; the zero value finds out.
+	FirstPage api.PageBase
+	// SettleAfter is how long after an attempt Check refuses the decision that it was not sent, because it may still arrive. 0 is
+	// 15 minutes, and a negative time is none; it must not be shorter than the service and everything on the way to it can hold
+	// a request back.
+	SettleAfter time.Duration
+	// Currencies are for amounts in messages and in plans. The zero value knows what ISO 4217 says of fiat currencies.
+	Currencies Currencies
+	// Address replaces the client's base URL as the account's address, for a service that has several or, like till's sandbox,
+	// an identity of its own.
+	Address string
+	// AnyKey says that the account is known without its key, as a sandbox's is, so that keys are not compared.
+	AnyKey bool
 }
 
-// ContentOf is what makes a withdrawal the same as another, as the journal keeps it.
-func ContentOf(r api.CreateWithdrawal) journal.Content {
+// Lookup is when the service's list is read before an order is sent.
+type Lookup int
+
+const (
+	// LookupAuto reads the list if the journal cannot decide alone: if it has sent the order before, has nothing accepted for
+	// the account yet, may have lost something, or once found something on the list that it did not know.
+	LookupAuto Lookup = iota
+	// LookupAlways reads the list before every order.
+	LookupAlways
+	// LookupNever relies on the journal alone. A journal that was restored from a backup then pays again what was paid since.
+	LookupNever
+)
+
+const defaultSettleAfter = 15 * time.Minute
+
+// New returns a Sender for the account with a name at the client's service. The name is yours to choose, and is what keeps one
+// merchant's orders from another's: use one name for a merchant, and never another. New reads and sends nothing.
+func New(client *api.Client, j *Journal, account string, o Options) (*Sender, error) {
+	switch {
+	case client == nil:
+		return nil, &Error{Kind: Invalid, Msg: "payout.New: the client is nil", Hint: NewHint("make one with api.New")}
+	case j == nil:
+		return nil, &Error{Kind: Invalid, Msg: "payout.New: the journal is nil", Hint: NewHint("open one with payout.OpenJournal")}
+	case o.LookupTimeout < 0:
+		return nil, &Error{Kind: Invalid, Msg: "payout.New: the time to look something up is negative", Hint: NewHint("leave it out")}
+	case o.Lookup < LookupAuto || o.Lookup > LookupNever:
+		return nil, &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: there is no Lookup %d", o.Lookup), Hint: NewHint("use LookupAuto")}
+	}
+	if o.SettleAfter == 0 {
+		o.SettleAfter = defaultSettleAfter
+	}
+	return &Sender{
+		Ledger: j.Ledger(Account{Address: cmp.Or(o.Address, client.BaseURL()), Name: account}),
+		client: client, key: client.KeyFingerprint(), options: o,
+		now: time.Now,
+	}, nil
+}
+
+// contentOf is what makes a withdrawal the same as another, as the journal keeps it.
+func contentOf(r api.CreateWithdrawal) journal.Content {
 	return journal.Content{
 		Currency: unit(r.Currency.Kind, r.Currency.Code),
 		Unit:     unit(r.Amount.Kind, r.Amount.Code),
@@ -57,6 +99,7 @@ func ContentOf(r api.CreateWithdrawal) journal.Content {
 	}
 }
 
+// unit writes a kind and a code as an order's content has them, such as crypto:Btc.
 func unit(kind api.Kind, code string) string {
 	switch kind { // nearly always, and without making a text of it first
 	case api.Crypto:
@@ -67,11 +110,8 @@ func unit(kind api.Kind, code string) string {
 	return strings.ToLower(string(kind)) + ":" + code
 }
 
-// Unit writes a kind and a code as an order's content has them, such as crypto:Btc. It is also how a code is given to till.
-func Unit(kind api.Kind, code string) string { return unit(kind, code) }
-
-// Currency is the opposite of what ContentOf does with a currency.
-func Currency(text string) api.Currency {
+// currencyOf is the opposite of what contentOf does with a currency.
+func currencyOf(text string) api.Currency {
 	kind, code, _ := strings.Cut(text, ":")
 	if kind == "fiat" {
 		return api.Currency{Kind: api.Fiat, Code: code}
@@ -79,27 +119,24 @@ func Currency(text string) api.Currency {
 	return api.Currency{Kind: api.Crypto, Code: code}
 }
 
-// Amount is the amount of an order.
-func Amount(c journal.Content) api.Amount {
-	u := Currency(c.Unit)
+func amountOf(c journal.Content) api.Amount {
+	u := currencyOf(c.Unit)
 	return api.Amount{Kind: u.Kind, Code: u.Code, Minor: c.Minor}
 }
 
 // requestOf is the call for an order, as the journal has it.
 func requestOf(o journal.Order) api.CreateWithdrawal {
-	return api.CreateWithdrawal{Currency: Currency(o.Currency), Amount: Amount(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
+	return api.CreateWithdrawal{Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
 }
 
 func (b *Sender) decimals(a api.Amount) int64 {
-	if b.Decimals == nil {
-		return -1
-	}
-	return int64(b.Decimals(a))
+	return int64(b.options.Currencies.registry.DecimalsOf(a))
 }
 
 // VerifyKey compares the key with those that the account was used with before. A key that was used with another account or
 // address opens somebody else's; a new one may be used if there is no history, or if it can read what was accepted last.
-func (b *Sender) VerifyKey(ctx context.Context) error {
+func (b *Sender) VerifyKey(ctx context.Context) (err error) {
+	defer toError(&err)
 	if known, err := b.knows(ctx); known || err != nil {
 		return err
 	}
@@ -108,8 +145,8 @@ func (b *Sender) VerifyKey(ctx context.Context) error {
 
 // verifyNewKey is VerifyKey for a key that the account had not been used with a moment ago.
 func (b *Sender) verifyNewKey(ctx context.Context) error {
-	account := b.Ledger.Account()
-	status, err := b.Ledger.Status(ctx)
+	account := b.ledger.Account()
+	status, err := b.ledger.Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +166,7 @@ func (b *Sender) verifyNewKey(ctx context.Context) error {
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt, "journal", "adopt-key")
 	}
 	newest := *status.Newest
-	w, err := b.Client.Withdrawals.Get(ctx, newest.Withdrawal)
+	w, err := b.client.Withdrawals.Get(ctx, newest.Withdrawal)
 	if rejects(err) {
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt, "journal", "adopt-key")
 	}
@@ -146,7 +183,7 @@ func (b *Sender) verifyNewKey(ctx context.Context) error {
 }
 
 func (b *Sender) note(ctx context.Context, how string) error {
-	err := b.Ledger.NoteKey(ctx, b.Key, how)
+	err := b.ledger.NoteKey(ctx, b.key, how)
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
 		return refused(RuleKey, other.Error(), "run it again")
 	}
@@ -156,7 +193,7 @@ func (b *Sender) note(ctx context.Context, how string) error {
 // open reports whether the account has orders that the service may have: another merchant's list would say of them that
 // they were never sent.
 func (b *Sender) open(ctx context.Context) (bool, error) {
-	for _, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
+	for _, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
 		return err == nil, err
 	}
 	return false, nil
@@ -164,11 +201,11 @@ func (b *Sender) open(ctx context.Context) (bool, error) {
 
 // knows reports whether the key was used with the account before. One that was used with another is refused.
 func (b *Sender) knows(ctx context.Context) (bool, error) {
-	if b.AnyKey {
+	if b.options.AnyKey {
 		return true, nil
 	}
-	account := b.Ledger.Account()
-	used, err := b.Ledger.Journal().KeyUsedBy(ctx, b.Key)
+	account := b.ledger.Account()
+	used, err := b.ledger.Journal().KeyUsedBy(ctx, b.key)
 	if err != nil || slices.Contains(used, account) {
 		return err == nil, err
 	}
@@ -179,12 +216,12 @@ func (b *Sender) knows(ctx context.Context) (bool, error) {
 }
 
 // wayOut is what a person can do who knows that two accounts are one.
-func wayOut(old, now journal.Account) hint.Hint {
+func wayOut(old, now journal.Account) Hint {
 	rename := []string{"journal", "rename", old.Name, now.Name}
 	if old.Address != now.Address {
-		return hint.New("if it is the same merchant, and the service has moved", append(rename, "--base-url", old.Address, "--to-base-url", now.Address)...)
+		return NewHint("if it is the same merchant, and the service has moved", append(rename, "--base-url", old.Address, "--to-base-url", now.Address)...)
 	}
-	return hint.New("use that account or, if it has another name now, say so", rename...)
+	return NewHint("use that account or, if it has another name now, say so", rename...)
 }
 
 // rejects reports whether the service has refused what it was asked, and not who asks or how often.

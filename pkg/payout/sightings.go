@@ -12,7 +12,7 @@ type sightings map[string]string
 // sightings are those of no scan yet.
 func (b *Sender) sightings(ctx context.Context) (sightings, error) {
 	s := sightings{}
-	for o, err := range b.Ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+	for o, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"example.com/till/internal/hint"
 	"example.com/till/internal/journal"
 )
 
@@ -71,7 +70,7 @@ func (m *maker) warnings() error {
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
 	}
 	if m.FailOnWarning && len(m.made.Details) > 0 {
-		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: hint.New("leave --fail-on-warning out if all of it is meant"), Details: m.made.Details}
+		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Details}
 	}
 	return nil
 }
@@ -127,7 +126,7 @@ func (m *maker) warnIdentical() {
 func (m *maker) warnLikeUnknown() error {
 	marks := m.spool.marks
 	var places []uint32
-	for o, err := range m.Ledger.Orders(m.ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
+	for o, err := range m.ledger.Orders(m.ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
 		if err != nil {
 			return err
 		}
@@ -174,6 +173,6 @@ func (m *maker) warnOutliers() {
 		}
 		amount, usual := m.units.units[mk.unit], m.units.units[mk.unit]
 		amount.Minor, usual.Minor = mk.minor, median
-		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file", m.Money.Format(amount), m.Money.Format(usual))
+		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file", m.Currencies.registry.Format(amount), m.Currencies.registry.Format(usual))
 	}
 }

@@ -1,5 +1,4 @@
-// Package hint has the form of what till says to do next.
-package hint
+package payout
 
 import (
 	"slices"
@@ -7,14 +6,14 @@ import (
 	"unicode"
 )
 
-// A Hint says what to do after an error. It is data: the command line adds its global flags, and quotes.
+// A Hint says what to do after an error, for a person who has the program till.
 type Hint struct {
 	Text    string   // a clause, such as "do not send it again"; empty: the command says all
 	Command []string // the arguments of till, such as withdraw, reconcile, 4711; nil: there is no command for it
 }
 
-// New is the hint with a text and a command.
-func New(text string, command ...string) Hint { return Hint{text, command} }
+// NewHint is the hint with a text and a command.
+func NewHint(text string, command ...string) Hint { return Hint{text, command} }
 
 // IsZero reports whether there is nothing to say.
 func (h Hint) IsZero() bool { return h.Text == "" && len(h.Command) == 0 }

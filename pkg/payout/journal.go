@@ -1,0 +1,245 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/till/internal/journal"
+)
+
+// A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can have the same
+// one open. Its file belongs on a local disk: a copy, or a file that is restored from a backup, does not know what was paid
+// since it was made.
+type Journal struct{ journal *journal.Journal }
+
+// OpenJournal opens a journal, and makes it if it is not there: an SQLite file, or a PostgreSQL database that several machines
+// share, as postgres://user@host/database. The error is an *Error.
+func OpenJournal(ctx context.Context, where string) (*Journal, error) {
+	return openJournal(ctx, where, false)
+}
+
+// OpenExistingJournal is OpenJournal for reading what there is: it makes nothing. If there is no journal, fs.ErrNotExist is in
+// the error's chain.
+func OpenExistingJournal(ctx context.Context, where string) (*Journal, error) {
+	return openJournal(ctx, where, true)
+}
+
+func openJournal(ctx context.Context, where string, existing bool) (*Journal, error) {
+	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: existing})
+	if err != nil {
+		return nil, asError(err)
+	}
+	return &Journal{j}, nil
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "?"
+	}
+	return name
+}
+
+// Close closes the journal, once nothing uses it any more.
+func (j *Journal) Close() error { return asError(j.journal.Close()) }
+
+// Place names the journal, without a password.
+func (j *Journal) Place() string { return j.journal.Place() }
+
+// Accounts returns every account of the journal.
+func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
+	own, err := j.journal.Accounts(ctx)
+	accounts := make([]Account, len(own))
+	for i, a := range own {
+		accounts[i] = Account(a)
+	}
+	return accounts, asError(err)
+}
+
+// Copy writes a copy of the journal as it is at one moment, while others may use it: to a file that does not exist yet, or to
+// an empty PostgreSQL database. If it fails, there is no file. The journal and its copy do not protect each other: use one.
+func (j *Journal) Copy(ctx context.Context, where string) error {
+	return asError(j.journal.Copy(ctx, where))
+}
+
+// Rename gives the history of an account another name or address. An account that has a history already, or one that is not
+// there, is an *Error that is Invalid, and one for which a process is sending one that is Busy.
+func (j *Journal) Rename(ctx context.Context, old, to Account) error {
+	return asError(j.journal.Rename(ctx, journal.Account(old), journal.Account(to)))
+}
+
+// Ledger returns the part of the journal that is about one account. An account that is not there has an empty one.
+func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j.journal.Ledger(journal.Account(a))} }
+
+// A Ledger is the part of a journal that is about one account. It can be read without a service and without a key.
+type Ledger struct{ ledger *journal.Ledger }
+
+// Account is whose ledger it is.
+func (l *Ledger) Account() Account { return Account(l.ledger.Account()) }
+
+// Reap makes every order unknown whose process died while sending it. Orders, Order and Runs do that themselves.
+func (l *Ledger) Reap(ctx context.Context) error { return asError(l.ledger.Reap(ctx)) }
+
+// Orders returns the orders that a filter chooses, the oldest first, and those of a run in the order of its plan. An order
+// whose process has died is unknown by then. It stops after an error.
+func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
+	return func(yield func(Order, error) bool) {
+		if err := l.ledger.Reap(ctx); err != nil {
+			yield(Order{}, asError(err))
+			return
+		}
+		for o, err := range l.ledger.Orders(ctx, f.journal()) {
+			if !yield(orderOf(o), asError(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Order returns one order. If it is not there, the error is ErrNotFound.
+func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
+	o, err := l.order(ctx, orderID)
+	return orderOf(o), asError(err)
+}
+
+func (l *Ledger) order(ctx context.Context, orderID string) (journal.Order, error) {
+	if err := l.ledger.Reap(ctx); err != nil {
+		return journal.Order{}, err
+	}
+	return l.ledger.Order(ctx, orderID)
+}
+
+// History returns an order with everything that has happened to it, the oldest first.
+func (l *Ledger) History(ctx context.Context, orderID string) (Order, []Event, error) {
+	o, err := l.order(ctx, orderID)
+	if err != nil {
+		return Order{}, nil, asError(err)
+	}
+	events, err := l.history(ctx, o)
+	return orderOf(o), events, err
+}
+
+func (l *Ledger) history(ctx context.Context, o journal.Order) ([]Event, error) {
+	story, err := l.ledger.Journal().Story(ctx, o)
+	events := make([]Event, len(story))
+	for i, e := range story {
+		events[i] = eventOf(e)
+	}
+	return events, asError(err)
+}
+
+// An Exported is an order of any account with its history.
+type Exported struct {
+	Account Account
+	Order   Order
+	Events  []Event
+}
+
+// Export returns everything that the journal has, account by account, the oldest order first. It stops after an error.
+func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
+	return func(yield func(Exported, error) bool) {
+		accounts, err := j.Accounts(ctx)
+		if err != nil {
+			yield(Exported{}, err)
+			return
+		}
+		for _, a := range accounts {
+			l := j.Ledger(a)
+			for o, err := range l.ledger.Orders(ctx, journal.Filter{}) {
+				var events []Event
+				if err = asError(err); err == nil {
+					events, err = l.history(ctx, o)
+				}
+				if !yield(Exported{a, orderOf(o), events}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// AdoptKey records a person's word that a key, named by its fingerprint, belongs to the account although that cannot be seen:
+// the withdrawal that was accepted last is not found with it, or nothing was accepted yet.
+func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
+	return asError(l.ledger.NoteKey(ctx, fingerprint, journal.KeyAdopted))
+}
+
+// Restored reports whether the journal may lack orders that were sent, as one does that was copied without its log: every
+// order is looked up at the service before it is sent then.
+func (l *Ledger) Restored(ctx context.Context) (bool, error) {
+	restored, err := l.ledger.Restored(ctx)
+	return restored, asError(err)
+}
+
+// ClearRestored records that nothing of the account is missing in the journal, see Sender.Compare.
+func (l *Ledger) ClearRestored(ctx context.Context) error {
+	return asError(l.ledger.ClearRestored(ctx))
+}
+
+// A Run is a plan that has begun to be applied.
+type Run struct {
+	Name   string    `json:"run"` // the first characters of the digest
+	Digest string    `json:"digest"`
+	Plan   string    `json:"plan"`  // the name of its file
+	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
+	Began  time.Time `json:"began"`
+	User   string    `json:"user"`
+	Host   string    `json:"host"`
+}
+
+// Runs returns the runs of the account, the oldest first.
+func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
+	if err := l.ledger.Reap(ctx); err != nil {
+		return nil, asError(err)
+	}
+	own, err := l.ledger.Runs(ctx)
+	runs := make([]Run, len(own))
+	for i, r := range own {
+		runs[i] = Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host}
+	}
+	return runs, asError(err)
+}
+
+// Run finds a run by its name, or by more of its plan's digest, with or without "sha256:". If it is not there, the error is
+// ErrNotFound.
+func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
+	runs, err := l.Runs(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	digits := strings.TrimPrefix(name, "sha256:")
+	for _, r := range runs {
+		if len(digits) >= len(r.Name) && strings.HasPrefix(strings.TrimPrefix(r.Digest, "sha256:"), digits) {
+			return r, nil
+		}
+	}
+	return Run{}, &Error{Kind: NotFound, Msg: fmt.Sprintf("there is no run %q in this account", name), Hint: NewHint("see which there are", "payout", "list")}
+}
+
+// Results returns the orders of a run in the order of its plan as this process leaves them, each with its order id, state, id
+// and reason only. It stops after an error.
+func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
+	return func(yield func(Order, error) bool) {
+		for o, err := range l.ledger.Results(ctx, run) {
+			if l.ledger.Journal().Claims(o) { // it could not record the end: the order is unknown to the next process
+				o.State = journal.Unknown
+			}
+			if !yield(Order{OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Reason: o.Reason}, asError(err)) {
+				return
+			}
+		}
+	}
+}
