@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -11,7 +12,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// An Applier applies a plan: Open checks everything that could keep it from being sent, Begin records it, LookUp asks
+// An Applier applies a plan step by step, for a program that asks a person in between; Sender.Apply takes all steps. Making an
+// Applier checks everything that could keep the plan from being sent, Begin records it, LookUp asks
 // the service what it has of it already, and Send sends the rest. Applied again, it goes on where it stopped.
 //
 // The plan's file is read until Begin has recorded its rows. From then on the journal is the only source of rows: what is sent
@@ -27,15 +29,65 @@ type Applier struct {
 // Sent is for how many rows this process has taken the right to send them.
 func (x *Applier) Sent() int { return int(x.sent.Load()) }
 
-// ApplyOptions are how a plan is applied.
+// ApplyOptions are how a plan is applied. The zero ApplyOptions send one row after the other.
 type ApplyOptions struct {
-	Concurrency    int // how many calls are under way at a time
-	Rate           float64
-	KeepGoing      bool              // past an order whose outcome is unknown
-	RetryRejected  bool              // what was rejected is sent once more
-	AllowDuplicate bool              // what has the same content as an unknown order is sent all the same
-	Progress       func(Tally)       // gets the states of the orders now and then, and in the end
-	Note           func(text string) // is told what must not be lost
+	Concurrency    int               // how many calls are under way at a time; 0 is 1
+	Rate           float64           // most calls in a second; 0: any number
+	KeepGoing      bool              // send the rest although an outcome is unknown
+	RetryRejected  bool              // send once more what the service has rejected
+	AllowDuplicate bool              // send what has the same content as an unknown order
+	AlreadyPaid    int               // how many orders may have been accepted before, and not by this run; for Apply
+	Progress       func(Tally)       // is called with the states of the orders now and then, and in the end; nil: nothing is
+	Note           func(text string) // is called with what a person should know; nil: nothing is
+}
+
+// Apply sends the rows of a plan, each at most once, and returns the states of its orders afterwards, also with an error.
+// Applied again, also by another process after a crash, the plan goes on where it stopped. A row that the service rejects is
+// no error: see Tally.States.
+//
+// An order that was accepted before, and not by this run, is the rest of a run that was half done, or an old number that is
+// used again. If there are more of them than ApplyOptions.AlreadyPaid, nothing is sent, and the error is ErrRefused.
+//
+// When ctx ends, nothing more is sent, and the calls that have left are waited for. Apply stops at the first order whose
+// outcome is unknown, at a refused key, when there are too many calls, and when the service cannot be reached.
+func (b *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
+	defer toError(&err)
+	if err := plan.CheckDecimals(b.options.Currencies); err != nil {
+		return Tally{}, err
+	}
+	x, err := b.Applier(ctx, plan, o)
+	if err != nil {
+		return Tally{}, err
+	}
+	if t, err = x.Tally(ctx); err != nil {
+		return Tally{}, err
+	}
+	if err := x.checkPaid(t); err != nil {
+		return t, err
+	}
+	if err := x.Begin(ctx, max(o.AlreadyPaid, x.Approved())); err != nil {
+		return t, err
+	}
+	if t, err = x.LookUp(ctx); err == nil {
+		err = x.checkPaid(t)
+	}
+	if err == nil {
+		err = x.Send(ctx, context.WithoutCancel(ctx), t)
+	}
+	after, lost := b.Tally(context.WithoutCancel(ctx), plan.Name())
+	if lost != nil {
+		return t, cmp.Or(err, lost)
+	}
+	return after, err
+}
+
+// checkPaid refuses a run of which more was accepted before than a person has said.
+func (x *Applier) checkPaid(t Tally) error {
+	if known := max(x.options.AlreadyPaid, x.Approved()); t.Before > known {
+		return refused(RulePaidBefore, fmt.Sprintf("%d of %d orders were accepted before, and not by this run, and not more than %d are known of", t.Before, t.Rows, known),
+			"if only the rest is to be sent, say how many there are: ApplyOptions.AlreadyPaid")
+	}
+	return nil
 }
 
 // A Tally counts the orders of a run by state.
@@ -65,7 +117,7 @@ func (t Tally) LeftRows() (n int) {
 	return n
 }
 
-// Applier holds a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
+// Applier checks a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
 // nothing that stays.
 func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (x *Applier, err error) {
 	defer toError(&err)

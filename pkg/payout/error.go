@@ -63,10 +63,11 @@ const (
 	RuleBatchChanged = "batch_changed"
 	RuleWarning      = "warning"
 	RuleDecimals     = "decimals"
+	RulePaidBefore   = "paid_before"
 )
 
-// An Error is why something was not done, or not known to be done. It is the only error of this package, besides those of
-// package api about calls that only read, and of a context.
+// An Error is why something was not done, or not known to be done. It is the only error of this package,
+// besides that of a context.
 type Error struct {
 	Kind Kind
 	Rule string // of a Refused error

@@ -1,0 +1,100 @@
+package payout
+
+import (
+	"context"
+	"testing"
+
+	"example.com/till/internal/journal"
+)
+
+// Apply takes all steps of an Applier: it sends each row once, however often it is called.
+func TestApplyTakesAllSteps(t *testing.T) {
+	d := newDesk(t)
+	d.options.Currencies = Currencies{testMoney}
+	p := d.plan(nil, dueTo(3)...)
+	for range 2 {
+		tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+		if err != nil || tally.States[StateAccepted] != 3 || tally.Rows != 3 {
+			t.Fatalf("%+v, %v", tally, err)
+		}
+	}
+	d.s.wantCreates(3)
+}
+
+// Orders that were paid before, and not by this run, are for the caller to know of: before anything is sent, and also where
+// only the service's list has them.
+func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
+	for name, paid := range map[string]func(d *desk){
+		"in the journal": func(d *desk) { d.mustSend("101") },
+		"on the list":    func(d *desk) { d.s.set(func() { d.s.take(body("101")) }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.options.Currencies = Currencies{testMoney}
+			paid(d)
+			p := d.plan(nil, due("101"), due("102"))
+			creates, _, _ := d.s.counts()
+			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+			wantKind(t, err, Refused, RulePaidBefore)
+			d.s.wantCreates(creates)
+			if runs, err := d.Runs(t.Context()); err != nil || name == "in the journal" && len(runs) > 0 {
+				t.Errorf("it was begun: %v, %v", runs, err)
+			}
+			for _, known := range []int{1, 0} { // what was said once is recorded
+				tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{AlreadyPaid: known})
+				if err != nil || tally.States[StateAccepted] != 2 || tally.Before != 1 {
+					t.Fatalf("%+v, %v", tally, err)
+				}
+			}
+			d.s.wantCreates(creates + 1)
+		})
+	}
+}
+
+// A rejected row is no error, an unknown one stops, and a context that has ended sends nothing.
+func TestApplyEnds(t *testing.T) {
+	d := newDesk(t)
+	d.options.Currencies = Currencies{testMoney}
+	p := d.plan(nil, dueTo(2)...)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Sender.Apply(ended, p, ApplyOptions{}); err == nil {
+		t.Error("a context that has ended was not noticed")
+	}
+	d.s.wantCreates(0)
+	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, false } })
+	tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+	if err != nil || tally.States[StateRejected] != 2 {
+		t.Errorf("%+v, %v", tally, err)
+	}
+	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
+	tally, err = d.Sender.Apply(t.Context(), p, ApplyOptions{RetryRejected: true})
+	wantKind(t, err, Unknown, "")
+	if tally.States[StateUnknown] != 1 || tally.States[StateRejected] != 1 {
+		t.Errorf("%+v", tally)
+	}
+}
+
+// The person who has approved a plan has read other amounts than those that other decimals would show.
+func TestApplyChecksDecimals(t *testing.T) {
+	d := newDesk(t)
+	_, err := d.Sender.Apply(t.Context(), d.plan(nil, due("101")), ApplyOptions{})
+	wantKind(t, err, Refused, RuleDecimals)
+	d.s.wantCreates(0)
+}
+
+// A row that this process has claimed, and of which it cannot record the end, is unknown to the next process.
+func TestResultsOfARowThatIsLeft(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, due("101"))
+	d.begun(p, ApplyOptions{})
+	w := withdrawal{request: due("101").CreateWithdrawal}
+	if _, err := d.ledger.Claim(t.Context(), journal.Claim{OrderID: "101", Content: contentOf(w.request), Run: p.Name()}); err != nil {
+		t.Fatal(err)
+	}
+	for o, err := range d.Results(t.Context(), p.Name()) {
+		if err != nil || o.State != StateUnknown {
+			t.Errorf("%+v, %v", o, err)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package payout
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What the package returns can be written as JSON and read again, and is the same then.
+func TestJSONRoundTrips(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	w := asked("4711")
+	w.request.Memo, w.request.Callback = "leaf", "https://shop.test/done"
+	d.bring(w, outUnknown)
+	order, events, err := d.History(t.Context(), "4711")
+	if err != nil || len(events) == 0 || len(order.Attempts) != 1 {
+		t.Fatalf("%+v, %v, %v", order, events, err)
+	}
+	plan := d.plan(nil, due("101"))
+	if _, err := d.apply(plan, ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := d.Runs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again(t, order)
+	again(t, events)
+	again(t, runs)
+	again(t, d.Account())
+	again(t, Limits{AllowAddresses: []string{"a"}})
+	again(t, Detail{3, "amount", "it is wrong"})
+	if text, _ := json.Marshal(order); !strings.Contains(string(text), `"order_id":"4711","state":"unknown","id":"","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5000}}`) {
+		t.Errorf("%s", text)
+	}
+}
+
+func again[V any](t *testing.T, value V) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got V
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	if diff := cmp.Diff(value, got); diff != "" {
+		t.Errorf("%s", diff)
+	}
+}
+
+// What the journal has of every account is exported, each order with its history.
+func TestExport(t *testing.T) {
+	s := newService(t)
+	sender, j := newSender(t, s, Options{})
+	other, err := New(newClient(t, s.URL), j, "kiosk", Options{AnyKey: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for orderID, by := range map[string]*Sender{"1": sender, "2": other} {
+		if _, err := by.Send(t.Context(), asked(orderID).request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]string{}
+	for e, err := range j.Export(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Events) < 2 || e.Events[0].What != "sending" {
+			t.Errorf("order %s: %+v", e.Order.OrderID, e.Events)
+		}
+		got[e.Order.OrderID] = e.Account.Name
+	}
+	if diff := cmp.Diff(map[string]string{"1": "acme", "2": "kiosk"}, got); diff != "" {
+		t.Error(diff)
+	}
+	accounts, err := j.Accounts(t.Context())
+	if err != nil || len(accounts) != 2 {
+		t.Errorf("%v, %v", accounts, err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := j.Copy(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	second, err := OpenExistingJournal(t.Context(), copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if o, err := second.Ledger(sender.Account()).Order(t.Context(), "1"); err != nil || o.State != StateAccepted {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestOrdersAreFiltered(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	ltc := asked("11")
+	ltc.request.Currency.Code, ltc.request.Amount.Code = "Ltc", "Ltc"
+	d.bring(ltc, outRejected)
+	for name, c := range map[string]struct {
+		filter Filter
+		want   string
+	}{
+		"all":      {Filter{}, "1 10 11"},
+		"states":   {Filter{States: []State{StateUnknown, StateRejected}}, "10 11"},
+		"currency": {Filter{Currency: ltc.request.Currency}, "11"},
+		"address":  {Filter{Address: "bc1q10"}, "10"},
+		"order id": {Filter{OrderID: "1"}, "1"},
+		"runs":     {Filter{Runs: true}, ""},
+	} {
+		var got []string
+		for o, err := range d.Orders(t.Context(), c.filter) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, o.OrderID)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}

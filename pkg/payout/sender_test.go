@@ -1,0 +1,192 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// newSender is a Sender as another program makes it.
+func newSender(t *testing.T, s *service, o Options) (*Sender, *Journal) {
+	t.Helper()
+	j, err := OpenJournal(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	sender, err := New(newClient(t, s.URL), j, "acme", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sender, j
+}
+
+func TestNewRefuses(t *testing.T) {
+	s := newService(t)
+	client := newClient(t, s.URL)
+	_, j := newSender(t, s, Options{})
+	for name, err := range map[string]error{
+		"no client":       errorOf(New(nil, j, "acme", Options{})),
+		"no journal":      errorOf(New(client, nil, "acme", Options{})),
+		"a negative time": errorOf(New(client, j, "acme", Options{LookupTimeout: -1})),
+		"another lookup":  errorOf(New(client, j, "acme", Options{Lookup: 7})),
+	} {
+		if e := wantKind(t, err, Invalid, ""); e.Hint.Text == "" || !strings.HasPrefix(e.Msg, "payout.New: ") {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+func errorOf[A any](_ A, err error) error { return err }
+
+// The account is the name and the base URL, as the command line writes them, so that both work on one journal.
+func TestSenderAccount(t *testing.T) {
+	s := newService(t)
+	client, err := api.New(s.URL+"/", api.WithAPIKey("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, j := newSender(t, s, Options{})
+	sender, err := New(client, j, "acme", Options{})
+	if want := (Account{Address: s.URL, Name: "acme"}); err != nil || sender.Account() != want {
+		t.Errorf("%v, %v, want %v", sender.Account(), err, want)
+	}
+	if sender, err = New(client, j, "acme", Options{Address: "sandbox:7"}); err != nil || sender.Account().Address != "sandbox:7" {
+		t.Errorf("%v, %v", sender.Account(), err)
+	}
+}
+
+func TestSettleAfterHasADefault(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Hour: time.Hour, -1: -1} {
+		if sender, _ := newSender(t, newService(t), Options{SettleAfter: given}); sender.options.SettleAfter != want {
+			t.Errorf("%s is %s, want %s", given, sender.options.SettleAfter, want)
+		}
+	}
+}
+
+func TestSendRefusesBadOptionsAndRequests(t *testing.T) {
+	s := newService(t)
+	sender, _ := newSender(t, s, Options{})
+	good := asked("4711").request
+	_, err := sender.Send(t.Context(), good, AllowDuplicate(), nil)
+	wantKind(t, err, Invalid, "")
+	for _, orderID := range []string{"", "0", "07", "x"} {
+		bad := good
+		bad.ExternalOrderID = orderID
+		_, err := sender.Send(t.Context(), bad)
+		wantKind(t, err, Invalid, "")
+	}
+	s.wantCreates(0)
+}
+
+// Whatever prints a Sender, its key is not there.
+func TestSenderShowsNoKey(t *testing.T) {
+	s := newService(t)
+	client, err := api.New(s.URL, api.WithAPIKey("topsecretkey"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, j := newSender(t, s, Options{})
+	sender, err := New(client, j, "acme", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "sender", sender, "value", *sender.Ledger)
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v", sender, sender, sender), log.String()} {
+		if strings.Contains(text, "topsecret") {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
+// An error of the journal, of a call or of a request is an *Error of the kind that says what comes next.
+func TestErrorsHaveAKind(t *testing.T) {
+	s := newService(t)
+	sender, j := newSender(t, s, Options{})
+	_, err := sender.Order(t.Context(), "7")
+	if e := wantKind(t, err, NotFound, ""); !errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnknown) || e.OrderID != "7" {
+		t.Errorf("%+v", e)
+	}
+	_, err = sender.Run(t.Context(), "cafe0001")
+	wantKind(t, err, NotFound, "")
+	wantKind(t, j.Rename(t.Context(), Account{Address: s.URL, Name: "x"}, Account{Address: s.URL, Name: "y"}), Invalid, "")
+	_, err = OpenExistingJournal(t.Context(), filepath.Join(t.TempDir(), "none.db"))
+	if wantKind(t, err, JournalBroken, ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	_, err = OpenJournal(t.Context(), "postgres:/host/x")
+	wantKind(t, err, JournalPlace, "")
+
+	for _, c := range []struct {
+		status int
+		answer string
+		kind   Kind
+	}{{422, envelope, Rejected}, {401, envelope, Rejected}, {0, "", Unknown}, {500, "", Unknown}} {
+		s.set(func() { s.onCreate = func(map[string]any) (int, string, bool) { return c.status, c.answer, false } })
+		order := asked(fmt.Sprint(1000 + c.status))
+		_, err := sender.Send(t.Context(), order.request)
+		e := wantKind(t, err, c.kind, "")
+		if c.status == 422 {
+			if call := (*api.Error)(nil); !errors.As(err, &call) || call.Code != 2004 || e.Kind != Rejected {
+				t.Errorf("%d: the call is hidden: %v", c.status, err)
+			}
+		}
+	}
+	closed := newService(t)
+	away, _ := newSender(t, closed, Options{Lookup: LookupNever})
+	closed.Close()
+	_, err = away.Send(t.Context(), asked("4711").request)
+	wantKind(t, err, NotSent, "")
+}
+
+// A call that has left is waited for, also if the context of Send ends meanwhile: without its answer the outcome is unknown.
+func TestSendWaitsForItsCall(t *testing.T) {
+	s := newService(t)
+	sender, _ := newSender(t, s, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onCreate = func(map[string]any) (int, string, bool) { cancel(); return 200, "", true }
+	if sent, err := sender.Send(ctx, asked("4711").request); err != nil || sent.Order.State != StateAccepted {
+		t.Errorf("%+v, %v", sent, err)
+	}
+	if _, err := sender.Send(ctx, asked("4712").request); !errors.Is(err, context.Canceled) {
+		t.Errorf("after its end: %v", err)
+	}
+	s.wantCreates(1)
+}
+
+// What is not understood may have been paid.
+func TestKindOfACall(t *testing.T) {
+	for outcome, want := range map[api.Outcome]Kind{api.Unknown: Unknown, api.Rejected: Rejected, api.NotSent: NotSent, api.Failed: ReadFailed, 99: Unknown} {
+		wantKind(t, asError(&api.Error{Outcome: outcome}), want, "")
+	}
+}
+
+// An order whose process has died is unknown, also for who only looks.
+func TestOrderOfADeadProcess(t *testing.T) {
+	d := newDesk(t)
+	w := asked("4711")
+	other := d.open()
+	if err := other.Enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Claim(t.Context(), journal.Claim{OrderID: "4711", Content: contentOf(w.request)}); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := d.Order(t.Context(), "4711"); err != nil || o.State != StateSending {
+		t.Errorf("while it lives: %v, %v", o.State, err)
+	}
+	other.Journal().Close()
+	if o, err := d.Order(t.Context(), "4711"); err != nil || o.State != StateUnknown {
+		t.Errorf("%v, %v", o.State, err)
+	}
+}
