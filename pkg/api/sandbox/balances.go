@@ -6,7 +6,7 @@ import (
 )
 
 // held lists one book of an account in the order of the registry.
-func (s *settings) held(a *account, b book) []money {
+func (s *rules) held(a *account, b book) []money {
 	all := []money{}
 	for _, c := range registry {
 		minor := a.books[line{b, c.Code}]
@@ -19,7 +19,7 @@ func (s *settings) held(a *account, b book) []money {
 
 // totals is one book in the shape of the statistics: each code over an object
 // with that code.
-func (s *settings) totals(a *account, b book) map[string]map[string]int64 {
+func (s *rules) totals(a *account, b book) map[string]map[string]int64 {
 	totals := map[string]map[string]int64{}
 	for _, m := range s.held(a, b) {
 		code := s.statsCode(byCode[m.Code])
@@ -28,7 +28,7 @@ func (s *settings) totals(a *account, b book) map[string]map[string]int64 {
 	return totals
 }
 
-func (s *settings) statsCode(c Currency) string {
+func (s *rules) statsCode(c Currency) string {
 	if s.statsCodes == "currency" {
 		return c.Code
 	}
@@ -49,7 +49,7 @@ func (m money) balance() balanceView {
 
 // viewBalance is the balance in one currency, and its fiat equivalent where that
 // was asked for, in the shape that the setting currency_balance gives them.
-func (s *settings) viewBalance(m money, equivalent *money) any {
+func (s *rules) viewBalance(m money, equivalent *money) any {
 	both := []money{m}
 	if equivalent != nil {
 		both = append(both, *equivalent)

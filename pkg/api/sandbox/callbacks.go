@@ -107,7 +107,7 @@ func (s *Server) announce(w *withdrawal) *delivery {
 	if w.Callback == "" {
 		return nil
 	}
-	view := s.viewWithdrawal(w)
+	view := s.settings.viewWithdrawal(w, *s.store.merchant.Load())
 	view.Address = w.Address
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)

@@ -104,7 +104,7 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 			v = *found
 		}
 	})
-	return s.viewInvoice(&v), nil
+	return s.settings.viewInvoice(&v), nil
 }
 
 // lower is a UUID as ids are kept; what is none stays as it is, for the message.

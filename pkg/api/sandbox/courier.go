@@ -16,6 +16,13 @@ import (
 	"unicode/utf8"
 )
 
+// limits are the choices of how callbacks are posted.
+type limits struct {
+	callbackTargets                  string
+	callbackAttempts                 int64
+	callbackBackoff, callbackTimeout time.Duration
+}
+
 // A courier posts a server's deliveries. Those of one withdrawal are a round: a
 // goroutine that posts them one after the other, waits where it has to, and ends
 // when none is pending. The store is never locked while a request is out.

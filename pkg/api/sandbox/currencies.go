@@ -81,7 +81,7 @@ const (
 
 // find is the currency that a request means by a code. Without settings every
 // currency of the registry is found, in either spelling.
-func (s *settings) find(code string, in place) (Currency, bool) {
+func (s *rules) find(code string, in place) (Currency, bool) {
 	if s == nil {
 		c, ok := byCode[code]
 		return c, ok
@@ -102,7 +102,7 @@ func (s *settings) find(code string, in place) (Currency, bool) {
 }
 
 // known is the list of codes that find finds, for an error message.
-func (s *settings) known(kind Kind) string {
+func (s *rules) known(kind Kind) string {
 	if s == nil {
 		return known(kind)
 	}

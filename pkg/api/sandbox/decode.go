@@ -38,7 +38,7 @@ func decodeBody(body []byte) (json.RawMessage, error) {
 type object struct {
 	path   string // the path of this object, for messages; empty for the body
 	fields map[string]json.RawMessage
-	rules  *settings // as of a request
+	rules  *rules // as of a request
 	asked  []string
 	err    *error
 }

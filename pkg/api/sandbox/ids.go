@@ -55,7 +55,7 @@ func newUUID() string {
 
 // newWithdrawalID is a withdrawal's id, of which the interface says only that it is
 // a string.
-func (s *settings) newWithdrawalID() string {
+func (s *terms) newWithdrawalID() string {
 	switch s.idFormat {
 	case "text":
 		return "W-" + rand.Text()[:16]

@@ -148,7 +148,7 @@ func (s *Server) getInvoice(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.viewInvoice(&v), nil
+	return s.settings.viewInvoice(&v), nil
 }
 
 // invoiceOf is a copy of an invoice. Another account's is not found.
@@ -203,7 +203,7 @@ func (s *Server) payInvoice(id string, at time.Time) error {
 
 // paid is what a customer pays for an invoice in another currency than its own, and
 // nothing where it is its own.
-func (s *settings) paid(v *invoice) (money, error) {
+func (s *terms) paid(v *invoice) (money, error) {
 	code := s.paidIn
 	if code == "" || code == v.Currency {
 		return money{}, nil
@@ -248,7 +248,7 @@ func (st *state) waiting(id string) (invoice, error) {
 	return *v, nil
 }
 
-func (s *settings) invoiceTagged(v *invoice, tags []string) bool {
+func (s *terms) invoiceTagged(v *invoice, tags []string) bool {
 	return slices.Contains(tags, s.invoiceStatuses[v.Phase])
 }
 
@@ -279,19 +279,19 @@ type choosenView struct {
 	At       string       `json:"at"`
 }
 
-func (s *Server) viewInvoice(v *invoice) invoiceView {
+func (s *rules) viewInvoice(v *invoice) invoiceView {
 	c := byCode[v.Currency]
 	view := invoiceView{
 		ID:              v.ID,
-		ExternalOrderID: s.settings.absent(),
-		ExternalNumber:  s.settings.absent(),
+		ExternalOrderID: s.absent(),
+		ExternalNumber:  s.absent(),
 		Title:           v.Title,
 		Currency:        c.view(),
 		Items:           v.Items,
-		CreatedDate:     v.Created.Format(s.settings.createdLayout),
-		DueDate:         s.settings.dueDate,
-		Status:          s.settings.invoiceStatuses[v.Phase],
-		State:           s.settings.invoiceStates[v.Phase],
+		CreatedDate:     v.Created.Format(s.createdLayout),
+		DueDate:         s.dueDate,
+		Status:          s.invoiceStatuses[v.Phase],
+		State:           s.invoiceStates[v.Phase],
 	}
 	if v.OrderID != nil {
 		view.ExternalOrderID = *v.OrderID
@@ -301,17 +301,17 @@ func (s *Server) viewInvoice(v *invoice) invoiceView {
 	}
 	switch {
 	case v.Phase == paid:
-		view.Choosen = s.settings.viewChoosen(v)
-	case s.settings.choosenUnpaid == "null":
+		view.Choosen = s.viewChoosen(v)
+	case s.choosenUnpaid == "null":
 		view.Choosen = json.RawMessage("null")
-	case s.settings.choosenUnpaid == "empty":
+	case s.choosenUnpaid == "empty":
 		view.Choosen = struct{}{}
 	}
 	return view
 }
 
 // viewChoosen is the payment choice in a paid invoice.
-func (s *settings) viewChoosen(v *invoice) any {
+func (s *rules) viewChoosen(v *invoice) any {
 	got := v.payment()
 	switch s.choosenPaid {
 	case "currency":

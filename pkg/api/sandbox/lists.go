@@ -18,7 +18,7 @@ type filter struct {
 
 // readFilter reads the filter of section 2.3. Where no filter is specified, as
 // for a reseller's invoices, the same one serves with every field optional.
-func (s *settings) readFilter(in *object, statuses []string, arraysRequired bool) filter {
+func (s *rules) readFilter(in *object, statuses []string, arraysRequired bool) filter {
 	var f filter
 	f.from = s.readTime(in, "from")
 	f.to = s.readTime(in, "to")
@@ -52,7 +52,7 @@ func (s *settings) readFilter(in *object, statuses []string, arraysRequired bool
 
 // readFilterCurrency returns the code of a currency to filter by. One that matches
 // nothing is empty.
-func (s *settings) readFilterCurrency(in *object, i int, raw json.RawMessage) string {
+func (s *rules) readFilterCurrency(in *object, i int, raw json.RawMessage) string {
 	one := in.element("currencies", i, raw)
 	if s.unknownInFilter == "reject" || *in.err != nil {
 		return one.union().Code
@@ -64,7 +64,7 @@ func (s *settings) readFilterCurrency(in *object, i int, raw json.RawMessage) st
 	return c.Code
 }
 
-func (s *settings) readTime(in *object, key string) time.Time {
+func (s *rules) readTime(in *object, key string) time.Time {
 	if !in.has(key) {
 		return time.Time{}
 	}
@@ -82,7 +82,7 @@ func (s *settings) readTime(in *object, key string) time.Time {
 // A paging is the page that a list request asks for.
 type paging struct{ page, size int64 }
 
-func (s *settings) readPaging(q *query) paging {
+func (s *rules) readPaging(q *query) paging {
 	p := paging{q.integer("page", s.firstPage), q.integer("page_size", s.defaultPageSize)}
 	switch {
 	case p.size == 0:
@@ -130,7 +130,7 @@ type listed interface {
 func pick[R any, P interface {
 	*R
 	listed
-}](s *settings, records []P, f filter, p paging, tagged func(P, []string) bool) (pageOf[R], error) {
+}](s *rules, records []P, f filter, p paging, tagged func(P, []string) bool) (pageOf[R], error) {
 	records = within(records, f)
 	if len(f.currencies) > 0 || len(f.tags) > 0 {
 		var matching []P

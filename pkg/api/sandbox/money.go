@@ -18,6 +18,12 @@ type Swap struct {
 	At         time.Time `json:"at"`
 }
 
+// A market is the currencies that there are and what each is worth.
+type market struct {
+	currencies []Currency          // in the order in which a swap draws on them
+	unitValue  map[string]*big.Int // what one minor unit is worth, all on one scale
+}
+
 // mulDiv is a*b/c, exact until its single rounding: down, or up when asked.
 func mulDiv(a, b, c *big.Int, up bool) *big.Int {
 	q, r := new(big.Int).QuoRem(new(big.Int).Mul(a, b), c, new(big.Int))
@@ -29,7 +35,7 @@ func mulDiv(a, b, c *big.Int, up bool) *big.Int {
 
 // convert says what amount (minor units, not negative) of one currency is worth
 // in another by the rate table.
-func (s *settings) convert(amount int64, from, to string, up bool) *big.Int {
+func (s *market) convert(amount int64, from, to string, up bool) *big.Int {
 	if from == to {
 		return big.NewInt(amount)
 	}
@@ -37,14 +43,14 @@ func (s *settings) convert(amount int64, from, to string, up bool) *big.Int {
 }
 
 // rebate is the reseller's part of a paid invoice, rounded down.
-func (s *settings) rebate(paid int64) int64 {
+func (s *terms) rebate(paid int64) int64 {
 	const whole = 100 * percentScale
 	return mulDiv(big.NewInt(paid), big.NewInt(s.rebatePercent), big.NewInt(whole), false).Int64()
 }
 
 // debit turns the amount of a withdrawal into minor units of the withdrawn
 // currency. A fiat equivalent is rounded up: never less leaves than was asked.
-func (s *settings) debit(amount money, code string) (int64, error) {
+func (s *market) debit(amount money, code string) (int64, error) {
 	debit := s.convert(amount.Minor, amount.Code, code, true)
 	if !debit.IsInt64() {
 		return 0, fail(amountTooLarge, "amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
@@ -55,7 +61,7 @@ func (s *settings) debit(amount money, code string) (int64, error) {
 // raise finds need minor units of code in the balances: its own first, then the
 // other currencies in the order of the registry, by the rate table. It changes
 // nothing and says what has to change.
-func (s *settings) raise(a *account, code string, need int64) (moves []move, swaps []Swap, err error) {
+func (s *market) raise(a *account, code string, need int64) (moves []move, swaps []Swap, err error) {
 	own := min(a.books[line{balance, code}], need)
 	if own > 0 {
 		moves = append(moves, move{a.ID, balance, code, -own})

@@ -11,7 +11,7 @@ import (
 // first is kept, and done refuses unexpected parameters.
 type query struct {
 	values url.Values
-	rules  *settings // as of a request
+	rules  *rules // as of a request
 	asked  []string
 	err    error
 }

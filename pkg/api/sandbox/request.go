@@ -19,7 +19,7 @@ type request struct {
 	writer  http.ResponseWriter
 	account string // whose key was used
 	maxBody int64
-	rules   *settings // how strictly it is read; nil on a control, which is always strict
+	rules   *rules // how strictly it is read; nil on a control, which is always strict
 }
 
 func (r *request) query() *query {

@@ -181,13 +181,13 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	s.store.read(func(st *state) {
 		var a *account
 		if a, err = st.account(id); err == nil {
-			page, err = pick(s.settings, a.invoices, f, p, s.settings.invoiceTagged)
+			page, err = pick(&s.settings.rules, a.invoices, f, p, s.settings.invoiceTagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	view := viewPage(page, s.viewInvoice)
+	view := viewPage(page, s.settings.viewInvoice)
 	if s.settings.invoiceList == "array" {
 		return view.Content, nil
 	}
@@ -199,7 +199,7 @@ func (s *Server) getResellerInvoice(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.viewInvoice(&v), nil
+	return s.settings.viewInvoice(&v), nil
 }
 
 func (s *Server) getResellerInvoiceFinished(r *request) (any, error) {
@@ -235,7 +235,7 @@ func (r *request) onlyID() (string, error) {
 }
 
 // rebateCode is a code as a key of rebates.
-func (s *settings) rebateCode(code string) string {
+func (s *rules) rebateCode(code string) string {
 	if s.rebateCodes == "amount" {
 		return byCode[code].amountCode()
 	}
@@ -244,7 +244,7 @@ func (s *settings) rebateCode(code string) string {
 
 func (r *reseller) inviteInfo() inviteView { return inviteView{Invite: r.Invite, Label: r.Label} }
 
-func (s *settings) viewReseller(r *reseller, a *account) resellerView {
+func (s *rules) viewReseller(r *reseller, a *account) resellerView {
 	view := resellerView{r.ID, r.inviteInfo(), map[string]amountView{}}
 	for _, m := range s.held(a, rebates) {
 		view.Rebates[s.rebateCode(m.Code)] = m.view()

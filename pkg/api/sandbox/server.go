@@ -300,7 +300,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: s.settings}
+	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: &s.settings.rules}
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}

@@ -27,55 +27,25 @@ func Settings() []Setting {
 	return all
 }
 
-// settings holds the choices in the form in which the handlers use them. It is
-// filled once, when a server is made, and only read afterwards.
+// settings holds the choices in the form in which the handlers use them, each with the part of the sandbox that it is
+// about. It is filled once, when a server is made, and only read afterwards.
 type settings struct {
-	firstPage, emptyPageCount               int64
-	defaultPageSize, maxPageSize            int64
-	pageSizeTooLarge, pageOutOfRange        string
-	listOrder, tagsMatch, periodEnd         string
-	unknownInFilter, reversedPeriod         string
-	invoiceFilter                           string
-	timeLayout, filterTimes, createdLayout  string
-	absentFields                            string
-	flow                                    flow
-	historyOrder, idFormat, orderIDFormat   string
-	merchantIDOf, merchantIDFormat          string
-	merchantSees, resellerWithdraws         string
-	needlessMemo, fiatAddress               string
-	minAmount, maxAmount                    int64
-	pace                                    pace
-	invoiceExpiry                           time.Duration // 0: never
-	amountShown, memoShown, isTestnet       string
-	duplicateOrderIDs, duplicateInvoiceIDs  string
-	invoiceStatuses, invoiceStates          [3]string
-	invoiceFinished, choosenUnpaid, dueDate string
-	choosenPaid, dueDateIn                  string
-	minItems, maxItems                      int64
-	paidIn                                  string // a code, or empty for the invoice's own
-	inviteUUID, inviteURL, inviteReuse      string
-	inviteLabel, invitesListed              string
-	resellerAuth                            string
-	balanceRecord, zeroAmounts              string
-	includeFiat, fiatCurrency               string
-	statsCodes, invoiceList                 string
-	currencyBalance, includeFiatIs          string
-	rebateCodes, rebateCreated, statsZeros  string
-	rebatePercent                           int64 // in steps of 1/percentScale percent
-	callbackOnCreate, callbackTargets       string
-	callbackAttempts                        int64
-	callbackBackoff, callbackTimeout        time.Duration
-	maxBody, maxText, perSecond             int64
-	unknownKeys, unknownParameters          string
-	emptyText, contentType, envelope        string
-	codeCase, fiatCodesIn                   string
-	currencies                              []Currency // in the order in which a swap draws on them
-	errors                                  [len(errorRules)]errorRule
-	unitValue                               map[string]*big.Int // what one minor unit is worth, all on one scale
-}
+	*terms
+	rules
+	limits
 
-// percentScale allows four decimals in rebate_percent.
-const percentScale = 10_000
+	resellerAuth, resellerWithdraws string
+	needlessMemo, dueDateIn         string
+	minItems, maxItems              int64
+	invoiceFilter, invoiceList      string
+	invoiceFinished                 string
+	inviteURL, invitesListed        string
+	includeFiat, includeFiatIs      string
+	fiatCurrency                    string
+	maxBody, perSecond              int64
+	envelope                        string
+	errors                          [len(errorRules)]errorRule
+}
 
 // A definition is a setting and what reads its value.
 type definition struct {
@@ -85,7 +55,8 @@ type definition struct {
 
 // newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
-	s := &settings{errors: errorRules, unitValue: map[string]*big.Int{}}
+	t := &terms{market: market{unitValue: map[string]*big.Int{}}}
+	s := &settings{terms: t, rules: rules{terms: t}, errors: errorRules}
 	known := map[string]bool{}
 	for _, d := range definitions() {
 		value, given := values[d.Name]

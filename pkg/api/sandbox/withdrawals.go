@@ -143,7 +143,7 @@ func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
 	if w.ID == "" {
 		return withdrawalView{}, fail(notFound, "There is no withdrawal %q in this account; check the id.", shorten(id))
 	}
-	view := s.viewWithdrawal(&w)
+	view := s.settings.viewWithdrawal(&w, *s.store.merchant.Load())
 	view.Address = w.Address
 	return view, nil
 }
@@ -174,14 +174,14 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 	s.store.read(func(st *state) {
 		var a *account
 		if a, err = st.account(id); err == nil {
-			page, err = pick(s.settings, s.settings.withdrawalsOf(st, a), f, p, tagged)
+			page, err = pick(&s.settings.rules, s.settings.withdrawalsOf(st, a), f, p, tagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	return viewPage(page, func(w *withdrawal) withdrawalView {
-		view := s.viewWithdrawal(w)
+		view := s.settings.viewWithdrawal(w, *s.store.merchant.Load())
 		view.Address = s.settings.listAddress(w)
 		return view
 	}), nil
@@ -253,7 +253,7 @@ type addressIn struct {
 	Address  string `json:"address"`
 }
 
-func (s *settings) listAddress(w *withdrawal) listAddress {
+func (s *rules) listAddress(w *withdrawal) listAddress {
 	in := &addressIn{w.Currency, w.Address}
 	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == Fiat {
 		return listAddress{Fiat: in}
@@ -262,12 +262,12 @@ func (s *settings) listAddress(w *withdrawal) listAddress {
 }
 
 // shows says whether what belongs to owner is there for the key of account.
-func (s *settings) shows(st *state, account, owner string) bool {
+func (s *terms) shows(st *state, account, owner string) bool {
 	return owner == account || account == st.merchant && s.merchantSees == "all"
 }
 
 // withdrawalsOf are the withdrawals in the list of an account, by time of creation.
-func (s *settings) withdrawalsOf(st *state, a *account) []*withdrawal {
+func (s *terms) withdrawalsOf(st *state, a *account) []*withdrawal {
 	if !s.shows(st, a.ID, "") {
 		return a.withdrawals
 	}
@@ -279,23 +279,23 @@ func (s *settings) withdrawalsOf(st *state, a *account) []*withdrawal {
 	return all
 }
 
-func (s *Server) viewWithdrawal(w *withdrawal) withdrawalView {
+func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
 	v := withdrawalView{
 		ID:              w.ID,
-		ExternalID:      s.settings.absent(),
-		MerchantID:      s.shownMerchant(w.Account),
+		ExternalID:      s.absent(),
+		MerchantID:      s.shownMerchant(w.Account, merchant),
 		Currency:        byCode[w.Currency].view(),
 		Amount:          w.Amount.view(),
 		Statuses:        make([]statusView, len(w.Statuses)),
 		Current:         w.current(),
-		IsTestnet:       s.settings.isTestnet == "true",
-		Callback:        s.settings.absent(),
-		ExternalOrderID: s.settings.absent(),
+		IsTestnet:       s.isTestnet == "true",
+		Callback:        s.absent(),
+		ExternalOrderID: s.absent(),
 	}
 	for i, r := range w.Statuses {
-		v.Statuses[i] = statusView{r.Status, r.At.Format(s.settings.timeLayout)}
+		v.Statuses[i] = statusView{r.Status, r.At.Format(s.timeLayout)}
 	}
-	if s.settings.historyOrder == "newest" {
+	if s.historyOrder == "newest" {
 		slices.Reverse(v.Statuses)
 	}
 	if w.OrderID != "" {
@@ -307,21 +307,21 @@ func (s *Server) viewWithdrawal(w *withdrawal) withdrawalView {
 	if w.Callback != "" {
 		v.Callback = w.Callback
 	}
-	if s.settings.amountShown == "converted" {
+	if s.amountShown == "converted" {
 		v.Amount = money{w.Currency, w.Debit}.view()
 	}
-	if s.settings.memoShown == "yes" {
+	if s.memoShown == "yes" {
 		v.Memo = w.Memo
 	}
 	return v
 }
 
 // shownMerchant is the merchant_id of what an account owns.
-func (s *Server) shownMerchant(account string) string {
-	if s.settings.merchantIDOf == "merchant" {
-		account = *s.store.merchant.Load()
+func (s *rules) shownMerchant(account, merchant string) string {
+	if s.merchantIDOf == "merchant" {
+		account = merchant
 	}
-	if s.settings.merchantIDFormat == "digits" {
+	if s.merchantIDFormat == "digits" {
 		n, _ := strconv.ParseUint(account[:8], 16, 64) // the first group of a UUID
 		return strconv.FormatUint(1e9+n, 10)
 	}
@@ -330,7 +330,7 @@ func (s *Server) shownMerchant(account string) string {
 
 // absent is a field without a value: a JSON null, or nil, which
 // leaves the field out.
-func (s *settings) absent() any {
+func (s *rules) absent() any {
 	if s.absentFields == "null" {
 		return json.RawMessage("null")
 	}
