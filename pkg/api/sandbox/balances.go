@@ -188,10 +188,7 @@ func (s *Server) Fund(code string, minor int64) error {
 	if minor <= 0 {
 		return fail(invalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
 	}
-	return s.store.write(func(st *state) (change, error) {
-		m, err := st.accounts[st.merchant].credit(balance, c.Code, minor)
-		return change{Moves: []move{m}}, err
-	})
+	return s.store.fund(c.Code, minor)
 }
 
 // Balance returns the merchant's balance in minor units; 0 for a currency that

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 )
 
@@ -28,77 +27,8 @@ type Attempt struct {
 	Error  string    `json:"error"`  // why no answer came
 }
 
-// The states of a delivery. Once delivered, it stays delivered.
-const (
-	pendingDelivery   = "pending"
-	deliveredDelivery = "delivered"
-	failedDelivery    = "failed"
-	refusedDelivery   = "refused"
-)
-
-var deliveryStates = []string{pendingDelivery, deliveredDelivery, failedDelivery, refusedDelivery}
-
-// A delivery as the store keeps it. Who holds it, until when, is what servers on
-// one file agree by on who posts it: see courier.
-type delivery struct {
-	ID         string    `json:"id"`
-	Withdrawal string    `json:"withdrawal"`
-	Status     string    `json:"status"`
-	URL        string    `json:"url"`
-	Body       string    `json:"body"` // to the byte what is posted, each time
-	State      string    `json:"state"`
-	Attempts   []Attempt `json:"attempts,omitempty"` // grows only by making a new slice
-	Holder     string    `json:"holder,omitempty"`
-	Until      time.Time `json:"until,omitzero"` // by the machine's clock
-}
-
 func (d *delivery) view() Delivery {
 	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, append([]Attempt{}, d.Attempts...), json.RawMessage(d.Body)}
-}
-
-// free reports whether a server may post it, or another one is about to.
-func (d *delivery) free(server string, now time.Time) bool {
-	return d.Holder == "" || d.Holder == server || !now.Before(d.Until)
-}
-
-func (st *state) putDelivery(d *delivery) {
-	old := st.deliveries[d.ID]
-	if old == nil {
-		kept := *d
-		st.deliveries[d.ID] = &kept
-		st.deliveryOrder = append(st.deliveryOrder, &kept)
-		if d.State == pendingDelivery {
-			st.pending[d.Withdrawal] = append(st.pending[d.Withdrawal], &kept)
-		}
-		return
-	}
-	*old = *d
-	if d.State != pendingDelivery {
-		st.pending[d.Withdrawal] = slices.DeleteFunc(st.pending[d.Withdrawal], func(p *delivery) bool { return p == old })
-		if len(st.pending[d.Withdrawal]) == 0 {
-			delete(st.pending, d.Withdrawal)
-		}
-	}
-}
-
-// proceed is the change that brings a withdrawal to its next status: the record,
-// the money where it goes back, and what its callback is to be told. Whatever
-// changes a status is made of it.
-func (s *Server) proceed(st *state, w *withdrawal, status string, at time.Time) (change, error) {
-	if err := s.settings.flow.check(w.current(), status); err != nil {
-		return change{}, err
-	}
-	next := *w
-	next.Statuses = append(slices.Clone(w.Statuses), reached{status, at})
-	c := change{Withdrawal: &next, Delivery: s.announce(&next)}
-	if s.settings.flow.refunds[status] {
-		back, err := st.accounts[w.Account].credit(balance, w.Currency, w.Debit)
-		if err != nil {
-			return change{}, err
-		}
-		c.Moves = []move{back}
-	}
-	return c, nil
 }
 
 // announce is the delivery that tells of a withdrawal's current status, or nil
@@ -159,19 +89,6 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 		return Delivery{}, fail(wrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
 	}
 	return s.hurry(ctx, d)
-}
-
-// delivery looks one up, and the first of its withdrawal that is pending.
-func (s *store) delivery(id string) (d delivery, first string) {
-	s.read(func(st *state) {
-		if found := st.deliveries[id]; found != nil {
-			d = *found
-			if queue := st.pending[d.Withdrawal]; len(queue) > 0 {
-				first = queue[0].ID
-			}
-		}
-	})
-	return d, first
 }
 
 func (s *Server) controlCallbacks(r *request) (any, error) {

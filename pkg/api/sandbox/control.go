@@ -132,7 +132,7 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 	if err := in.done(); err != nil {
 		return nil, err
 	}
-	delivery, err := s.advance(r.http.Context(), id, status, time.Time{})
+	delivery, err := s.advance(r.http.Context(), id, status)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (s *Server) controlClock(r *request) (any, error) {
 
 func (s *Server) viewClock() clockView {
 	offset := time.Duration(s.store.offset.Load())
-	return clockView{s.now().Format(time.RFC3339), offset.Round(time.Second).String()}
+	return clockView{s.store.now().Format(time.RFC3339), offset.Round(time.Second).String()}
 }
 
 // controlSetClock takes {"set": time}, where "now" is the machine's own, or

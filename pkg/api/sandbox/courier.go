@@ -184,7 +184,7 @@ func (s *Server) attempt(d delivery) (delivery, error) {
 			return d, err
 		}
 	}
-	at := s.now()
+	at := s.store.now()
 	a, refused := s.courier.post(d.URL, d.Body)
 	a.At = at
 	err := s.store.put(func(st *state) (change, error) {

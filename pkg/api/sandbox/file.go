@@ -27,9 +27,10 @@ import (
 // The first row begins the state. Beginning it anew removes the rows before,
 // and the numbers go on, so that others just read on and begin anew as well.
 type file struct {
-	path string
-	db   *sql.DB
-	conn *sql.Conn
+	path   string
+	db     *sql.DB
+	conn   *sql.Conn
+	failed func(error) error // says whose error it is
 
 	mu      sync.Mutex // holds conn while the store is only read
 	last    int64      // the commit up to which the store has it; 0: nothing is known
@@ -43,11 +44,12 @@ const (
 )
 
 // openFile opens a state or makes an empty one, which only its owner can read.
-func openFile(path string) (*file, error) {
+func openFile(path string, failed func(path string, err error) error) (*file, error) {
 	f, err := openDatabase(path)
 	if err != nil {
-		return nil, &StateError{path, err}
+		return nil, failed(path, err)
 	}
+	f.failed = func(err error) error { return failed(f.path, err) }
 	return f, nil
 }
 
@@ -256,10 +258,6 @@ func (f *file) catchUp(apply func(change)) error {
 		f.last = number
 	}
 	return rows.Err()
-}
-
-func (f *file) failed(err error) error {
-	return &StateError{f.path, err}
 }
 
 func (f *file) close() error {

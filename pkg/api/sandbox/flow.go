@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A flow is the statuses of a withdrawal and the steps between them.
@@ -77,4 +79,59 @@ func (f *flow) way(to string) []string {
 		}
 	}
 	return nil
+}
+
+// A pace is the steps that withdrawals take by themselves: from each status at
+// most one, after a time in that status.
+type pace map[string]pacedStep
+
+type pacedStep struct {
+	to    string
+	after time.Duration
+}
+
+// parsePace reads steps such as A>B=30s,B>C=2m. Each must be one of the flow's,
+// and they must not lead in a circle: a clock that is set far ahead has to come
+// to an end.
+func parsePace(text string, f *flow) (pace, error) {
+	p := pace{}
+	if text == "none" {
+		return p, nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		step, wait, found := strings.Cut(one, "=")
+		from, to, arrow := strings.Cut(strings.TrimSpace(step), ">")
+		after, ok := parseWait(strings.TrimSpace(wait))
+		switch {
+		case !found || !arrow:
+			return nil, fmt.Errorf("%q is no step; write FROM>TO=DURATION, such as New>Processing=30s, or none", shorten(one))
+		case !ok:
+			return nil, fmt.Errorf("%q is no duration of whole seconds; write it like 30s, 15m, 36h or 7d", shorten(wait))
+		case !slices.Contains(f.next[from], to):
+			return nil, fmt.Errorf("withdrawal_flow has no step from %q to %q", shorten(from), shorten(to))
+		case p[from].to != "":
+			return nil, fmt.Errorf("%s would go on to two statuses; name one", from)
+		}
+		p[from] = pacedStep{to, after}
+	}
+	for from := range maps.Keys(p) {
+		status := from
+		for range p {
+			if status = p[status].to; status == from {
+				return nil, fmt.Errorf("the steps from %s lead back to it, and would never end", from)
+			}
+		}
+	}
+	return p, nil
+}
+
+// parseWait reads a duration of at least a second, in whole seconds, because the
+// clock ticks in those; d is a day of 24 hours.
+func parseWait(text string) (time.Duration, bool) {
+	if days, found := strings.CutSuffix(text, "d"); found {
+		n, ok := parseInteger(days)
+		return time.Duration(n) * 24 * time.Hour, ok && n > 0 && n <= int64(maxOffset/(24*time.Hour))
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= time.Second && d%time.Second == 0 && d <= maxOffset
 }

@@ -1,18 +1,9 @@
 package sandbox
 
 import (
-	"strconv"
 	"strings"
 	"time"
 )
-
-// An invite is an offer to become a reseller.
-type invite struct {
-	ID       string    `json:"id"`
-	Label    string    `json:"label"`
-	Created  time.Time `json:"created"`
-	Redeemed bool      `json:"redeemed"`
-}
 
 // inviteView is section 2.6; URL is shown once, when the invite is made.
 type inviteView struct {
@@ -67,7 +58,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	if !ok {
 		return nil, fail(invalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", shorten(string(raw)))
 	}
-	v, err := s.addInvite(sent, time.Time{})
+	v, err := s.store.addInvite(sent, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -75,35 +66,10 @@ func (s *Server) createInvite(r *request) (any, error) {
 	return inviteView{v.ID, v.Label, url}, nil
 }
 
-// addInvite makes an invite, now or where the demo wants it.
-func (s *Server) addInvite(sent string, at time.Time) (*invite, error) {
-	v := &invite{ID: sent, Created: at}
-	if s.settings.inviteUUID == "reference" {
-		v.ID, v.Label = newUUID(), sent
-	}
-	return v, s.store.write(func(st *state) (change, error) {
-		if st.invites[v.ID] != nil {
-			return change{}, fail(inviteExists, "There is an invite %s already; send another UUID.", v.ID)
-		}
-		if v.Created.IsZero() {
-			v.Created = s.now()
-		}
-		if v.Label == "" {
-			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.inviteOrder)+1), "{invite}", v.ID).Replace(s.settings.inviteLabel)
-		}
-		return change{Invite: v}, nil
-	})
-}
-
 // RedeemInvite turns an invite into a reseller and returns the reseller's id and
 // its own API key, which is not kept and cannot be had again. A label replaces
 // the invite's; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
-	return s.redeemInvite(invite, label, time.Time{})
-}
-
-// redeemInvite does so now, or when the demo says.
-func (s *Server) redeemInvite(invite, label string, at time.Time) (resellerID, key string, err error) {
 	id, ok := parseUUID(invite)
 	if !ok {
 		return "", "", fail(invalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", shorten(invite))
@@ -112,27 +78,8 @@ func (s *Server) redeemInvite(invite, label string, at time.Time) (resellerID, k
 		return "", "", fail(invalidQuery, "The label %q is blank or holds control characters; use plain text.", shorten(label))
 	}
 	key = newKey()
-	r := &reseller{ID: newUUID(), Invite: id, Key: hashKey(key)}
-	err = s.store.write(func(st *state) (change, error) {
-		old := st.invites[id]
-		if old == nil {
-			return change{}, fail(notFound, "There is no invite %s; make it first.", id)
-		}
-		if old.Redeemed && s.settings.inviteReuse == "reject" {
-			return change{}, fail(inviteUsed, "Invite %s has been redeemed; make another one.", id)
-		}
-		v := *old
-		v.Redeemed = true
-		if label != "" {
-			v.Label = label
-		}
-		if r.Label, r.Created = v.Label, at; at.IsZero() {
-			r.Created = s.now()
-		}
-		return change{Invite: &v, Reseller: r}, nil
-	})
-	if err != nil {
+	if resellerID, err = s.store.redeemInvite(id, label, hashKey(key), time.Time{}); err != nil {
 		return "", "", err
 	}
-	return r.ID, key, nil
+	return resellerID, key, nil
 }

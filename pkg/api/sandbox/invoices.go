@@ -7,51 +7,6 @@ import (
 	"time"
 )
 
-// An invoice as the store keeps it.
-type invoice struct {
-	ID        string       `json:"id"`
-	Account   string       `json:"account"`
-	OrderID   *string      `json:"order_id,omitempty"`
-	Number    *int64       `json:"number,omitempty"`
-	Title     string       `json:"title"`
-	Currency  string       `json:"currency"`
-	Items     []item       `json:"items"`
-	Total     int64        `json:"total"`
-	Callback  string       `json:"callback,omitempty"`
-	Created   time.Time    `json:"created"`
-	Phase     invoicePhase `json:"phase"`
-	PaidAt    time.Time    `json:"paid_at,omitzero"`
-	Paid      money        `json:"paid,omitzero"` // where it was not Total in Currency
-	ExpiredAt time.Time    `json:"expired_at,omitzero"`
-	Rebate    int64        `json:"rebate"` // fixed at payment
-}
-
-// An item is kept as it is shown: its amount is a string.
-type item struct {
-	Name   string `json:"name"`
-	Amount string `json:"amount"`
-}
-
-// An invoicePhase is the phase of an invoice, whatever the settings call it.
-type invoicePhase int
-
-const (
-	awaiting invoicePhase = iota
-	paid
-	expired
-)
-
-func (v *invoice) created() time.Time   { return v.Created }
-func (v *invoice) currencyCode() string { return v.Currency }
-
-// payment is what a paid invoice brought in.
-func (v *invoice) payment() money {
-	if v.Paid.Code != "" {
-		return v.Paid
-	}
-	return money{v.Currency, v.Total}
-}
-
 func (s *Server) createInvoice(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
@@ -60,7 +15,7 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addInvoice(v); err != nil {
+	if err := s.store.addInvoice(v); err != nil {
 		return nil, err
 	}
 	return v.ID, nil
@@ -121,23 +76,6 @@ func (s *settings) readItems(in *object, v *invoice) {
 	}
 }
 
-// addInvoice stores an invoice, made now or when the demo says.
-func (s *Server) addInvoice(v *invoice) error {
-	return s.store.write(func(st *state) (change, error) {
-		a, err := st.account(v.Account)
-		if err != nil {
-			return change{}, err
-		}
-		if v.Created.IsZero() {
-			v.Created = s.now()
-		}
-		if v.OrderID != nil && s.settings.duplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
-			return change{}, fail(duplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", shorten(*v.OrderID))
-		}
-		return change{Invoice: v}, nil
-	})
-}
-
 func (s *Server) getInvoice(r *request) (any, error) {
 	q := r.query()
 	id := q.uuid("id")
@@ -167,86 +105,10 @@ func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 // PayInvoice pays a waiting invoice in full, in its own currency or the one that
 // the setting paid_in names. The money goes to the balance of the one who made the
 // invoice; a reseller earns its rebate beside that.
-func (s *Server) PayInvoice(id string) error { return s.payInvoice(id, time.Time{}) }
-
-func (s *Server) payInvoice(id string, at time.Time) error {
-	return s.store.write(func(st *state) (change, error) {
-		v, err := st.waiting(id)
-		if err != nil {
-			return change{}, err
-		}
-		v.Phase, v.PaidAt = paid, at
-		if at.IsZero() {
-			v.PaidAt = s.now()
-		}
-		if v.Paid, err = s.settings.paid(&v); err != nil {
-			return change{}, err
-		}
-		got := v.payment()
-		if st.resellers[v.Account] != nil {
-			v.Rebate = s.settings.rebate(got.Minor)
-		}
-		c := change{Invoice: &v}
-		for _, credit := range []struct {
-			book  book
-			minor int64
-		}{{balance, got.Minor}, {volume, got.Minor}, {rebates, v.Rebate}} {
-			m, err := st.accounts[v.Account].credit(credit.book, got.Code, credit.minor)
-			if err != nil {
-				return change{}, err
-			}
-			c.Moves = append(c.Moves, m)
-		}
-		return c, nil
-	})
-}
-
-// paid is what a customer pays for an invoice in another currency than its own, and
-// nothing where it is its own.
-func (s *terms) paid(v *invoice) (money, error) {
-	code := s.paidIn
-	if code == "" || code == v.Currency {
-		return money{}, nil
-	}
-	worth := s.convert(v.Total, v.Currency, code, true)
-	if !worth.IsInt64() {
-		return money{}, fail(amountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
-	}
-	return money{code, worth.Int64()}, nil
-}
+func (s *Server) PayInvoice(id string) error { return s.store.payInvoice(id, time.Time{}) }
 
 // ExpireInvoice ends a waiting invoice unpaid.
-func (s *Server) ExpireInvoice(id string) error { return s.expireInvoice(id, time.Time{}) }
-
-func (s *Server) expireInvoice(id string, at time.Time) error {
-	return s.store.write(func(st *state) (change, error) {
-		v, err := st.waiting(id)
-		if at.IsZero() {
-			at = s.now()
-		}
-		return v.expire(at), err
-	})
-}
-
-// expire is the change that ends an invoice unpaid, by a control or by the clock.
-func (v invoice) expire(at time.Time) change {
-	v.Phase, v.ExpiredAt = expired, at
-	return change{Invoice: &v}
-}
-
-// waiting is a copy of an invoice that can still be paid.
-func (st *state) waiting(id string) (invoice, error) {
-	v := st.invoices[id]
-	switch {
-	case v == nil:
-		return invoice{}, fail(notFound, "There is no invoice %q; check the id.", shorten(id))
-	case v.Phase == paid:
-		return invoice{}, fail(wrongStatus, "Invoice %s is paid already.", id)
-	case v.Phase == expired:
-		return invoice{}, fail(wrongStatus, "Invoice %s has expired; make a new one.", id)
-	}
-	return *v, nil
-}
+func (s *Server) ExpireInvoice(id string) error { return s.store.expireInvoice(id, time.Time{}) }
 
 func (s *terms) invoiceTagged(v *invoice, tags []string) bool {
 	return slices.Contains(tags, s.invoiceStatuses[v.Phase])

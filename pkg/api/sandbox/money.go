@@ -42,12 +42,6 @@ func (s *market) convert(amount int64, from, to string, up bool) *big.Int {
 	return mulDiv(big.NewInt(amount), s.unitValue[from], s.unitValue[to], up)
 }
 
-// rebate is the reseller's part of a paid invoice, rounded down.
-func (s *terms) rebate(paid int64) int64 {
-	const whole = 100 * percentScale
-	return mulDiv(big.NewInt(paid), big.NewInt(s.rebatePercent), big.NewInt(whole), false).Int64()
-}
-
 // debit turns the amount of a withdrawal into minor units of the withdrawn
 // currency. A fiat equivalent is rounded up: never less leaves than was asked.
 func (s *market) debit(amount money, code string) (int64, error) {
@@ -56,40 +50,4 @@ func (s *market) debit(amount money, code string) (int64, error) {
 		return 0, fail(amountTooLarge, "amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
 	}
 	return debit.Int64(), nil
-}
-
-// raise finds need minor units of code in the balances: its own first, then the
-// other currencies in the order of the registry, by the rate table. It changes
-// nothing and says what has to change.
-func (s *market) raise(a *account, code string, need int64) (moves []move, swaps []Swap, err error) {
-	own := min(a.books[line{balance, code}], need)
-	if own > 0 {
-		moves = append(moves, move{a.ID, balance, code, -own})
-	}
-	short := need - own
-	for _, source := range s.currencies {
-		if short == 0 {
-			break
-		}
-		held := a.books[line{balance, source.Code}]
-		if source.Code == code || held <= 0 {
-			continue
-		}
-		given := short
-		if worth := s.convert(held, source.Code, code, false); worth.IsInt64() {
-			given = min(short, worth.Int64())
-		}
-		if given == 0 {
-			continue // all of it is worth less than one minor unit
-		}
-		taken := s.convert(given, code, source.Code, true).Int64() // at most held, because given is at most its worth
-		moves = append(moves, move{a.ID, balance, source.Code, -taken})
-		swaps = append(swaps, Swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
-		short -= given
-	}
-	if short > 0 {
-		return nil, nil, fail(insufficientFunds,
-			"The balances in all currencies together are %d minor units of %s short of the %d this withdrawal needs; add funds or ask for less.", short, code, need)
-	}
-	return moves, swaps, nil
 }

@@ -1,18 +1,5 @@
 package sandbox
 
-import (
-	"time"
-)
-
-// A reseller is an account that came from an invite.
-type reseller struct {
-	ID      string    `json:"id"`
-	Invite  string    `json:"invite"`
-	Label   string    `json:"label"`
-	Key     keyHash   `json:"key"`
-	Created time.Time `json:"created"`
-}
-
 // resellerView is section 2.7.
 type resellerView struct {
 	ID         string                `json:"id"`

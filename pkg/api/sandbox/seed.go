@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,18 +11,19 @@ import (
 const seedUnits = 1_000_000
 
 // begin returns the change that begins a new state, with a seed in it. The seed is
-// sown in a server of its own, so that all of it can become one change.
+// sown in a store of its own, so that all of it can become one change.
 func (s *Server) begin(name string) (change, error) {
 	b := beginning{ID: newUUID(), Merchant: newUUID()}
 	c := change{Begin: &b}
-	draft := &Server{settings: s.settings, clock: s.clock, courier: &courier{}} // which posts nothing
-	draft.store.seen = func(next change) { c.Then = append(c.Then, next) }
-	draft.store.state = newState(b)
-	err := draft.seed(name)
+	p := planter{newDraft(s.settings.terms, s.clock, b, func(next change) { c.Then = append(c.Then, next) })}
+	err := p.seed(name)
 	return c, err
 }
 
-func (s *Server) seed(name string) error {
+// A planter fills a store with what a named seed holds.
+type planter struct{ *store }
+
+func (s planter) seed(name string) error {
 	switch name {
 	case "none":
 		return nil
@@ -38,9 +38,9 @@ func (s *Server) seed(name string) error {
 	return fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
 }
 
-func (s *Server) seedFunds() error {
-	for _, c := range s.settings.currencies {
-		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
+func (s planter) seedFunds() error {
+	for _, c := range s.terms.currencies {
+		if err := s.fund(c.Code, freshFunds(c)); err != nil {
 			return err
 		}
 	}
@@ -70,17 +70,17 @@ var demoSellers = []struct {
 
 const demoMonths = 6
 
-func (s *Server) seedDemo() error {
+func (s planter) seedDemo() error {
 	now := s.now()
 	begin := time.Date(now.Year(), now.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
 	for _, d := range demoSellers {
-		id := s.store.state.merchant
+		id := s.state.merchant
 		if d.label != "" {
 			v, err := s.addInvite(newUUID(), begin)
 			if err != nil {
 				return err
 			}
-			if id, _, err = s.redeemInvite(v.ID, d.label, begin); err != nil {
+			if id, err = s.redeemInvite(v.ID, d.label, hashKey(newKey()), begin); err != nil {
 				return err
 			}
 		}
@@ -100,9 +100,9 @@ func (s *Server) seedDemo() error {
 }
 
 // seedInvoice leaves every seventh invoice waiting and lets one expire.
-func (s *Server) seedInvoice(account, currency string, cents int64, n int, created time.Time) error {
+func (s planter) seedInvoice(account, currency string, cents int64, n int, created time.Time) error {
 	number := int64(1000 + n)
-	amount, err := s.settings.debit(money{"Usd", cents}, currency)
+	amount, err := s.terms.debit(money{"Usd", cents}, currency)
 	if err != nil {
 		return err
 	}
@@ -130,48 +130,48 @@ func (s *Server) seedInvoice(account, currency string, cents int64, n int, creat
 
 // seedWithdrawals makes one of the merchant's own for each status, whatever the
 // settings call it, and one of a reseller, each a day after the one before.
-func (s *Server) seedWithdrawals(now time.Time) error {
+func (s planter) seedWithdrawals(now time.Time) error {
 	amounts := []money{{"Btc", 150_000}, {"UsdtTrc20", 25_000_000}, {"Eth", 900_000_000}, {"Ltc", 70_000_000}, {"Jpy", 12_000}}
-	statuses := slices.DeleteFunc(slices.Clone(s.settings.flow.statuses), func(status string) bool { return s.settings.flow.way(status) == nil })
+	statuses := slices.DeleteFunc(slices.Clone(s.terms.flow.statuses), func(status string) bool { return s.terms.flow.way(status) == nil })
 	for i, status := range statuses {
 		w := &withdrawal{
-			Account:  s.store.state.merchant,
+			Account:  s.state.merchant,
 			Amount:   amounts[i%len(amounts)],
 			Address:  fmt.Sprintf("demo-address-%d", i+1),
 			OrderID:  strconv.Itoa(4711 + i),
-			Statuses: []reached{{s.settings.flow.first, now.AddDate(0, 0, i-len(statuses)-1)}},
+			Statuses: []reached{{s.terms.flow.first, now.AddDate(0, 0, i-len(statuses)-1)}},
 		}
 		if err := s.seedWithdrawal(w, status); err != nil {
 			return err
 		}
 	}
-	paidOut, err := s.settings.debit(money{"Usd", 2_500}, "Btc") // less than its first invoice in it
+	paidOut, err := s.terms.debit(money{"Usd", 2_500}, "Btc") // less than its first invoice in it
 	if err != nil {
 		return err
 	}
 	w := &withdrawal{
-		Account:  s.store.state.resellerIDs[0],
+		Account:  s.state.resellerIDs[0],
 		Amount:   money{"Btc", paidOut},
 		Address:  "demo-address-of-a-reseller",
-		Statuses: []reached{{s.settings.flow.first, now.AddDate(0, 0, -1)}},
+		Statuses: []reached{{s.terms.flow.first, now.AddDate(0, 0, -1)}},
 	}
-	status := s.settings.flow.first
-	if next := s.settings.flow.next[status]; len(next) > 0 {
+	status := s.terms.flow.first
+	if next := s.terms.flow.next[status]; len(next) > 0 {
 		status = next[0]
 	}
 	return s.seedWithdrawal(w, status)
 }
 
 // seedWithdrawal brings a withdrawal to a status, with five minutes for each step.
-func (s *Server) seedWithdrawal(w *withdrawal, status string) error {
-	w.ID, w.Currency = s.settings.newWithdrawalID(), w.Amount.Code
+func (s planter) seedWithdrawal(w *withdrawal, status string) error {
+	w.ID, w.Currency = s.terms.newWithdrawalID(), w.Amount.Code
 	if err := s.addWithdrawal(w); err != nil {
 		return err
 	}
 	at := w.created()
-	for _, next := range s.settings.flow.way(status)[1:] {
+	for _, next := range s.terms.flow.way(status)[1:] {
 		at = at.Add(5 * time.Minute)
-		if _, err := s.advance(context.Background(), w.ID, next, at); err != nil {
+		if _, err := s.advance(w.ID, next, at); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ type Server struct {
 	clock    func() time.Time
 	key      string
 	keyHash  keyHash
-	store    store
+	store    *store
 	routes   map[string]map[string]route // by path, then method
 	courier  *courier
 	rate     rate
@@ -84,10 +84,8 @@ func New(opts ...Option) (*Server, error) {
 	}
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
-	s.store.now, s.store.move = s.now, s.move
-	s.store.timetable.pace, s.store.timetable.expiry = settings.pace, settings.invoiceExpiry
-	s.store.timetable.wake = make(chan struct{}, 1)
-	s.courier, s.store.made = newCourier(settings), s.began
+	s.store = newStore(settings.terms, o.clock, s.announce, s.began)
+	s.courier = newCourier(settings)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -108,27 +106,12 @@ func (s *Server) open(o options) error {
 	if err != nil {
 		return err
 	}
-	if o.state != "" {
-		if s.store.file, err = openFile(o.state); err != nil {
-			return err
-		}
-	}
-	err = s.store.refresh()
-	if err == nil && s.store.state.id == "" {
-		err = s.store.write(func(st *state) (change, error) {
-			if st.id != "" { // another process was quicker
-				return change{}, errBegun
-			}
-			return first, nil
-		})
-	}
-	if err != nil && err != errBegun {
+	err = s.store.open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
+	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
 }
-
-var errBegun = errors.New("there is a state already")
 
 // A StateError says that the file of WithState cannot be used, and why.
 type StateError struct {
@@ -146,12 +129,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 // of the state's file. What is pending stays so in the file.
 func (s *Server) Close() error {
 	s.closeCourier()
-	if s.store.file == nil {
-		return nil
-	}
-	s.store.mu.Lock() // no commit is cut off
-	defer s.store.mu.Unlock()
-	return s.store.file.close()
+	return s.store.close()
 }
 
 // Identity tells this state from every other: it is random, stays the same for as
@@ -360,7 +338,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return withEnd(ctx) }, // its end ends the waiting for callbacks and faults
 	}
-	defer s.keepTimeBeside(ctx)()
+	defer s.store.keepTimeBeside(ctx)()
 	attention, enough := context.WithCancel(ctx)
 	attended := make(chan struct{})
 	go func() {

@@ -21,9 +21,10 @@ type store struct {
 	seen  func(change) // where the changes themselves are wanted
 	made  func(change) // told of what each write has changed, with no lock held
 
-	timetable timetable
-	now       func() time.Time                          // the sandbox's
-	move      func(*state, appointment) (change, error) // what the timetable asks for
+	terms    *terms
+	clock    func() time.Time            // the machine's
+	announce func(*withdrawal) *delivery // what a callback is to be told of a withdrawal; nil: nothing
+	schedule schedule
 
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
@@ -40,6 +41,51 @@ type pending struct {
 	done    bool // like the rest, under store.mu
 	refused bool // by decide itself
 	err     error
+}
+
+// newStore makes one that holds nothing yet. The deliveries of its withdrawals are what announce returns, and made is told
+// of each change.
+func newStore(t *terms, clock func() time.Time, announce func(*withdrawal) *delivery, made func(change)) *store {
+	return &store{terms: t, clock: clock, announce: announce, made: made,
+		schedule: schedule{pace: t.pace, expiry: t.invoiceExpiry, wake: make(chan struct{}, 1)}}
+}
+
+// newDraft makes a store in memory in which nothing happens by itself. It is told what each write changes.
+func newDraft(t *terms, clock func() time.Time, b beginning, seen func(change)) *store {
+	return &store{terms: t, clock: clock, state: newState(b), seen: seen, announce: func(*withdrawal) *delivery { return nil }}
+}
+
+// open finds the state in a file, or begins it with first. Without a path it is in memory. What is wrong with the file is
+// said by failed, then and later on.
+func (s *store) open(path string, first change, failed func(path string, err error) error) (err error) {
+	if path != "" {
+		if s.file, err = openFile(path, failed); err != nil {
+			return err
+		}
+	}
+	err = s.refresh()
+	if err == nil && s.state.id == "" {
+		err = s.write(func(st *state) (change, error) {
+			if st.id != "" { // another process was quicker
+				return change{}, errBegun
+			}
+			return first, nil
+		})
+	}
+	if err == errBegun {
+		return nil
+	}
+	return err
+}
+
+// close lets go of the file.
+func (s *store) close() error {
+	if s.file == nil {
+		return nil
+	}
+	s.mu.Lock() // no commit is cut off
+	defer s.mu.Unlock()
+	return s.file.close()
 }
 
 // read runs look while nothing changes. What look keeps must be copied by
@@ -136,7 +182,7 @@ func (s *store) commit(batch []*pending) {
 // refresh takes in what other processes have put into the file, and does what the
 // clock has to do. After it, the state is what it should be now.
 func (s *store) refresh() error {
-	if err := s.takeIn(); err != nil || !s.timetable.isDue(s.now) {
+	if err := s.takeIn(); err != nil || !s.schedule.isDue(s.now()) {
 		return err
 	}
 	return s.write(nil)
@@ -163,9 +209,9 @@ func (s *store) apply(c change) {
 		s.merchant.Store(&c.Begin.Merchant)
 	}
 	if now := int64(s.state.offset); s.offset.Swap(now) != now {
-		s.timetable.poke()
+		s.schedule.poke()
 	}
-	s.timetable.note(c)
+	s.schedule.note(c)
 	s.faults.Store(s.state.faults)
 	if s.seen != nil {
 		s.seen(c)
@@ -385,3 +431,5 @@ func insert[R dated](records []R, r R) []R {
 	}
 	return slices.Insert(records, at, r)
 }
+
+var errBegun = errors.New("there is a state already")

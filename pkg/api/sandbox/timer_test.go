@@ -21,7 +21,7 @@ func TestServeKeepsTimeInMemory(t *testing.T) {
 	go func() { ended <- s.Serve(t.Context(), listener) }()
 	for range 2 { // when the second comes, nothing else was due
 		w := &withdrawal{ID: newUUID(), Account: *s.store.merchant.Load(), Currency: "Btc", Amount: money{"Btc", 1}, Address: "a"}
-		if err := s.addWithdrawal(w); err != nil {
+		if err := s.store.addWithdrawal(w); err != nil {
 			t.Fatal(err)
 		}
 		current := ""

@@ -8,30 +8,6 @@ import (
 	"time"
 )
 
-// A withdrawal as the store keeps it. Fields are exported so that a change can
-// be saved as JSON; what the wire shows is withdrawalView.
-type withdrawal struct {
-	ID       string    `json:"id"`
-	Account  string    `json:"account"`
-	Currency string    `json:"currency"`
-	Amount   money     `json:"amount"` // as it was sent
-	Debit    int64     `json:"debit"`  // what it cost, in Currency
-	Address  string    `json:"address"`
-	Memo     string    `json:"memo,omitempty"`
-	Callback string    `json:"callback,omitempty"`
-	OrderID  string    `json:"order_id,omitempty"`
-	Statuses []reached `json:"statuses"` // never empty; grows only by making a new slice
-}
-
-type reached struct {
-	Status string    `json:"status"`
-	At     time.Time `json:"at"`
-}
-
-func (w *withdrawal) created() time.Time   { return w.Statuses[0].At }
-func (w *withdrawal) currencyCode() string { return w.Currency }
-func (w *withdrawal) current() string      { return w.Statuses[len(w.Statuses)-1].Status }
-
 func (s *Server) createWithdrawal(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
@@ -43,7 +19,7 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addWithdrawal(w); err != nil {
+	if err := s.store.addWithdrawal(w); err != nil {
 		return nil, err
 	}
 	return w.ID, nil
@@ -86,37 +62,6 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 func orderNumber(text string) (int64, bool) {
 	n, ok := parseInteger(text)
 	return n, ok && n >= 0
-}
-
-// addWithdrawal takes the money and stores the withdrawal, in one change. It is
-// made now, unless the demo has given it a history.
-func (s *Server) addWithdrawal(w *withdrawal) error {
-	debit, err := s.settings.debit(w.Amount, w.Currency)
-	if err != nil {
-		return err
-	}
-	w.Debit = debit
-	return s.store.write(func(st *state) (change, error) {
-		a, err := st.account(w.Account)
-		if err != nil {
-			return change{}, err
-		}
-		if w.Statuses == nil {
-			w.Statuses = []reached{{s.settings.flow.first, s.now()}}
-		}
-		if s.settings.duplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
-			return change{}, fail(duplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
-		}
-		moves, swaps, err := s.settings.raise(a, w.Currency, debit)
-		for i := range swaps {
-			swaps[i].Withdrawal, swaps[i].At = w.ID, w.created()
-		}
-		c := change{Withdrawal: w, Moves: moves, Swaps: swaps}
-		if s.settings.callbackOnCreate == "yes" {
-			c.Delivery = s.announce(w)
-		}
-		return c, err
-	})
 }
 
 func (s *Server) getWithdrawal(r *request) (any, error) {
@@ -193,26 +138,12 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error)
 // withdrawal is still under way; Deliveries has what came of it, and a receiver that
 // failed is no error.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
-	_, err := s.advance(context.Background(), id, status, time.Time{})
+	_, err := s.advance(context.Background(), id, status)
 	return err
 }
 
-// advance does so now, or when the demo says. It returns the delivery, or nil where
-// the withdrawal has no callback.
-func (s *Server) advance(ctx context.Context, id, status string, at time.Time) (*Delivery, error) {
-	var made *delivery
-	err := s.store.write(func(st *state) (change, error) {
-		w := st.withdrawals[id]
-		if w == nil {
-			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
-		}
-		if at.IsZero() {
-			at = s.now()
-		}
-		c, err := s.proceed(st, w, status, at)
-		made = c.Delivery
-		return c, err
-	})
+func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, error) {
+	made, err := s.store.advance(id, status, time.Time{})
 	if err != nil || made == nil {
 		return nil, err
 	}
@@ -259,24 +190,6 @@ func (s *rules) listAddress(w *withdrawal) listAddress {
 		return listAddress{Fiat: in}
 	}
 	return listAddress{Crypto: in}
-}
-
-// shows says whether what belongs to owner is there for the key of account.
-func (s *terms) shows(st *state, account, owner string) bool {
-	return owner == account || account == st.merchant && s.merchantSees == "all"
-}
-
-// withdrawalsOf are the withdrawals in the list of an account, by time of creation.
-func (s *terms) withdrawalsOf(st *state, a *account) []*withdrawal {
-	if !s.shows(st, a.ID, "") {
-		return a.withdrawals
-	}
-	all := slices.Clone(a.withdrawals)
-	for _, id := range st.resellerIDs {
-		all = append(all, st.accounts[id].withdrawals...)
-	}
-	slices.SortStableFunc(all, func(v, w *withdrawal) int { return v.created().Compare(w.created()) })
-	return all
 }
 
 func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
