@@ -27,12 +27,16 @@ type Attempt struct {
 	Error  string    `json:"error"`  // why no answer came
 }
 
-func (d *delivery) view() Delivery {
-	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, append([]Attempt{}, d.Attempts...), json.RawMessage(d.Body)}
+func viewDelivery(d *delivery) Delivery {
+	attempts := make([]Attempt, len(d.Attempts))
+	for i, a := range d.Attempts {
+		attempts[i] = Attempt(a)
+	}
+	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body)}
 }
 
 // announce is the delivery that tells of a withdrawal's current status, or nil
-// where nothing listens. This server holds it from the beginning.
+// where nothing listens.
 func (s *Server) announce(w *withdrawal) *delivery {
 	if w.Callback == "" {
 		return nil
@@ -45,16 +49,7 @@ func (s *Server) announce(w *withdrawal) *delivery {
 	if enc.Encode(view) != nil {
 		return nil // not reached: a view is plain data
 	}
-	return &delivery{
-		ID:         newUUID(),
-		Withdrawal: w.ID,
-		Status:     w.current(),
-		URL:        w.Callback,
-		Body:       body.String(),
-		State:      pendingDelivery,
-		Holder:     s.courier.name,
-		Until:      s.courier.term(0),
-	}
+	return s.sender.newDelivery(w, body.String())
 }
 
 // Deliveries returns what was posted to callbacks, or is to be, the oldest first.
@@ -63,7 +58,7 @@ func (s *Server) Deliveries() []Delivery {
 	all := []Delivery{}
 	s.store.read(func(st *state) {
 		for _, d := range st.deliveryOrder {
-			all = append(all, d.view())
+			all = append(all, viewDelivery(d))
 		}
 	})
 	return all
@@ -79,16 +74,11 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 	if err := s.store.refresh(); err != nil {
 		return Delivery{}, err
 	}
-	d, first := s.store.delivery(id)
-	switch {
-	case d.ID == "":
-		return Delivery{}, fail(notFound, "There is no delivery %q; check the id.", shorten(id))
-	case d.State != pendingDelivery:
-		return s.again(ctx, d)
-	case first != id:
-		return Delivery{}, fail(wrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
+	d, err := s.sender.resend(ctx, id)
+	if err != nil {
+		return Delivery{}, err
 	}
-	return s.hurry(ctx, d)
+	return viewDelivery(&d), nil
 }
 
 func (s *Server) controlCallbacks(r *request) (any, error) {

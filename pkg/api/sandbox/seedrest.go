@@ -38,7 +38,7 @@ func (p *sower) delivery(in *object) {
 		in.failAt("body", "is not JSON")
 	case !slices.Contains(deliveryStates, v.State):
 		in.failAt("state", "is %q, which there is not", shorten(v.State))
-	case slices.ContainsFunc(v.Attempts, func(a Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
+	case slices.ContainsFunc(v.Attempts, func(a attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
 		in.failAt("attempts", "have no times in UTC")
 	}
 	p.d.Deliveries = append(p.d.Deliveries, &v)

@@ -22,7 +22,7 @@ type Server struct {
 	keyHash  keyHash
 	store    *store
 	routes   map[string]map[string]route // by path, then method
-	courier  *courier
+	sender   *sender
 	rate     rate
 }
 
@@ -84,8 +84,8 @@ func New(opts ...Option) (*Server, error) {
 	}
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
-	s.store = newStore(settings.terms, o.clock, s.announce, s.began)
-	s.courier = newCourier(settings)
+	s.store = newStore(settings.terms, o.clock, s.announce)
+	s.sender = newSender(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -128,7 +128,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 // Close ends the posting of callbacks, a request that is out included, and lets go
 // of the state's file. What is pending stays so in the file.
 func (s *Server) Close() error {
-	s.closeCourier()
+	s.sender.close()
 	return s.store.close()
 }
 
@@ -343,7 +343,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	attended := make(chan struct{})
 	go func() {
 		defer close(attended)
-		s.attend(attention)
+		s.sender.adoptOrphans(attention)
 	}()
 	defer func() {
 		enough()

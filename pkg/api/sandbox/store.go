@@ -43,10 +43,9 @@ type pending struct {
 	err     error
 }
 
-// newStore makes one that holds nothing yet. The deliveries of its withdrawals are what announce returns, and made is told
-// of each change.
-func newStore(t *terms, clock func() time.Time, announce func(*withdrawal) *delivery, made func(change)) *store {
-	return &store{terms: t, clock: clock, announce: announce, made: made,
+// newStore makes one that holds nothing yet. The deliveries of its withdrawals are what announce returns.
+func newStore(t *terms, clock func() time.Time, announce func(*withdrawal) *delivery) *store {
+	return &store{terms: t, clock: clock, announce: announce,
 		schedule: schedule{pace: t.pace, expiry: t.invoiceExpiry, wake: make(chan struct{}, 1)}}
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // A delivery as the store keeps it. Who holds it, until when, is what servers on
-// one file agree by on who posts it: see courier.
+// one file agree by on who posts it: see package webhook.
 type delivery struct {
 	ID         string    `json:"id"`
 	Withdrawal string    `json:"withdrawal"`
@@ -14,9 +14,17 @@ type delivery struct {
 	URL        string    `json:"url"`
 	Body       string    `json:"body"` // to the byte what is posted, each time
 	State      string    `json:"state"`
-	Attempts   []Attempt `json:"attempts,omitempty"` // grows only by making a new slice
+	Attempts   []attempt `json:"attempts,omitempty"` // grows only by making a new slice
 	Holder     string    `json:"holder,omitempty"`
 	Until      time.Time `json:"until,omitzero"` // by the machine's clock
+}
+
+// An attempt is one time that a delivery was posted, or was tried to be.
+type attempt struct {
+	At     time.Time `json:"at"`
+	Status int       `json:"status"`
+	Answer string    `json:"answer"`
+	Error  string    `json:"error"`
 }
 
 // The states of a delivery. Once delivered, it stays delivered.

@@ -147,7 +147,8 @@ func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, err
 	if err != nil || made == nil {
 		return nil, err
 	}
-	first := s.awaitFirst(ctx, made)
+	d := s.sender.awaitFirst(ctx, made)
+	first := viewDelivery(&d)
 	return &first, nil
 }
 

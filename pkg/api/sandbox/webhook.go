@@ -18,12 +18,12 @@ import (
 
 // limits are the choices of how callbacks are posted.
 type limits struct {
-	callbackTargets                  string
-	callbackAttempts                 int64
-	callbackBackoff, callbackTimeout time.Duration
+	targets          string
+	attempts         int64
+	backoff, timeout time.Duration
 }
 
-// A courier posts a server's deliveries. Those of one withdrawal are a round: a
+// A sender posts a server's deliveries. Those of one withdrawal are a round: a
 // goroutine that posts them one after the other, waits where it has to, and ends
 // when none is pending. The store is never locked while a request is out.
 //
@@ -31,11 +31,11 @@ type limits struct {
 // term that is renewed with each attempt. When a server is gone it has let go, or
 // its term runs out, and then one other can take the delivery: before each attempt
 // a server claims it by a write, which only one of them can.
-type courier struct {
+type sender struct {
 	name   string // random; tells this server from the others on its file
+	store  *store
+	limits limits
 	client *http.Client
-	limit  time.Duration // for one attempt
-	own    bool          // targets are of this machine only
 	ctx    context.Context
 	stop   context.CancelFunc
 	slots  chan struct{} // bounds the requests that are out at a time
@@ -46,7 +46,7 @@ type courier struct {
 	running sync.WaitGroup
 }
 
-// A round is under courier.mu, but for wake.
+// A round is under sender.mu, but for wake.
 type round struct {
 	cause   string        // the delivery on whose account it began
 	more    bool          // something became pending since it looked last
@@ -56,25 +56,26 @@ type round struct {
 }
 
 const (
-	maxOut      = 64
-	maxAnswer   = 1 << 10
-	maxRest     = time.Hour       // between two attempts
-	termSlack   = 5 * time.Second // for a machine that is slow
-	attendEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
+	maxOut     = 64
+	maxAnswer  = 1 << 10
+	maxRest    = time.Hour       // between two attempts
+	termSlack  = 5 * time.Second // for a machine that is slow
+	adoptEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
 )
 
-func newCourier(s *settings) *courier {
-	c := &courier{name: newUUID(), limit: s.callbackTimeout, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
+func newSender(s *store, l limits) *sender {
+	c := &sender{name: newUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{}
-	if s.callbackTargets == "loopback" {
-		dialer.Control, c.own = loopbackOnly, true
+	if l.targets == "loopback" {
+		dialer.Control = loopbackOnly
 	}
 	c.client = &http.Client{
 		// No proxy, which would be another target, and no connection that is kept, which would be a goroutine that is kept.
 		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	s.made = c.began
 	return c
 }
 
@@ -102,40 +103,47 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// newDelivery is the delivery that tells a withdrawal's callback of its current status.
+// This server holds it from the beginning.
+func (c *sender) newDelivery(w *withdrawal, body string) *delivery {
+	return &delivery{ID: newUUID(), Withdrawal: w.ID, Status: w.current(), URL: w.Callback, Body: body,
+		State: pendingDelivery, Holder: c.name, Until: c.term(0)}
+}
+
 // term is until when a delivery is held that is posted, or will be after a rest.
-func (c *courier) term(rest time.Duration) time.Time {
-	return time.Now().Add(rest + c.limit + termSlack).UTC().Round(0)
+func (c *sender) term(rest time.Duration) time.Time {
+	return time.Now().Add(rest + c.limits.timeout + termSlack).UTC().Round(0)
 }
 
 // post makes one request, and reports whether its target was refused.
-func (c *courier) post(address, body string) (a Attempt, refused bool) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.limit)
+func (c *sender) post(address, body string) (a attempt, refused bool) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.limits.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
-		return Attempt{Error: cleaned(err.Error())}, false
+		return attempt{Error: cleaned(err.Error())}, false
 	}
-	if c.own && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
-		return Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
+	if c.limits.targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
+		return attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "till-sandbox")
 	answer, err := c.client.Do(req)
 	if err != nil {
 		_, refused = errors.AsType[*targetError](err)
-		return Attempt{Error: c.reason(ctx, err)}, refused
+		return attempt{Error: c.reason(ctx, err)}, refused
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has come, and it is what counts
-	return Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
+	return attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
 }
 
-func (c *courier) reason(ctx context.Context, err error) string {
+func (c *sender) reason(ctx context.Context, err error) string {
 	switch {
 	case c.ctx.Err() != nil:
 		return "the sandbox was closed before an answer came"
 	case ctx.Err() != nil:
-		return fmt.Sprintf("no answer came within %s", c.limit)
+		return fmt.Sprintf("no answer came within %s", c.limits.timeout)
 	}
 	if refused, ok := errors.AsType[*targetError](err); ok {
 		return refused.Error()
@@ -160,7 +168,7 @@ func cleaned(text string) string {
 }
 
 // delivered reports whether an answer takes the body on.
-func (a Attempt) delivered() bool { return a.Status >= 200 && a.Status < 300 }
+func delivered(a attempt) bool { return a.Status >= 200 && a.Status < 300 }
 
 var (
 	errGone   = fail(notFound, "The delivery is gone; the sandbox was reset meanwhile.")
@@ -170,44 +178,44 @@ var (
 )
 
 // attempt posts a delivery, records what came of it, and returns it as it is then.
-func (s *Server) attempt(d delivery) (delivery, error) {
+func (c *sender) attempt(d delivery) (delivery, error) {
 	select {
-	case s.courier.slots <- struct{}{}:
-		defer func() { <-s.courier.slots }()
-	case <-s.courier.ctx.Done():
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-c.ctx.Done():
 	}
-	if s.courier.ctx.Err() != nil {
+	if c.ctx.Err() != nil {
 		return d, errClosed
 	}
 	if d.State == pendingDelivery {
-		if err := s.claim(&d); err != nil {
+		if err := c.claim(&d); err != nil {
 			return d, err
 		}
 	}
-	at := s.store.now()
-	a, refused := s.courier.post(d.URL, d.Body)
+	at := c.store.now()
+	a, refused := c.post(d.URL, d.Body)
 	a.At = at
-	err := s.store.put(func(st *state) (change, error) {
+	err := c.store.put(func(st *state) (change, error) {
 		old := st.deliveries[d.ID]
 		if old == nil { // the state was begun anew meanwhile
 			return change{}, errGone
 		}
 		d = *old
-		d.Attempts = append(append([]Attempt{}, old.Attempts...), a)
+		d.Attempts = append(append([]attempt{}, old.Attempts...), a)
 		switch {
-		case a.delivered():
+		case delivered(a):
 			d.State = deliveredDelivery
 		case old.State == deliveredDelivery:
 		case refused:
 			d.State = refusedDelivery
-		case old.State != pendingDelivery || s.courier.ctx.Err() == nil && int64(len(d.Attempts)) >= s.settings.callbackAttempts:
+		case old.State != pendingDelivery || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits.attempts:
 			d.State = failedDelivery
 		}
 		switch {
 		case d.State != pendingDelivery:
 			d.Holder, d.Until = "", time.Time{}
-		case old.Holder == s.courier.name:
-			d.Until = s.courier.term(s.rest(len(d.Attempts)))
+		case old.Holder == c.name:
+			d.Until = c.term(c.rest(len(d.Attempts)))
 		}
 		return change{Delivery: &d}, nil
 	})
@@ -216,24 +224,24 @@ func (s *Server) attempt(d delivery) (delivery, error) {
 
 // claim makes this server the one that posts a pending delivery. When another one
 // is, d says until when.
-func (s *Server) claim(d *delivery) error {
-	return s.store.put(func(st *state) (change, error) {
+func (c *sender) claim(d *delivery) error {
+	return c.store.put(func(st *state) (change, error) {
 		queue := st.pending[d.Withdrawal]
 		if len(queue) == 0 || queue[0].ID != d.ID {
 			return change{}, errGone
 		}
 		*d = *queue[0]
-		if !d.free(s.courier.name, time.Now()) {
+		if !d.free(c.name, time.Now()) {
 			return change{}, errHeld
 		}
-		d.Holder, d.Until = s.courier.name, s.courier.term(0)
+		d.Holder, d.Until = c.name, c.term(0)
 		return change{Delivery: d}, nil
 	})
 }
 
 // rest is how long to wait after so many attempts.
-func (s *Server) rest(attempts int) time.Duration {
-	rest := s.settings.callbackBackoff
+func (c *sender) rest(attempts int) time.Duration {
+	rest := c.limits.backoff
 	for range attempts - 1 {
 		rest = min(2*rest, maxRest)
 	}
@@ -241,19 +249,18 @@ func (s *Server) rest(attempts int) time.Duration {
 }
 
 // began starts the rounds of the deliveries that a write has made.
-func (s *Server) began(c change) {
-	if c.Delivery != nil && c.Delivery.Holder == s.courier.name {
-		s.start(c.Delivery.Withdrawal, c.Delivery.ID)
+func (c *sender) began(made change) {
+	if d := made.Delivery; d != nil && d.Holder == c.name {
+		c.start(d.Withdrawal, d.ID)
 	}
-	for _, next := range c.Then {
-		s.began(next)
+	for _, next := range made.Then {
+		c.began(next)
 	}
 }
 
 // start sees to it that a withdrawal has a round, unless the server is closed, and
 // returns the one that there was already.
-func (s *Server) start(withdrawal, cause string) *round {
-	c := s.courier
+func (c *sender) start(withdrawal, cause string) *round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.rounds[withdrawal]; r != nil {
@@ -268,17 +275,16 @@ func (s *Server) start(withdrawal, cause string) *round {
 	c.running.Add(1)
 	go func() {
 		defer c.running.Done()
-		s.deliver(withdrawal, r)
+		c.deliver(withdrawal, r)
 	}()
 	return nil
 }
 
 // deliver is a round.
-func (s *Server) deliver(withdrawal string, r *round) {
-	c := s.courier
+func (c *sender) deliver(withdrawal string, r *round) {
 	for {
 		var d delivery
-		s.store.read(func(st *state) {
+		c.store.read(func(st *state) {
 			if queue := st.pending[withdrawal]; len(queue) > 0 {
 				d = *queue[0]
 			}
@@ -289,7 +295,7 @@ func (s *Server) deliver(withdrawal string, r *round) {
 			}
 			continue
 		}
-		d, err := s.attempt(d)
+		d, err := c.attempt(d)
 		c.tell(r)
 		pause := time.Duration(0)
 		switch {
@@ -301,7 +307,7 @@ func (s *Server) deliver(withdrawal string, r *round) {
 			c.leave(withdrawal, r, true)
 			return
 		default:
-			pause = s.rest(len(d.Attempts))
+			pause = c.rest(len(d.Attempts))
 		}
 		if !c.sleep(r, pause) {
 			c.leave(withdrawal, r, true)
@@ -311,7 +317,7 @@ func (s *Server) deliver(withdrawal string, r *round) {
 }
 
 // leave ends a round, unless there is more for it to do.
-func (c *courier) leave(withdrawal string, r *round, whatever bool) bool {
+func (c *sender) leave(withdrawal string, r *round, whatever bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.more && !whatever {
@@ -323,7 +329,7 @@ func (c *courier) leave(withdrawal string, r *round, whatever bool) bool {
 	return true
 }
 
-func (c *courier) tell(r *round) {
+func (c *sender) tell(r *round) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.renew()
@@ -336,7 +342,7 @@ func (r *round) renew() {
 
 // sleep rests for a while, or until it is woken. It returns false when the server
 // is closed.
-func (c *courier) sleep(r *round, pause time.Duration) bool {
+func (c *sender) sleep(r *round, pause time.Duration) bool {
 	set := func(resting bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -359,69 +365,82 @@ func (c *courier) sleep(r *round, pause time.Duration) bool {
 	return c.ctx.Err() == nil
 }
 
+// underWay returns what is closed when there is news of a withdrawal's round, and the
+// delivery on whose account it began; nil where nothing is being posted.
+func (c *sender) underWay(withdrawal string) (news chan struct{}, cause string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.rounds[withdrawal]; r != nil && !r.resting {
+		return r.news, r.cause
+	}
+	return nil, ""
+}
+
 // awaitFirst waits for the first attempt of a delivery that was just made, and
 // returns the delivery as it is then. It does not wait where an earlier one of the
 // same withdrawal has to come first and was under way already: that may take long,
 // and it may be the receiver of that very one who asks.
-func (s *Server) awaitFirst(ctx context.Context, made *delivery) Delivery {
-	c := s.courier
+func (c *sender) awaitFirst(ctx context.Context, made *delivery) delivery {
 	for {
-		c.mu.Lock()
-		r := c.rounds[made.Withdrawal]
-		var news chan struct{}
-		started := false
-		if r != nil && !r.resting {
-			news, started = r.news, r.cause == made.ID
-		}
-		c.mu.Unlock()
-		d, first := s.store.delivery(made.ID)
+		news, cause := c.underWay(made.Withdrawal)
+		d, first := c.store.delivery(made.ID)
 		switch {
 		case d.ID == "":
-			return made.view()
-		case len(d.Attempts) > 0, d.State != pendingDelivery, news == nil, first != d.ID && !started:
-			return d.view()
+			return *made
+		case len(d.Attempts) > 0, d.State != pendingDelivery, news == nil, first != d.ID && cause != made.ID:
+			return d
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return d.view()
+			return d
 		}
 	}
 }
 
+// resend posts a delivery once more, whatever became of it, and returns it as it is then.
+func (c *sender) resend(ctx context.Context, id string) (delivery, error) {
+	d, first := c.store.delivery(id)
+	switch {
+	case d.ID == "":
+		return d, fail(notFound, "There is no delivery %q; check the id.", shorten(id))
+	case d.State != pendingDelivery:
+		return c.again(ctx, d)
+	case first != id:
+		return d, fail(wrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
+	}
+	return c.deliverNow(ctx, d)
+}
+
 // again posts a delivery that was over and done with.
-func (s *Server) again(ctx context.Context, d delivery) (Delivery, error) {
-	c := s.courier
+func (c *sender) again(ctx context.Context, d delivery) (delivery, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return Delivery{}, errClosed
+		return d, errClosed
 	}
 	c.running.Add(1)
 	c.mu.Unlock()
+	var after delivery
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer c.running.Done()
 		defer close(done)
-		d, err = s.attempt(d)
+		after, err = c.attempt(d)
 	}()
 	select {
 	case <-done:
-		if err != nil {
-			return Delivery{}, err
-		}
-		return d.view(), nil
+		return after, err
 	case <-ctx.Done():
-		return Delivery{}, errEnding
+		return d, errEnding
 	}
 }
 
-// hurry has a pending delivery posted now, which is the first of its withdrawal.
-func (s *Server) hurry(ctx context.Context, d delivery) (Delivery, error) {
-	c := s.courier
+// deliverNow has a pending delivery posted now, which is the first of its withdrawal.
+func (c *sender) deliverNow(ctx context.Context, d delivery) (delivery, error) {
 	before := len(d.Attempts)
-	if r := s.start(d.Withdrawal, d.ID); r != nil {
+	if r := c.start(d.Withdrawal, d.ID); r != nil {
 		c.mu.Lock()
 		resting := r.resting
 		if resting {
@@ -430,47 +449,41 @@ func (s *Server) hurry(ctx context.Context, d delivery) (Delivery, error) {
 		}
 		c.mu.Unlock()
 		if !resting {
-			return Delivery{}, fail(wrongStatus, "The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", d.ID)
+			return d, fail(wrongStatus, "The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", d.ID)
 		}
 	}
 	for {
-		c.mu.Lock()
-		r := c.rounds[d.Withdrawal]
-		var news chan struct{}
-		if r != nil && !r.resting {
-			news = r.news
-		}
-		c.mu.Unlock()
-		now, _ := s.store.delivery(d.ID)
+		news, _ := c.underWay(d.Withdrawal)
+		now, _ := c.store.delivery(d.ID)
 		switch {
 		case now.ID == "":
-			return Delivery{}, errGone
+			return now, errGone
 		case len(now.Attempts) > before:
-			return now.view(), nil
+			return now, nil
 		case c.ctx.Err() != nil:
-			return Delivery{}, errClosed
+			return now, errClosed
 		case news == nil:
-			if err := s.store.refresh(); err != nil {
-				return Delivery{}, err
+			if err := c.store.refresh(); err != nil {
+				return now, err
 			}
-			return Delivery{}, fail(wrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
+			return now, fail(wrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
 		}
 		select {
 		case <-news:
 		case <-ctx.Done():
-			return Delivery{}, errEnding
+			return now, errEnding
 		}
 	}
 }
 
-// attend takes up, until ctx is done, what is pending and held by no server.
-func (s *Server) attend(ctx context.Context) {
-	tick := time.NewTicker(attendEvery)
+// adoptOrphans takes up, until ctx is done, what is pending and held by no server.
+func (c *sender) adoptOrphans(ctx context.Context) {
+	tick := time.NewTicker(adoptEvery)
 	defer tick.Stop()
 	for {
-		s.store.refresh()
-		for withdrawal, id := range s.unheld() {
-			s.start(withdrawal, id)
+		c.store.refresh()
+		for withdrawal, id := range c.unheld() {
+			c.start(withdrawal, id)
 		}
 		select {
 		case <-tick.C:
@@ -482,11 +495,11 @@ func (s *Server) attend(ctx context.Context) {
 
 // unheld finds those, by withdrawal. One that this server holds has a round, but
 // for one that broke off because the state could not be written.
-func (s *Server) unheld() map[string]string {
+func (c *sender) unheld() map[string]string {
 	found := map[string]string{}
-	s.store.read(func(st *state) {
+	c.store.read(func(st *state) {
 		for withdrawal, queue := range st.pending {
-			if queue[0].free(s.courier.name, time.Now()) {
+			if queue[0].free(c.name, time.Now()) {
 				found[withdrawal] = queue[0].ID
 			}
 		}
@@ -494,10 +507,9 @@ func (s *Server) unheld() map[string]string {
 	return found
 }
 
-// closeCourier ends all rounds, cuts off the request that is out, and lets go of what is
+// close ends all rounds, cuts off the request that is out, and lets go of what is
 // pending, so that another server need not wait for the end of a term.
-func (s *Server) closeCourier() {
-	c := s.courier
+func (c *sender) close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
@@ -516,8 +528,8 @@ func (s *Server) closeCourier() {
 		return all
 	}
 	any := false
-	s.store.read(func(st *state) { any = len(held(st)) > 0 })
+	c.store.read(func(st *state) { any = len(held(st)) > 0 })
 	if any {
-		s.store.put(func(st *state) (change, error) { return change{Then: held(st)}, nil }) // if that fails, the terms run out
+		c.store.put(func(st *state) (change, error) { return change{Then: held(st)}, nil }) // if that fails, the terms run out
 	}
 }
