@@ -3,6 +3,7 @@ package sandbox
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // held lists one book of an account in the order of the registry.
@@ -203,6 +204,23 @@ func (s *Server) Balance(code string) (minor int64) {
 // Swaps returns every automatic swap so far, in order.
 func (s *Server) Swaps() (swaps []Swap) {
 	s.store.refresh()
-	s.store.read(func(st *state) { swaps = append(swaps, st.swaps...) })
+	s.store.read(func(st *state) {
+		for _, one := range st.swaps {
+			swaps = append(swaps, Swap(one))
+		}
+	})
 	return swaps
+}
+
+// A Swap is what one automatic exchange moved. Taken is the smallest number of
+// minor units of From that is worth at least Given of To, so what rounding
+// leaves with the service is always less than one minor unit of From.
+type Swap struct {
+	Withdrawal string    `json:"withdrawal"`
+	Account    string    `json:"account"` // whose funds: the merchant's id or a reseller's
+	From       string    `json:"from"`
+	Taken      int64     `json:"taken"`
+	To         string    `json:"to"`
+	Given      int64     `json:"given"`
+	At         time.Time `json:"at"`
 }

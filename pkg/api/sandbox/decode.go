@@ -280,3 +280,35 @@ func shorten(text string) string {
 	}
 	return text[:cut] + "..."
 }
+
+// rate reads a number above 0. A 0 is not the same as nothing here: a person who writes
+// it does not mean every request.
+func (o *object) rate(key string) float64 {
+	raw := o.take(key)
+	if raw == nil {
+		return 0
+	}
+	rate, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || rate <= 0 {
+		o.failAt(key, "must be a number above 0 and at most 1, not %s", shorten(string(raw)))
+	}
+	return rate
+}
+
+// texts reads an object whose values are strings. They may be empty.
+func (o *object) texts(key string) map[string]string {
+	raw := o.take(key)
+	if raw == nil {
+		return nil
+	}
+	inner := newObject(raw, o.at(key), o.err)
+	all := map[string]string{}
+	for _, name := range sortedKeys(inner.fields) {
+		text, ok := asString(inner.fields[name])
+		if !ok {
+			inner.failAt(name, "must be a string, not %s", jsonType(inner.fields[name]))
+		}
+		all[name] = text
+	}
+	return all
+}

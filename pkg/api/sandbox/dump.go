@@ -17,8 +17,8 @@ type dump struct {
 	Invoices    []*invoice    `json:"invoices"`
 	Withdrawals []*withdrawal `json:"withdrawals"`
 	Deliveries  []*delivery   `json:"deliveries"`
-	Swaps       []Swap        `json:"swaps"`
-	Faults      []Fault       `json:"faults"`
+	Swaps       []swap        `json:"swaps"`
+	Faults      []fault       `json:"faults"`
 }
 
 const dumpFormat = "till-sandbox/1"
@@ -32,7 +32,7 @@ func (s *Server) Dump() ([]byte, error) {
 }
 
 func (s *Server) dump() (d dump) {
-	d = dump{Format: dumpFormat, Balances: []move{}, Invites: []*invite{}, Resellers: []*reseller{}, Invoices: []*invoice{}, Withdrawals: []*withdrawal{}, Deliveries: []*delivery{}, Swaps: []Swap{}}
+	d = dump{Format: dumpFormat, Balances: []move{}, Invites: []*invite{}, Resellers: []*reseller{}, Invoices: []*invoice{}, Withdrawals: []*withdrawal{}, Deliveries: []*delivery{}, Swaps: []swap{}}
 	s.store.read(func(st *state) {
 		d.Merchant, d.ClockAhead = st.merchant, int64(st.offset/time.Second)
 		for _, v := range st.inviteOrder {
@@ -63,7 +63,7 @@ func (s *Server) dump() (d dump) {
 			d.Deliveries = append(d.Deliveries, free)
 		}
 		d.Swaps = append(d.Swaps, st.swaps...)
-		d.Faults = s.faults()
+		d.Faults = s.store.listFaults()
 	})
 	return d
 }

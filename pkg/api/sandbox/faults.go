@@ -1,17 +1,8 @@
 package sandbox
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // A Fault makes requests go wrong on purpose. It waits in the state until a
@@ -35,16 +26,21 @@ type FaultError struct {
 	Advice  string // what to do about it
 }
 
-func (e *FaultError) Error() string {
-	return fmt.Sprintf("the fault's %s: %s; %s", e.Field, e.Problem, e.Advice)
-}
-
-// maxDelay keeps a delay within what a test may want to wait.
-const maxDelay = 10 * time.Minute
+func (e *FaultError) Error() string { return (*faultError)(e).Error() }
 
 // WithFault adds a fault when the sandbox is made, as AddFault does. With a state
 // file that means each time.
 func WithFault(f Fault) Option { return func(o *options) { o.faults = append(o.faults, f) } }
+
+// CheckFault returns the fault with what was left out filled in, but for its ID
+// and Seed, which only a sandbox knows. What is wrong with it is a *FaultError.
+func CheckFault(f Fault) (Fault, error) {
+	checked, err := checkFault(fault(f), Operations())
+	if wrong, ok := errors.AsType[*faultError](err); ok {
+		err = (*FaultError)(wrong)
+	}
+	return Fault(checked), err
+}
 
 // AddFault adds a fault behind those that are there, and returns it with its ID
 // and with what was left out. Its own ID, Seen and Fired are not looked at. What
@@ -54,19 +50,8 @@ func (s *Server) AddFault(f Fault) (Fault, error) {
 	if err != nil {
 		return Fault{}, err
 	}
-	f.Match = maps.Clone(f.Match) // the caller's own may change
-	f.Seen, f.Fired = 0, 0
-	err = s.store.write(func(st *state) (change, error) {
-		f.ID = strconv.FormatInt(st.lastFault+1, 10)
-		if f.Seed == 0 {
-			f.Seed = st.lastFault + 1
-		}
-		return change{Fault: &f}, nil
-	})
-	if err != nil {
-		return Fault{}, err
-	}
-	return f.copied(), nil
+	added, err := s.store.addFault(fault(f))
+	return Fault(added), err
 }
 
 // Faults returns all faults, the spent ones too, in the order in which they are
@@ -75,15 +60,13 @@ func (s *Server) Faults() ([]Fault, error) {
 	if err := s.store.refresh(); err != nil {
 		return nil, err
 	}
-	return s.faults(), nil
+	return viewFaults(s.store.listFaults()), nil
 }
 
-func (s *Server) faults() []Fault {
-	all := []Fault{}
-	if list := s.store.faults.Load(); list != nil {
-		for _, f := range *list {
-			all = append(all, f.copied())
-		}
+func viewFaults(list []fault) []Fault {
+	all := make([]Fault, len(list))
+	for i, f := range list {
+		all[i] = Fault(f)
 	}
 	return all
 }
@@ -91,59 +74,11 @@ func (s *Server) faults() []Fault {
 // ClearFaults takes faults away, or all of them when it is given no id. It
 // returns them as they were last.
 func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
-	err = s.store.write(func(st *state) (change, error) {
-		c := change{}
-		cleared = []Fault{}
-		for _, id := range ids {
-			if st.fault(id) == nil {
-				return c, fail(notFound, "There is no fault %q; list those there are.", shorten(id))
-			}
-		}
-		if st.faults != nil {
-			for _, f := range *st.faults {
-				if len(ids) == 0 || slices.Contains(ids, f.ID) {
-					c.Mended = append(c.Mended, f.ID)
-					cleared = append(cleared, f.copied())
-				}
-			}
-		}
-		return c, nil
-	})
+	list, err := s.store.clearFaults(ids)
 	if err != nil {
 		return nil, err
 	}
-	return cleared, nil
-}
-
-// CheckFault returns the fault with what was left out filled in, but for its ID
-// and Seed, which only a sandbox knows. What is wrong with it is a *FaultError.
-func CheckFault(f Fault) (Fault, error) {
-	if f.On == "" {
-		f.On = everyOperation
-	}
-	if f.On != everyOperation && !slices.Contains(Operations(), f.On) {
-		return f, &FaultError{"on", fmt.Sprintf("%q is no operation of the interface", shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On))}
-	}
-	if _, err := parseDo(f.Do); err != nil {
-		return f, err
-	}
-	if f.Rate == 0 {
-		f.Rate = 1
-	}
-	switch {
-	case !(f.Rate > 0 && f.Rate <= 1): // neither is true of a number that is none
-		return f, &FaultError{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate), "0.1 strikes one request in ten"}
-	case f.Times < 0:
-		return f, &FaultError{"times", fmt.Sprintf("%d is negative", f.Times), "write how often it strikes, or 0 for without end"}
-	case f.Seed < 0:
-		return f, &FaultError{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
-	}
-	for _, field := range sortedKeys(f.Match) {
-		if !isPlain(field) || slices.Contains(strings.Split(field, "."), "") {
-			return f, &FaultError{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
-		}
-	}
-	return f, nil
+	return viewFaults(list), nil
 }
 
 // Operations returns the operations of the interface, each as METHOD PATH.
@@ -160,226 +95,72 @@ func Operations() []string {
 	return all
 }
 
-// everyOperation is what On says when a fault is for all of them.
-const everyOperation = "*"
-
 func (r route) operation() string { return r.method + " " + r.path }
 
 // takesFaults leaves out what lies outside the interface: a control that a fault
 // could hit could not take that fault away.
 func (r route) takesFaults() bool { return strings.HasPrefix(r.path, "/api/") }
 
-// nearestOperation is the one that the fewest changes of a letter lead to.
-func nearestOperation(text string) (nearest string) {
-	least := -1
-	for _, op := range Operations() {
-		if strings.EqualFold(op, text) {
-			return op
-		}
-		if d := distance(text, op); least < 0 || d < least {
-			nearest, least = op, d
-		}
+func (s *Server) controlFaults(r *request) (any, error) {
+	if err := r.query().done(); err != nil {
+		return nil, err
 	}
-	return nearest
+	return s.store.listFaults(), nil
 }
 
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	a = a[:min(len(a), 200)] // no operation is nearly as long
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// controlAddFault takes a fault without its counters and answers with it. Only do
+// is required.
+func (s *Server) controlAddFault(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
+	f := Fault{Do: in.text("do")}
+	if in.has("on") {
+		f.On = in.text("on")
 	}
-	return row[len(b)]
+	if in.has("rate") {
+		f.Rate = in.rate("rate")
+	}
+	if in.has("times") {
+		f.Times = in.integer("times")
+	}
+	if in.has("match") {
+		f.Match = in.texts("match")
+	}
+	if in.has("seed") {
+		f.Seed = in.integer("seed")
+	}
+	if err := in.done(); err != nil {
+		return nil, err
+	}
+	f, err = s.AddFault(f)
+	if wrong, ok := errors.AsType[*FaultError](err); ok {
+		return nil, fail(invalidBody, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
-// doing is what a fault does, taken apart.
-type doing struct {
-	kind   string
-	delay  time.Duration
-	status int
-	bare   bool // without the envelope
-}
-
-// The kinds of faults.
-const (
-	doRefuse     = "refuse"
-	doDropBefore = "drop-before"
-	doDropAfter  = "drop-after"
-	doTruncate   = "truncate"
-	doDelay      = "delay"
-	doStatus     = "status"
-	doHTML       = "html"
-)
-
-const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, status=503, status=503,bare, html or html=502"
-
-func parseDo(text string) (do doing, err error) {
-	kind, value, given := strings.Cut(text, "=")
-	do.kind = kind
-	wrong := func(format string, args ...any) (doing, error) {
-		return doing{}, &FaultError{"do", fmt.Sprintf(format, args...), kindsOfFaults}
+// controlClearFaults takes {} or {"id": id} and answers with the faults that are
+// gone.
+func (s *Server) controlClearFaults(r *request) (any, error) {
+	in, err := r.ordered()
+	if err != nil {
+		return nil, err
 	}
-	switch kind {
-	case doRefuse, doDropBefore, doDropAfter, doTruncate:
-		if given {
-			return wrong("%s takes no value", kind)
-		}
-	case doDelay:
-		if do.delay, err = time.ParseDuration(value); err != nil {
-			return wrong("%q is not a delay", shorten(text))
-		}
-		if do.delay <= 0 || do.delay > maxDelay {
-			return wrong("a delay of %s is not above 0 and at most 10m", do.delay)
-		}
-	case doStatus, doHTML:
-		do.status = 200
-		if given || kind == doStatus {
-			if kind == doStatus {
-				value, do.bare = strings.CutSuffix(value, ",bare")
-			}
-			if do.status, err = strconv.Atoi(value); err != nil || len(value) != 3 || do.status < 200 || do.status > 599 {
-				return wrong("%q has no HTTP status from 200 to 599", shorten(text))
-			}
-		}
-	case "":
-		return wrong("it says nothing")
-	default:
-		return wrong("there is no kind %q", shorten(text))
+	var ids []string
+	if in.has("id") {
+		ids = []string{in.text("id")}
 	}
-	return do, nil
-}
-
-func (f Fault) copied() Fault {
-	f.Match = maps.Clone(f.Match)
-	if f.Match == nil {
-		f.Match = map[string]string{}
+	if err := in.done(); err != nil {
+		return nil, err
 	}
-	return f
-}
-
-// asks says whether the fault wants to be asked about a request.
-func (f Fault) asks(operation string, in *fields) bool {
-	if f.Times > 0 && f.Fired >= f.Times || f.On != everyOperation && f.On != operation {
-		return false
+	cleared, err := s.ClearFaults(ids...)
+	if err != nil {
+		return nil, err
 	}
-	for field, value := range f.Match {
-		if !in.hold(field, value) {
-			return false
-		}
-	}
-	return true
-}
-
-// strikes says whether the n-th request that a fault is asked about is one that
-// it strikes. It is drawn, but the seed and n alone decide.
-func (f Fault) strikes(n int64) bool {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d", f.Seed, n))
-	const bits = 53 // of a float64, so that both sides are exact
-	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
-}
-
-// fields are what a request says, where a fault looks for what it is to match.
-type fields struct {
-	query url.Values
-	body  json.RawMessage // nil: none, or no JSON
-}
-
-func newFields(query string, body []byte) *fields {
-	in := &fields{}
-	if values, err := url.ParseQuery(query); err == nil {
-		in.query = values
-	}
-	if raw, err := decodeBody(body); err == nil {
-		in.body = raw
-	}
-	return in
-}
-
-// hold says whether a field of the query or the body has a value. The path to a
-// field inside another has points in it. Numbers are compared as they are written.
-func (in *fields) hold(path, value string) bool {
-	if slices.Contains(in.query[path], value) {
-		return true
-	}
-	var err error
-	raw := in.body
-	for name := range strings.SplitSeq(path, ".") {
-		if len(raw) == 0 {
-			return false
-		}
-		if raw[0] == '[' {
-			raw = elementAt(raw, name)
-			continue
-		}
-		raw = newObject(raw, "", &err).fields[name]
-	}
-	if err != nil || len(raw) == 0 {
-		return false
-	}
-	if text, ok := asString(raw); ok {
-		return text == value
-	}
-	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
-}
-
-// elementAt is one element of an array, counted from 0.
-func elementAt(list json.RawMessage, index string) json.RawMessage {
-	var elements []json.RawMessage
-	n, ok := parseInteger(index)
-	if json.Unmarshal(list, &elements) != nil || !ok || n < 0 || n >= int64(len(elements)) {
-		return nil
-	}
-	return elements[n]
-}
-
-// errNobodyAsks breaks a write off in which nothing is to be counted.
-var errNobodyAsks = errors.New("no fault wants to be asked")
-
-// struck asks the faults about a request, in their order, until one ends it, and
-// returns those that strike. What it counts is a part of the state, like
-// anything else, so that all servers of a file count together.
-func (s *Server) struck(operation string, in *fields) (struck []Fault, err error) {
-	err = s.store.write(func(st *state) (change, error) {
-		struck = nil
-		c := change{}
-		if st.faults == nil {
-			return c, errNobodyAsks
-		}
-		for _, f := range *st.faults {
-			if !f.asks(operation, in) {
-				continue
-			}
-			f.Seen++
-			strikes := f.strikes(f.Seen)
-			if strikes {
-				f.Fired++
-				struck = append(struck, f)
-			}
-			c.Then = append(c.Then, change{Fault: &f})
-			if do, _ := parseDo(f.Do); strikes && do.kind != doDelay {
-				break
-			}
-		}
-		if c.Then == nil {
-			return c, errNobodyAsks
-		}
-		return c, nil
-	})
-	if err == errNobodyAsks {
-		err = nil
-	}
-	return struck, err
+	return cleared, nil
 }

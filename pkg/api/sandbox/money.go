@@ -2,21 +2,7 @@ package sandbox
 
 import (
 	"math/big"
-	"time"
 )
-
-// A Swap is what one automatic exchange moved. Taken is the smallest number of
-// minor units of From that is worth at least Given of To, so what rounding
-// leaves with the service is always less than one minor unit of From.
-type Swap struct {
-	Withdrawal string    `json:"withdrawal"`
-	Account    string    `json:"account"` // whose funds: the merchant's id or a reseller's
-	From       string    `json:"from"`
-	Taken      int64     `json:"taken"`
-	To         string    `json:"to"`
-	Given      int64     `json:"given"`
-	At         time.Time `json:"at"`
-}
 
 // A market is the currencies that there are and what each is worth.
 type market struct {

@@ -570,7 +570,7 @@ func (p *sower) statuses(in *object, w *withdrawal) {
 }
 
 func (p *sower) swap(in *object) {
-	s := Swap{Withdrawal: lower(in.text("withdrawal"))}
+	s := swap{Withdrawal: lower(in.text("withdrawal"))}
 	w := p.byID[s.Withdrawal]
 	if w == nil {
 		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", shorten(s.Withdrawal))

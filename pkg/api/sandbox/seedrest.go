@@ -45,15 +45,15 @@ func (p *sower) delivery(in *object) {
 }
 
 func (p *sower) fault(in *object) {
-	var f Fault
+	var f fault
 	if !p.exactly(in, &f) {
 		return
 	}
 	n, ok := parseInteger(f.ID)
-	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other Fault) bool { return other.ID == f.ID }) {
+	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other fault) bool { return other.ID == f.ID }) {
 		in.failAt("id", "is %q; it must be a number that no other fault has", shorten(f.ID))
 	}
-	whole, err := CheckFault(f)
+	whole, err := checkFault(f, Operations())
 	switch {
 	case err != nil:
 		in.failAt("", "is wrong: %v", err)

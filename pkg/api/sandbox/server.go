@@ -242,7 +242,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err e
 	case err != nil:
 		s.refuse(w, r, err)
 	default:
-		s.write(w, http.StatusOK, answer)
+		writeJSON(w, http.StatusOK, answer)
 	}
 }
 
@@ -282,7 +282,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
-	return s.carryOut(route, req)
+	list := s.store.faults.Load()
+	if list == nil || !route.takesFaults() {
+		return route.handle(req)
+	}
+	return applyFaults(s.store, *list, &call{route.operation(), w, r, req.maxBody,
+		func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
+		func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) }})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -295,13 +301,13 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, f.description, rule.status)
 		return
 	}
-	s.write(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
+	writeJSON(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// write encodes before it writes the status, and names the length.
-func (s *Server) write(w http.ResponseWriter, status int, body any) {
+// writeJSON encodes before it writes the status, and names the length.
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()

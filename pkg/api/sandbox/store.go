@@ -29,7 +29,7 @@ type store struct {
 	// What every request needs to know, so that it need not wait for the lock.
 	merchant atomic.Pointer[string]
 	offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
-	faults   atomic.Pointer[[]Fault]
+	faults   atomic.Pointer[[]fault]
 
 	queueing sync.Mutex
 	queue    []*pending
@@ -253,13 +253,13 @@ type state struct {
 	inviteOrder []*invite
 	resellers   map[string]*reseller
 	resellerIDs []string
-	swaps       []Swap
+	swaps       []swap
 
 	deliveries    map[string]*delivery
 	deliveryOrder []*delivery
 	pending       map[string][]*delivery // of each withdrawal, the oldest first; no empty ones
 
-	faults    *[]Fault // nil: none; replaced as a whole
+	faults    *[]fault // nil: none; replaced as a whole
 	lastFault int64    // the number of the newest
 }
 
@@ -273,8 +273,8 @@ type change struct {
 	Invite     *invite     `json:"invite,omitempty"`
 	Reseller   *reseller   `json:"reseller,omitempty"`
 	Moves      []move      `json:"moves,omitempty"`
-	Swaps      []Swap      `json:"swaps,omitempty"`
-	Fault      *Fault      `json:"fault,omitempty"`  // a new one, or its counters
+	Swaps      []swap      `json:"swaps,omitempty"`
+	Fault      *fault      `json:"fault,omitempty"`  // a new one, or its counters
 	Mended     []string    `json:"mended,omitempty"` // faults that are gone
 	Then       []change    `json:"then,omitempty"`   // more of the same operation
 }

@@ -1,11 +1,25 @@
 package sandbox
 
-import "math/big"
+import (
+	"math/big"
+	"time"
+)
+
+// A swap is what one automatic exchange moved, as the store keeps it.
+type swap struct {
+	Withdrawal string    `json:"withdrawal"`
+	Account    string    `json:"account"`
+	From       string    `json:"from"`
+	Taken      int64     `json:"taken"`
+	To         string    `json:"to"`
+	Given      int64     `json:"given"`
+	At         time.Time `json:"at"`
+}
 
 // raise finds need minor units of code in the balances: its own first, then the
 // other currencies in the order of the registry, by the rate table. It changes
 // nothing and says what has to change.
-func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps []Swap, err error) {
+func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps []swap, err error) {
 	own := min(a.books[line{balance, code}], need)
 	if own > 0 {
 		moves = append(moves, move{a.ID, balance, code, -own})
@@ -28,7 +42,7 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 		}
 		taken := s.convert(given, code, source.Code, true).Int64() // at most held, because given is at most its worth
 		moves = append(moves, move{a.ID, balance, source.Code, -taken})
-		swaps = append(swaps, Swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
+		swaps = append(swaps, swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
 		short -= given
 	}
 	if short > 0 {

@@ -13,27 +13,32 @@ import (
 	"time"
 )
 
-// errAnswered comes back from a handler that has written its answer itself.
+// errAnswered comes back where an answer has been written already.
 var errAnswered = errors.New("the answer is written")
 
-// carryOut lets the route's handler do its work, unless a fault strikes.
-func (s *Server) carryOut(route route, r *request) (any, error) {
-	list := s.store.faults.Load()
-	if list == nil || !route.takesFaults() {
-		return route.handle(r)
-	}
-	operation, in := route.operation(), &fields{}
-	read, asked := false, false
-	for _, f := range *list {
-		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == operation) {
-			in, read = newFields(r.http.URL.RawQuery, r.readAhead()), true
+// A call is a request of an operation, which faults may strike.
+type call struct {
+	operation string
+	writer    http.ResponseWriter
+	request   *http.Request
+	maxBody   int64
+	handle    func(*http.Request) (any, error)                   // carries it out
+	reply     func(w http.ResponseWriter, answer any, err error) // writes what handle has returned
+}
+
+// applyFaults carries a call out, unless a fault strikes.
+func applyFaults(s *store, list []fault, c *call) (any, error) {
+	in, read, asked := &fields{}, false, false
+	for _, f := range list {
+		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == c.operation) {
+			in, read = newFields(c.request.URL.RawQuery, c.readAhead()), true
 		}
-		asked = asked || f.asks(operation, in)
+		asked = asked || asks(f, c.operation, in)
 	}
 	if !asked {
-		return route.handle(r)
+		return c.handle(c.request)
 	}
-	struck, err := s.struck(operation, in)
+	struck, err := struckBy(s, c.operation, in)
 	if err != nil {
 		return nil, err
 	}
@@ -43,44 +48,44 @@ func (s *Server) carryOut(route route, r *request) (any, error) {
 			return nil, err // not reached: it was checked when it was added
 		}
 		if do.kind != doRefuse && !read {
-			r.readAhead() // or it would go unnoticed that the client hangs up
+			c.readAhead() // or it would go unnoticed that the client hangs up
 			read = true
 		}
 		switch do.kind {
 		case doDelay:
-			r.wait(do.delay)
+			c.wait(do.delay)
 		case doRefuse:
-			reset(r.writer)
+			reset(c.writer)
 		case doDropBefore:
 			drop()
 		case doDropAfter:
-			route.handle(r)
+			c.handle(c.request)
 			drop()
 		case doTruncate:
-			answer, err := route.handle(r)
-			s.reply(half{r.writer}, r.http, answer, err)
+			answer, err := c.handle(c.request)
+			c.reply(half{c.writer}, answer, err)
 			drop()
 		case doStatus:
-			s.answerStatus(r.writer, f, do)
+			answerStatus(c.writer, f, do)
 			return nil, errAnswered
 		case doHTML:
-			answerHTML(r.writer, do.status)
+			answerHTML(c.writer, do.status)
 			return nil, errAnswered
 		}
 	}
-	return route.handle(r)
+	return c.handle(c.request)
 }
 
 // readAhead takes the body in and lays it back for the handler, which finds in it
 // all that it would have found, what is wrong with it included.
-func (r *request) readAhead() []byte {
-	if r.http.Body == nil {
+func (c *call) readAhead() []byte {
+	if c.request.Body == nil {
 		return nil
 	}
-	rest := r.http.Body
-	body, _ := io.ReadAll(io.LimitReader(rest, r.maxBody+1))
-	r.http = r.http.WithContext(r.http.Context()) // a copy: the caller's is not to be altered
-	r.http.Body = struct {
+	rest := c.request.Body
+	body, _ := io.ReadAll(io.LimitReader(rest, c.maxBody+1))
+	c.request = c.request.WithContext(c.request.Context()) // a copy: the caller's is not to be altered
+	c.request.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), rest}
@@ -98,13 +103,13 @@ func withEnd(ctx context.Context) context.Context {
 // wait goes on after a while. A client that gives up meanwhile does not end it: that
 // what was asked for lands late is what a test wants to see. The end of the server
 // does; where that is not known, the request's own.
-func (r *request) wait(d time.Duration) {
-	end, known := r.http.Context().Value(servedUntil{}).(<-chan struct{})
+func (c *call) wait(d time.Duration) {
+	end, known := c.request.Context().Value(servedUntil{}).(<-chan struct{})
 	if !known {
-		end = r.http.Context().Done()
+		end = c.request.Context().Done()
 	}
 	// The server's limit is not meant for a wait that was asked for. It is set anew with every request.
-	http.NewResponseController(r.writer).SetWriteDeadline(time.Time{})
+	http.NewResponseController(c.writer).SetWriteDeadline(time.Time{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -151,7 +156,7 @@ const (
 	faultReason = "fault"
 )
 
-func (s *Server) answerStatus(w http.ResponseWriter, f Fault, do doing) {
+func answerStatus(w http.ResponseWriter, f fault, do doing) {
 	if do.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
@@ -161,7 +166,7 @@ func (s *Server) answerStatus(w http.ResponseWriter, f Fault, do doing) {
 	case do.bare:
 		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
 	default:
-		s.write(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
+		writeJSON(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
 	}
 }
 

@@ -1,0 +1,269 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// doing is what a fault does, taken apart.
+type doing struct {
+	kind   string
+	delay  time.Duration
+	status int
+	bare   bool // without the envelope
+}
+
+// The kinds of faults.
+const (
+	doRefuse     = "refuse"
+	doDropBefore = "drop-before"
+	doDropAfter  = "drop-after"
+	doTruncate   = "truncate"
+	doDelay      = "delay"
+	doStatus     = "status"
+	doHTML       = "html"
+)
+
+const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, status=503, status=503,bare, html or html=502"
+
+func parseDo(text string) (do doing, err error) {
+	kind, value, given := strings.Cut(text, "=")
+	do.kind = kind
+	wrong := func(format string, args ...any) (doing, error) {
+		return doing{}, &faultError{"do", fmt.Sprintf(format, args...), kindsOfFaults}
+	}
+	switch kind {
+	case doRefuse, doDropBefore, doDropAfter, doTruncate:
+		if given {
+			return wrong("%s takes no value", kind)
+		}
+	case doDelay:
+		if do.delay, err = time.ParseDuration(value); err != nil {
+			return wrong("%q is not a delay", shorten(text))
+		}
+		if do.delay <= 0 || do.delay > maxDelay {
+			return wrong("a delay of %s is not above 0 and at most 10m", do.delay)
+		}
+	case doStatus, doHTML:
+		do.status = 200
+		if given || kind == doStatus {
+			if kind == doStatus {
+				value, do.bare = strings.CutSuffix(value, ",bare")
+			}
+			if do.status, err = strconv.Atoi(value); err != nil || len(value) != 3 || do.status < 200 || do.status > 599 {
+				return wrong("%q has no HTTP status from 200 to 599", shorten(text))
+			}
+		}
+	case "":
+		return wrong("it says nothing")
+	default:
+		return wrong("there is no kind %q", shorten(text))
+	}
+	return do, nil
+}
+
+// fields are what a request says, where a fault looks for what it is to match.
+type fields struct {
+	query url.Values
+	body  json.RawMessage // nil: none, or no JSON
+}
+
+func newFields(query string, body []byte) *fields {
+	in := &fields{}
+	if values, err := url.ParseQuery(query); err == nil {
+		in.query = values
+	}
+	if raw, err := decodeBody(body); err == nil {
+		in.body = raw
+	}
+	return in
+}
+
+// hold says whether a field of the query or the body has a value. The path to a
+// field inside another has points in it. Numbers are compared as they are written.
+func (in *fields) hold(path, value string) bool {
+	if slices.Contains(in.query[path], value) {
+		return true
+	}
+	var err error
+	raw := in.body
+	for name := range strings.SplitSeq(path, ".") {
+		if len(raw) == 0 {
+			return false
+		}
+		if raw[0] == '[' {
+			raw = elementAt(raw, name)
+			continue
+		}
+		raw = newObject(raw, "", &err).fields[name]
+	}
+	if err != nil || len(raw) == 0 {
+		return false
+	}
+	if text, ok := asString(raw); ok {
+		return text == value
+	}
+	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
+}
+
+// elementAt is one element of an array, counted from 0.
+func elementAt(list json.RawMessage, index string) json.RawMessage {
+	var elements []json.RawMessage
+	n, ok := parseInteger(index)
+	if json.Unmarshal(list, &elements) != nil || !ok || n < 0 || n >= int64(len(elements)) {
+		return nil
+	}
+	return elements[n]
+}
+
+// errNobodyAsks breaks a write off in which nothing is to be counted.
+var errNobodyAsks = errors.New("no fault wants to be asked")
+
+// maxDelay keeps a delay within what a test may want to wait.
+const maxDelay = 10 * time.Minute
+
+// everyOperation is what On says when a fault is for all of them.
+const everyOperation = "*"
+
+// nearestOperation is the one that the fewest changes of a letter lead to.
+func nearestOperation(text string, operations []string) (nearest string) {
+	least := -1
+	for _, op := range operations {
+		if strings.EqualFold(op, text) {
+			return op
+		}
+		if d := distance(text, op); least < 0 || d < least {
+			nearest, least = op, d
+		}
+	}
+	return nearest
+}
+
+// distance is Levenshtein's, in bytes.
+func distance(a, b string) int {
+	a = a[:min(len(a), 200)] // no operation is nearly as long
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// asks says whether the fault wants to be asked about a request.
+func asks(f fault, operation string, in *fields) bool {
+	if f.Times > 0 && f.Fired >= f.Times || f.On != everyOperation && f.On != operation {
+		return false
+	}
+	for field, value := range f.Match {
+		if !in.hold(field, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// strikes says whether the n-th request that a fault is asked about is one that
+// it strikes. It is drawn, but the seed and n alone decide.
+func strikes(f fault, n int64) bool {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d", f.Seed, n))
+	const bits = 53 // of a float64, so that both sides are exact
+	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
+}
+
+// struck asks the faults about a request, in their order, until one ends it, and
+// returns those that strike. What it counts is a part of the state, like
+// anything else, so that all servers of a file count together.
+func struckBy(s *store, operation string, in *fields) (struck []fault, err error) {
+	err = s.write(func(st *state) (change, error) {
+		struck = nil
+		c := change{}
+		if st.faults == nil {
+			return c, errNobodyAsks
+		}
+		for _, f := range *st.faults {
+			if !asks(f, operation, in) {
+				continue
+			}
+			f.Seen++
+			hit := strikes(f, f.Seen)
+			if hit {
+				f.Fired++
+				struck = append(struck, f)
+			}
+			c.Then = append(c.Then, change{Fault: &f})
+			if do, _ := parseDo(f.Do); hit && do.kind != doDelay {
+				break
+			}
+		}
+		if c.Then == nil {
+			return c, errNobodyAsks
+		}
+		return c, nil
+	})
+	if err == errNobodyAsks {
+		err = nil
+	}
+	return struck, err
+}
+
+// checkFault returns the fault with what was left out filled in, but for its ID
+// and Seed, which only a sandbox knows. What is wrong with it is a *faultError.
+func checkFault(f fault, operations []string) (fault, error) {
+	if f.On == "" {
+		f.On = everyOperation
+	}
+	if f.On != everyOperation && !slices.Contains(operations, f.On) {
+		return f, &faultError{"on", fmt.Sprintf("%q is no operation of the interface", shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
+	}
+	if _, err := parseDo(f.Do); err != nil {
+		return f, err
+	}
+	if f.Rate == 0 {
+		f.Rate = 1
+	}
+	switch {
+	case !(f.Rate > 0 && f.Rate <= 1): // neither is true of a number that is none
+		return f, &faultError{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate), "0.1 strikes one request in ten"}
+	case f.Times < 0:
+		return f, &faultError{"times", fmt.Sprintf("%d is negative", f.Times), "write how often it strikes, or 0 for without end"}
+	case f.Seed < 0:
+		return f, &faultError{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
+	}
+	for _, field := range sortedKeys(f.Match) {
+		if !isPlain(field) || slices.Contains(strings.Split(field, "."), "") {
+			return f, &faultError{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
+		}
+	}
+	return f, nil
+}
+
+// A faultError says which field of a fault cannot be as it is.
+type faultError struct {
+	Field   string // as in JSON
+	Problem string
+	Advice  string // what to do about it
+}
+
+func (e *faultError) Error() string {
+	return fmt.Sprintf("the fault's %s: %s; %s", e.Field, e.Problem, e.Advice)
+}
