@@ -6,83 +6,6 @@ import (
 	"time"
 )
 
-// held lists one book of an account in the order of the registry.
-func (s *rules) held(a *account, b book) []money {
-	all := []money{}
-	for _, c := range registry {
-		minor := a.books[line{b, c.Code}]
-		if minor != 0 || s.zeroAmounts == "show" && slices.Contains(s.currencies, c.Currency) {
-			all = append(all, money{c.Code, minor})
-		}
-	}
-	return all
-}
-
-// totals is one book in the shape of the statistics: each code over an object
-// with that code.
-func (s *rules) totals(a *account, b book) map[string]map[string]int64 {
-	totals := map[string]map[string]int64{}
-	for _, m := range s.held(a, b) {
-		code := s.statsCode(byCode[m.Code])
-		totals[code] = map[string]int64{code: m.Minor}
-	}
-	return totals
-}
-
-func (s *rules) statsCode(c Currency) string {
-	if s.statsCodes == "currency" {
-		return c.Code
-	}
-	return c.amountCode()
-}
-
-// balanceView is the record for one currency. Fiat is there when include_fiat
-// asks for it.
-type balanceView struct {
-	Currency currencyView `json:"currency"`
-	Balance  amountView   `json:"balance"`
-	Fiat     *amountView  `json:"fiat,omitempty"`
-}
-
-func (m money) balance() balanceView {
-	return balanceView{Currency: byCode[m.Code].view(), Balance: m.view()}
-}
-
-// viewBalance is the balance in one currency, and its fiat equivalent where that
-// was asked for, in the shape that the setting currency_balance gives them.
-func (s *rules) viewBalance(m money, equivalent *money) any {
-	both := []money{m}
-	if equivalent != nil {
-		both = append(both, *equivalent)
-	}
-	switch s.currencyBalance {
-	case "amounts":
-		views := make([]amountView, len(both))
-		for i := range both {
-			views[i] = both[i].view()
-		}
-		return views
-	case "map":
-		view := map[string]int64{}
-		for _, m := range both {
-			view[byCode[m.Code].amountCode()] = m.Minor
-		}
-		return view
-	}
-	view := m.balance()
-	if equivalent != nil {
-		amount := equivalent.view()
-		view.Fiat = &amount
-	}
-	return view
-}
-
-// groupedView is all balances, by kind.
-type groupedView struct {
-	Crypto map[string]int64 `json:"Crypto"`
-	Fiat   map[string]int64 `json:"Fiat"`
-}
-
 func (s *Server) getResellerBalance(r *request) (any, error) {
 	id, err := r.onlyID()
 	if err != nil {
@@ -96,7 +19,7 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 	list := []any{}
 	for _, m := range all {
 		group := grouped.Crypto
-		if byCode[m.Code].Kind == Fiat {
+		if byCode[m.Code].Kind == fiat {
 			group = grouped.Fiat
 		}
 		group[byCode[m.Code].amountCode()] = m.Minor
@@ -140,8 +63,8 @@ func (s *settings) readIncludeFiat(q *query) string {
 	}
 	if s.includeFiatIs == "currency" {
 		c := q.currency("include_fiat")
-		if c.Kind != Fiat {
-			q.fail("The query parameter include_fiat is %q; it must be one of %s.", shorten(q.values.Get("include_fiat")), s.known(Fiat))
+		if c.Kind != fiat {
+			q.fail("The query parameter include_fiat is %q; it must be one of %s.", shorten(q.values.Get("include_fiat")), s.known(fiat))
 		}
 		return c.Code
 	}
@@ -163,7 +86,7 @@ func (s *Server) getResellerRebate(r *request) (any, error) {
 	amounts := []amountView{}
 	err = s.ofReseller(id, func(_ *reseller, a *account) {
 		for _, m := range s.settings.held(a, rebates) {
-			amounts = append(amounts, m.view())
+			amounts = append(amounts, viewAmount(m))
 		}
 	})
 	return amounts, err
@@ -177,7 +100,7 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 	}
 	earned := money{Code: currency.Code}
 	err := s.ofReseller(id, func(_ *reseller, a *account) { earned.Minor = a.books[line{rebates, earned.Code}] })
-	return map[string]amountView{s.settings.rebateCode(earned.Code): earned.view()}, err
+	return map[string]amountView{s.settings.rebateCode(earned.Code): viewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.

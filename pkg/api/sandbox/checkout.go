@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -63,10 +62,20 @@ type page struct {
 	next       string // sends the browser there and shows nothing
 }
 
-// servePage answers one request for a page. The order of the checks is that of
-// the interface, and so are the statuses, but errors are pages too.
-func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
-	p, err := s.page(w, r)
+// pages answers browsers.
+type pages struct {
+	store  *store
+	status func(kind) int // of a refusal
+}
+
+// serve answers one request for a page. The order of the checks is that of the
+// interface, and so are the statuses, but errors are pages too. The checks of Host
+// and origin come first: refused is what they have said.
+func (s *pages) serve(w http.ResponseWriter, r *http.Request, refused error) {
+	p, err := page{}, refused
+	if err == nil {
+		p, err = s.page(w, r)
+	}
 	if err != nil {
 		p = s.problem(r.URL.Path, err)
 	}
@@ -102,13 +111,7 @@ func orNone(sources string) string {
 	return sources
 }
 
-func (s *Server) page(w http.ResponseWriter, r *http.Request) (page, error) {
-	if err := checkHost(r); err != nil {
-		return page{}, err
-	}
-	if err := checkOrigin(r); err != nil && !isVisit(r) {
-		return page{}, err
-	}
+func (s *pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	id, isInvoice := strings.CutPrefix(r.URL.Path, invoicePages)
 	show := s.invoicePage
 	if !isInvoice {
@@ -163,7 +166,7 @@ func shownAt(t time.Time) shownTime {
 	return shownTime{t.Format("2 January 2006, 15:04:05 UTC"), t.Format(time.RFC3339)}
 }
 
-func (s *Server) invoicePage(id string) (page, error) {
+func (s *pages) invoicePage(id string) (page, error) {
 	v, err := s.anyInvoice(id)
 	if err != nil {
 		return page{}, err
@@ -171,10 +174,10 @@ func (s *Server) invoicePage(id string) (page, error) {
 	return s.showInvoice(v, nil), nil
 }
 
-// payPage is PayInvoice, at the push of a button. A customer who pushes it twice
+// payPage pays an invoice at the push of a button. A customer who pushes it twice
 // has paid once and is led on all the same.
-func (s *Server) payPage(id string) (page, error) {
-	refused := s.PayInvoice(id)
+func (s *pages) payPage(id string) (page, error) {
+	refused := s.store.payInvoice(id, time.Time{})
 	v, err := s.anyInvoice(id)
 	if err != nil {
 		return page{}, err
@@ -189,7 +192,7 @@ func (s *Server) payPage(id string) (page, error) {
 }
 
 // anyInvoice is a copy of an invoice, whichever key made it.
-func (s *Server) anyInvoice(id string) (v invoice, err error) {
+func (s *pages) anyInvoice(id string) (v invoice, err error) {
 	s.store.read(func(st *state) {
 		if found := st.invoices[id]; found != nil {
 			v = *found
@@ -203,10 +206,10 @@ func (s *Server) anyInvoice(id string) (v invoice, err error) {
 
 // showInvoice is the page of an invoice, and says why it could not be paid when
 // somebody has just tried.
-func (s *Server) showInvoice(v invoice, refused error) page {
+func (s *pages) showInvoice(v invoice, refused error) page {
 	c := byCode[v.Currency]
 	view := invoicePageView{
-		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.settings.invoiceStatuses[v.Phase],
+		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.store.terms.invoiceStatuses[v.Phase],
 		Total: decimal(v.Total, c.Decimals) + " " + c.amountCode(), Created: shownAt(v.Created),
 		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Expired: v.Phase == expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
 	}
@@ -227,7 +230,7 @@ func (s *Server) showInvoice(v invoice, refused error) page {
 	}
 	if refused != nil {
 		f := asFailure(refused)
-		p.status, view.Alert = s.settings.errors[f.kind].status, f.description
+		p.status, view.Alert = s.status(f.kind), f.description
 		if f.kind == wrongStatus {
 			view.Alert = "It had expired when the button was pushed."
 		}
@@ -257,11 +260,11 @@ type invitePageView struct {
 	Redeemed  bool // and cannot be again
 }
 
-func (s *Server) invitePage(id string) (page, error) {
+func (s *pages) invitePage(id string) (page, error) {
 	var view invitePageView
 	s.store.read(func(st *state) {
 		if v := st.invites[id]; v != nil {
-			view = invitePageView{v.ID, v.Label, v.Redeemed && s.settings.inviteReuse == "reject"}
+			view = invitePageView{v.ID, v.Label, v.Redeemed && s.store.terms.inviteReuse == "reject"}
 		}
 	})
 	if view.ID == "" {
@@ -276,7 +279,7 @@ type problemView struct {
 	Invoice     string // whose page leads further
 }
 
-func (s *Server) problem(path string, err error) page {
+func (s *pages) problem(path string, err error) page {
 	f := asFailure(err)
 	view := problemView{Title: "This did not work", Text: f.description}
 	switch f.kind {
@@ -289,29 +292,7 @@ func (s *Server) problem(path string, err error) page {
 			view.Invoice, _ = parseUUID(strings.TrimPrefix(toPay, invoicePages))
 		}
 	}
-	return page{status: s.settings.errors[f.kind].status, template: "problem", view: view}
-}
-
-func asFailure(err error) *failure {
-	f, known := errors.AsType[*failure](err)
-	if !known {
-		f = &failure{internalError, err.Error()}
-	}
-	return f
-}
-
-// decimal writes minor units, which are not negative, in whole units: 2501 with
-// two decimals is 25.01.
-func decimal(minor int64, decimals int) string {
-	digits := strconv.FormatInt(minor, 10)
-	if decimals == 0 {
-		return digits
-	}
-	if short := decimals + 1 - len(digits); short > 0 {
-		digits = strings.Repeat("0", short) + digits
-	}
-	point := len(digits) - decimals
-	return digits[:point] + "." + digits[point:]
+	return page{status: s.status(f.kind), template: "problem", view: view}
 }
 
 // visible shows what would be invisible in somebody's text as \u202e is shown

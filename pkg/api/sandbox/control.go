@@ -78,7 +78,7 @@ func (s *Server) controlFund(r *request) (any, error) {
 	}
 	held := money{Code: amount.Code}
 	s.store.read(func(st *state) { held.Minor = st.accounts[st.merchant].books[line{balance, held.Code}] })
-	return held.balance(), nil
+	return viewBalanceIn(held), nil
 }
 
 // controlPay takes {"invoice": id} and answers with the invoice, whichever key made it.
@@ -105,14 +105,6 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 		}
 	})
 	return s.settings.viewInvoice(&v), nil
-}
-
-// lower is a UUID as ids are kept; what is none stays as it is, for the message.
-func lower(id string) string {
-	if uuid, ok := parseUUID(id); ok {
-		return uuid
-	}
-	return id
 }
 
 // advancedView is a withdrawal, and what its callback was told; null without one.
@@ -204,7 +196,7 @@ func (s *Server) controlDump(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
 	}
-	return s.dump(), nil
+	return dumpOf(s.store), nil
 }
 
 // controlRestore takes a dump and answers with the new state's name.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"time"
 )
 
@@ -23,17 +22,10 @@ type dump struct {
 
 const dumpFormat = "till-sandbox/1"
 
-// Dump returns the whole state as JSON, which Restore and WithSeedJSON take back.
-func (s *Server) Dump() ([]byte, error) {
-	if err := s.store.refresh(); err != nil {
-		return nil, err
-	}
-	return json.MarshalIndent(s.dump(), "", "  ")
-}
-
-func (s *Server) dump() (d dump) {
+// dumpOf is the whole state of a store.
+func dumpOf(s *store) (d dump) {
 	d = dump{Format: dumpFormat, Balances: []move{}, Invites: []*invite{}, Resellers: []*reseller{}, Invoices: []*invoice{}, Withdrawals: []*withdrawal{}, Deliveries: []*delivery{}, Swaps: []swap{}}
-	s.store.read(func(st *state) {
+	s.read(func(st *state) {
 		d.Merchant, d.ClockAhead = st.merchant, int64(st.offset/time.Second)
 		for _, v := range st.inviteOrder {
 			d.Invites = append(d.Invites, copied(v))
@@ -63,27 +55,16 @@ func (s *Server) dump() (d dump) {
 			d.Deliveries = append(d.Deliveries, free)
 		}
 		d.Swaps = append(d.Swaps, st.swaps...)
-		d.Faults = s.store.listFaults()
+		d.Faults = s.listFaults()
 	})
 	return d
 }
 
 func copied[R any](r *R) *R { kept := *r; return &kept }
 
-// Restore throws everything away and begins anew with a seed in JSON: one that a
-// person has written, or what Dump has returned. The state gets an identity of its
-// own.
-func (s *Server) Restore(seed []byte) error {
-	first, err := s.beginFrom(seed)
-	if err != nil {
-		return err
-	}
-	return s.store.write(func(*state) (change, error) { return first, nil })
-}
-
-// beginFrom is the change that begins a state with such a seed in it.
-func (s *Server) beginFrom(seed []byte) (change, error) {
-	d, err := s.readSeed(seed)
+// fromJSON is the change that begins a state with such a seed in it.
+func (o *seedOptions) fromJSON(seed []byte) (change, error) {
+	d, err := o.readSeed(seed)
 	if err != nil {
 		return change{}, err
 	}

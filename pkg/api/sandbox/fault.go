@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -103,7 +104,7 @@ func (in *fields) hold(path, value string) bool {
 			raw = elementAt(raw, name)
 			continue
 		}
-		raw = newObject(raw, "", &err).fields[name]
+		raw = newObject(raw, "", nil, &err).fields[name]
 	}
 	if err != nil || len(raw) == 0 {
 		return false
@@ -249,7 +250,7 @@ func checkFault(f fault, operations []string) (fault, error) {
 	case f.Seed < 0:
 		return f, &faultError{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
-	for _, field := range sortedKeys(f.Match) {
+	for _, field := range slices.Sorted(maps.Keys(f.Match)) {
 		if !isPlain(field) || slices.Contains(strings.Split(field, "."), "") {
 			return f, &faultError{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
 		}

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -85,8 +87,8 @@ func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
 func Operations() []string {
 	var all []string
 	table := (&Server{}).routeTable()
-	for _, path := range sortedKeys(table) {
-		for _, method := range sortedKeys(table[path]) {
+	for _, path := range slices.Sorted(maps.Keys(table)) {
+		for _, method := range slices.Sorted(maps.Keys(table[path])) {
 			if r := table[path][method]; r.takesFaults() {
 				all = append(all, r.operation())
 			}

@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// inviteView is section 2.6; URL is shown once, when the invite is made.
-type inviteView struct {
-	Invite string `json:"invite"`
-	Label  string `json:"label"`
-	URL    string `json:"url,omitempty"`
-}
-
 func (s *Server) listInvites(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err

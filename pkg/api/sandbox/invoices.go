@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -110,78 +108,7 @@ func (s *Server) PayInvoice(id string) error { return s.store.payInvoice(id, tim
 // ExpireInvoice ends a waiting invoice unpaid.
 func (s *Server) ExpireInvoice(id string) error { return s.store.expireInvoice(id, time.Time{}) }
 
-func (s *terms) invoiceTagged(v *invoice, tags []string) bool {
-	return slices.Contains(tags, s.invoiceStatuses[v.Phase])
-}
-
 // finished is what the route .../invoice/finished answers.
 func (s *settings) finished(v *invoice) bool {
 	return v.Phase == paid || v.Phase == expired && s.invoiceFinished == "closed"
-}
-
-// invoiceView is section 2.5, with its own spelling of tittle and choosen.
-type invoiceView struct {
-	ID              string       `json:"id"`
-	ExternalOrderID any          `json:"external_order_id,omitempty"`
-	ExternalNumber  any          `json:"external_number,omitempty"`
-	Title           string       `json:"tittle"`
-	Currency        currencyView `json:"currency"`
-	Items           []item       `json:"items"`
-	CreatedDate     string       `json:"created_date"`
-	DueDate         string       `json:"due_date"`
-	Choosen         any          `json:"choosen,omitempty"`
-	Status          string       `json:"status"`
-	State           string       `json:"state"`
-}
-
-// choosenView is the payment choice of a paid invoice.
-type choosenView struct {
-	Currency currencyView `json:"currency"`
-	Amount   amountView   `json:"amount"`
-	At       string       `json:"at"`
-}
-
-func (s *rules) viewInvoice(v *invoice) invoiceView {
-	c := byCode[v.Currency]
-	view := invoiceView{
-		ID:              v.ID,
-		ExternalOrderID: s.absent(),
-		ExternalNumber:  s.absent(),
-		Title:           v.Title,
-		Currency:        c.view(),
-		Items:           v.Items,
-		CreatedDate:     v.Created.Format(s.createdLayout),
-		DueDate:         s.dueDate,
-		Status:          s.invoiceStatuses[v.Phase],
-		State:           s.invoiceStates[v.Phase],
-	}
-	if v.OrderID != nil {
-		view.ExternalOrderID = *v.OrderID
-	}
-	if v.Number != nil {
-		view.ExternalNumber = *v.Number
-	}
-	switch {
-	case v.Phase == paid:
-		view.Choosen = s.viewChoosen(v)
-	case s.choosenUnpaid == "null":
-		view.Choosen = json.RawMessage("null")
-	case s.choosenUnpaid == "empty":
-		view.Choosen = struct{}{}
-	}
-	return view
-}
-
-// viewChoosen is the payment choice in a paid invoice.
-func (s *rules) viewChoosen(v *invoice) any {
-	got := v.payment()
-	switch s.choosenPaid {
-	case "currency":
-		return byCode[got.Code].view()
-	case "null":
-		return json.RawMessage("null")
-	case "omit":
-		return nil
-	}
-	return choosenView{byCode[got.Code].view(), got.view(), v.PaidAt.Format(s.createdLayout)}
 }

@@ -22,11 +22,7 @@ type request struct {
 	rules   *rules // how strictly it is read; nil on a control, which is always strict
 }
 
-func (r *request) query() *query {
-	q := newQuery(r.http.URL.RawQuery)
-	q.rules = r.rules
-	return q
-}
+func (r *request) query() *query { return newQuery(r.http.URL.RawQuery, r.rules) }
 
 // body reads the whole body and checks that it is one JSON value.
 func (r *request) body() (json.RawMessage, error) {
@@ -50,9 +46,7 @@ func (r *request) body() (json.RawMessage, error) {
 // object is asked whether it is done.
 func (r *request) object() *object {
 	raw, err := r.body()
-	o := newObject(raw, "", &err)
-	o.rules = r.rules
-	return o
+	return newObject(raw, "", r.rules, &err)
 }
 
 func (r *request) checkContentType() error {
@@ -148,4 +142,12 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 		return "", fail(forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
 	return account, nil
+}
+
+// envelopeShown says whether the interface shows the envelope for a request: on the
+// paths of the merchant's withdrawals and where an invoice is made. Controls, which
+// are not the interface's, always have it.
+func envelopeShown(r *http.Request) bool {
+	path := r.URL.Path
+	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") || path == "/api/invoice" && r.Method == http.MethodPost
 }

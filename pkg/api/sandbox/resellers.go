@@ -1,29 +1,5 @@
 package sandbox
 
-// resellerView is section 2.7.
-type resellerView struct {
-	ID         string                `json:"id"`
-	InviteInfo inviteView            `json:"invite_info"`
-	Rebates    map[string]amountView `json:"rebates"`
-}
-
-// statsView is section 2.8.
-type statsView struct {
-	ID             string                      `json:"id"`
-	Label          string                      `json:"label"`
-	InvoiceStats   map[string]int64            `json:"invoice_stats"`
-	InvoiceRebates map[string]rebateView       `json:"invoice_rebates"`
-	TotalVolume    map[string]map[string]int64 `json:"total_volume"`
-	TotalRebates   map[string]map[string]int64 `json:"total_rebates"`
-}
-
-type rebateView struct {
-	ID         string           `json:"id"`
-	PaidAmount map[string]int64 `json:"paid_amount"`
-	Rebate     map[string]int64 `json:"rebate"`
-	Created    string           `json:"created"`
-}
-
 // ofReseller runs look on one reseller and its account while nothing changes.
 func (s *Server) ofReseller(id string, look func(*reseller, *account)) error {
 	found := false
@@ -77,7 +53,7 @@ func (s *Server) getResellerInvite(r *request) (any, error) {
 		return nil, err
 	}
 	var view inviteView
-	err = s.ofReseller(id, func(r *reseller, _ *account) { view = r.inviteInfo() })
+	err = s.ofReseller(id, func(r *reseller, _ *account) { view = viewInviteOf(r) })
 	return view, err
 }
 
@@ -219,22 +195,4 @@ func (r *request) onlyID() (string, error) {
 	q := r.query()
 	id := q.uuid("id")
 	return id, q.done()
-}
-
-// rebateCode is a code as a key of rebates.
-func (s *rules) rebateCode(code string) string {
-	if s.rebateCodes == "amount" {
-		return byCode[code].amountCode()
-	}
-	return code
-}
-
-func (r *reseller) inviteInfo() inviteView { return inviteView{Invite: r.Invite, Label: r.Label} }
-
-func (s *rules) viewReseller(r *reseller, a *account) resellerView {
-	view := resellerView{r.ID, r.inviteInfo(), map[string]amountView{}}
-	for _, m := range s.held(a, rebates) {
-		view.Rebates[s.rebateCode(m.Code)] = m.view()
-	}
-	return view
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,12 +11,21 @@ import (
 // seedUnits is how many whole units of each currency a fresh sandbox holds.
 const seedUnits = 1_000_000
 
-// begin returns the change that begins a new state, with a seed in it. The seed is
+// seedOptions are what a seed depends on besides itself.
+type seedOptions struct {
+	terms       *terms
+	clock       func() time.Time // the machine's
+	merchantKey keyHash
+	checkKey    func(key string) error // says what is wrong with a reseller's key
+	operations  []string               // that a fault can be for
+}
+
+// named returns the change that begins a new state, with a seed in it. The seed is
 // sown in a store of its own, so that all of it can become one change.
-func (s *Server) begin(name string) (change, error) {
+func (o *seedOptions) named(name string) (change, error) {
 	b := beginning{ID: newUUID(), Merchant: newUUID()}
 	c := change{Begin: &b}
-	p := planter{newDraft(s.settings.terms, s.clock, b, func(next change) { c.Then = append(c.Then, next) })}
+	p := planter{newDraft(o.terms, o.clock, b, func(next change) { c.Then = append(c.Then, next) })}
 	err := p.seed(name)
 	return c, err
 }
@@ -47,7 +57,7 @@ func (s planter) seedFunds() error {
 	return nil
 }
 
-func freshFunds(c Currency) int64 {
+func freshFunds(c currency) int64 {
 	minor, _ := parseDecimal(strconv.Itoa(seedUnits), c.Decimals)
 	return minor
 }
@@ -80,7 +90,7 @@ func (s planter) seedDemo() error {
 			if err != nil {
 				return err
 			}
-			if id, err = s.redeemInvite(v.ID, d.label, hashKey(newKey()), begin); err != nil {
+			if id, err = s.redeemInvite(v.ID, d.label, hashKey(rand.Text()), begin); err != nil {
 				return err
 			}
 		}

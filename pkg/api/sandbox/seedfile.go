@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,16 +15,16 @@ import (
 	"unicode/utf8"
 )
 
-// A sower reads a seed in JSON, one that a person has written or a dump, and
+// A seedReader reads a seed in JSON, one that a person has written or a dump, and
 // completes it: what a person leaves out is made, as long as it follows from the
 // rest or does not matter. A dump has a format line, which says that it leaves
 // nothing out. What is wrong first is kept in err.
-type sower struct {
-	settings *settings
-	now      time.Time // the machine's, and then the seed's
-	d        dump
-	whole    bool // with a format line
-	err      error
+type seedReader struct {
+	*seedOptions
+	now   time.Time // the machine's, and then the seed's
+	d     dump
+	whole bool // with a format line
+	err   error
 
 	ids      map[string]bool
 	accounts map[string]string  // whose id and whose label, to the id
@@ -36,14 +37,14 @@ type sower struct {
 }
 
 // readSeed returns the complete dump that a seed describes.
-func (s *Server) readSeed(text []byte) (dump, error) {
-	p := &sower{
-		settings: s.settings, now: s.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[keyHash]bool{{}: true, s.keyHash: true},
+func (o *seedOptions) readSeed(text []byte) (dump, error) {
+	p := &seedReader{
+		seedOptions: o, now: o.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[keyHash]bool{{}: true, o.merchantKey: true},
 		stated: map[string]bool{}, books: map[move]*big.Int{}, lines: map[move]bool{}, invites: map[string]*invite{}, byID: map[string]*withdrawal{},
 	}
 	raw, err := decodeSeed(text)
 	if err == nil {
-		p.seed(newObject(raw, "", &p.err))
+		p.seed(newObject(raw, "", nil, &p.err))
 		err = p.err
 	}
 	if err != nil {
@@ -68,7 +69,7 @@ func decodeSeed(text []byte) (json.RawMessage, error) {
 	return raw, err
 }
 
-func (p *sower) seed(in *object) {
+func (p *seedReader) seed(in *object) {
 	in.asked = strings.Fields("format merchant_id clock_ahead_seconds balances invites resellers invoices withdrawals deliveries swaps faults")
 	if p.whole = in.has("format"); p.whole {
 		if format := in.text("format"); format != dumpFormat {
@@ -106,7 +107,7 @@ func (p *sower) seed(in *object) {
 }
 
 // each reads a list of objects with these fields.
-func (p *sower) each(in *object, key, fields string, read func(*object)) {
+func (p *seedReader) each(in *object, key, fields string, read func(*object)) {
 	if !in.has(key) {
 		return
 	}
@@ -124,7 +125,7 @@ func (p *sower) each(in *object, key, fields string, read func(*object)) {
 }
 
 // id reads an id, or makes one.
-func (p *sower) id(in *object, key string) string {
+func (p *seedReader) id(in *object, key string) string {
 	if !in.has(key) {
 		return newUUID()
 	}
@@ -142,9 +143,9 @@ func (p *sower) id(in *object, key string) string {
 
 // withdrawalID reads the id of a withdrawal, which may be any text, as the setting
 // id_format has it, or makes one.
-func (p *sower) withdrawalID(in *object) string {
+func (p *seedReader) withdrawalID(in *object) string {
 	if !in.has("id") {
-		return p.settings.newWithdrawalID()
+		return p.terms.newWithdrawalID()
 	}
 	id := lower(in.text("id"))
 	if p.ids[id] {
@@ -155,7 +156,7 @@ func (p *sower) withdrawalID(in *object) string {
 }
 
 // label reads a label, which a dump may have without a text.
-func (p *sower) label(in *object, otherwise string) string {
+func (p *seedReader) label(in *object, otherwise string) string {
 	if !in.has("label") {
 		return otherwise
 	}
@@ -166,7 +167,7 @@ func (p *sower) label(in *object, otherwise string) string {
 }
 
 // time reads a time in RFC 3339, which is another one when it is not given.
-func (p *sower) time(in *object, key string, otherwise time.Time) time.Time {
+func (p *seedReader) time(in *object, key string, otherwise time.Time) time.Time {
 	if !in.has(key) {
 		return otherwise
 	}
@@ -179,7 +180,7 @@ func (p *sower) time(in *object, key string, otherwise time.Time) time.Time {
 }
 
 // account reads whose a record is: the merchant's, if it does not say.
-func (p *sower) account(in *object) string {
+func (p *seedReader) account(in *object) string {
 	if !in.has("account") {
 		return p.d.Merchant
 	}
@@ -196,13 +197,13 @@ func (p *sower) account(in *object) string {
 
 // amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
 // number of minor units of a currency that is given elsewhere.
-func (p *sower) amount(in *object, key string) (m money) {
+func (p *seedReader) amount(in *object, key string) (m money) {
 	raw := in.take(key)
 	if raw == nil {
 		return m
 	}
 	if raw[0] == '{' {
-		one := newObject(raw, in.at(key), in.err)
+		one := in.inner(raw, in.at(key))
 		m = money{p.code(one, "code"), one.integer("minor")}
 		p.err = one.done()
 		return m
@@ -228,7 +229,7 @@ func (p *sower) amount(in *object, key string) (m money) {
 }
 
 // positive is an amount of a record, in the currency of the record if it names none.
-func (p *sower) positive(in *object, key, code string) money {
+func (p *seedReader) positive(in *object, key, code string) money {
 	m := p.amount(in, key)
 	if m.Code == "" {
 		m.Code = code
@@ -239,7 +240,7 @@ func (p *sower) positive(in *object, key, code string) money {
 	return m
 }
 
-func (p *sower) code(in *object, key string) string {
+func (p *seedReader) code(in *object, key string) string {
 	text := in.text(key)
 	c, known := byCode[text]
 	if !known {
@@ -256,7 +257,7 @@ func orderID(in *object) string {
 	return in.text("order_id")
 }
 
-func (p *sower) invite(in *object) {
+func (p *seedReader) invite(in *object) {
 	v := &invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
 	if in.has("redeemed") {
 		v.Redeemed = in.boolean("redeemed")
@@ -264,7 +265,7 @@ func (p *sower) invite(in *object) {
 	p.add(v)
 }
 
-func (p *sower) add(v *invite) {
+func (p *seedReader) add(v *invite) {
 	p.d.Invites = append(p.d.Invites, v)
 	p.invites[v.ID] = v
 	if _, several := p.invites[v.Label]; several {
@@ -274,7 +275,7 @@ func (p *sower) add(v *invite) {
 	}
 }
 
-func (p *sower) reseller(in *object) {
+func (p *seedReader) reseller(in *object) {
 	r := &reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
 	if in.has("invite") {
 		name := lower(in.text("invite"))
@@ -304,7 +305,7 @@ func (p *sower) reseller(in *object) {
 
 // key reads a reseller's key, or the hash of it that a dump has. Without either,
 // its key is not known.
-func (p *sower) key(in *object, r *reseller) {
+func (p *seedReader) key(in *object, r *reseller) {
 	at := "api_key"
 	switch {
 	case in.has("key"):
@@ -314,12 +315,12 @@ func (p *sower) key(in *object, r *reseller) {
 		}
 	case in.has("api_key"):
 		key := in.text("api_key")
-		if err := checkKey(key); err != nil {
+		if err := p.checkKey(key); err != nil {
 			in.failAt("api_key", "cannot be used: %v", err)
 		}
 		r.Key = hashKey(key)
 	default:
-		r.Key = hashKey(newKey())
+		r.Key = hashKey(rand.Text())
 	}
 	if p.keys[r.Key] {
 		in.failAt(at, "is not this reseller's alone; give each one a key of its own")
@@ -327,7 +328,7 @@ func (p *sower) key(in *object, r *reseller) {
 	p.keys[r.Key] = true
 }
 
-func (p *sower) invoice(in *object) {
+func (p *seedReader) invoice(in *object) {
 	v := &invoice{ID: p.id(in, "id"), Account: p.account(in), Title: fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)}
 	if in.has("title") {
 		v.Title = in.text("title")
@@ -359,7 +360,7 @@ func (p *sower) invoice(in *object) {
 
 // items reads what an invoice is for, in one currency: items, their total, or
 // both.
-func (p *sower) items(in *object, v *invoice) {
+func (p *seedReader) items(in *object, v *invoice) {
 	if in.has("currency") {
 		v.Currency = p.code(in, "currency")
 	}
@@ -409,16 +410,16 @@ func (p *sower) items(in *object, v *invoice) {
 
 // phase reads the phase of an invoice, by its status or, as a dump has it, by
 // number, and the times.
-func (p *sower) phase(in *object, v *invoice) {
+func (p *seedReader) phase(in *object, v *invoice) {
 	hasPaid, hasExpired := in.has("paid_at"), in.has("expired_at")
 	switch {
 	case in.has("status") && in.has("phase"):
 		in.failAt("status", "and phase say the same; leave one out")
 	case in.has("status"):
 		status := in.text("status")
-		at := slices.Index(p.settings.invoiceStatuses[:], status)
+		at := slices.Index(p.terms.invoiceStatuses[:], status)
 		if at < 0 {
-			in.failAt("status", "is %q; it must be %s", shorten(status), strings.Join(p.settings.invoiceStatuses[:], " or "))
+			in.failAt("status", "is %q; it must be %s", shorten(status), strings.Join(p.terms.invoiceStatuses[:], " or "))
 		}
 		v.Phase = invoicePhase(at)
 	case in.has("phase"):
@@ -462,7 +463,7 @@ func (p *sower) phase(in *object, v *invoice) {
 	}
 	earns := v.Phase == paid && v.Account != p.d.Merchant
 	if earns && !p.whole {
-		v.Rebate = p.settings.rebate(v.payment().Minor)
+		v.Rebate = p.terms.rebate(v.payment().Minor)
 	}
 	if in.has("rebate") {
 		v.Rebate = in.integer("rebate")
@@ -473,15 +474,15 @@ func (p *sower) phase(in *object, v *invoice) {
 }
 
 // paid is what a customer paid, where that was not the total.
-func (p *sower) paid(in *object, v *invoice) money {
-	m, err := p.settings.paid(v)
+func (p *seedReader) paid(in *object, v *invoice) money {
+	m, err := p.terms.paid(v)
 	if err != nil {
 		in.failAt("", "%v", err)
 	}
 	return m
 }
 
-func (p *sower) withdrawal(in *object) {
+func (p *seedReader) withdrawal(in *object) {
 	w := &withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.text("address")}
 	if in.has("currency") {
 		w.Currency = p.code(in, "currency")
@@ -493,7 +494,7 @@ func (p *sower) withdrawal(in *object) {
 	switch c := byCode[w.Amount.Code]; {
 	case w.Currency == "":
 		in.failAt("currency", "is missing, and the amount names none")
-	case c.Kind == Crypto && c.Code != w.Currency:
+	case c.Kind == crypto && c.Code != w.Currency:
 		in.failAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
 	}
 	if in.has("memo") {
@@ -504,7 +505,7 @@ func (p *sower) withdrawal(in *object) {
 	}
 	if in.has("order_id") {
 		w.OrderID = orderID(in)
-		if n, ok := parseInteger(w.OrderID); p.settings.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
+		if n, ok := parseInteger(w.OrderID); p.terms.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
 			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", shorten(w.OrderID))
 		}
 	}
@@ -517,29 +518,29 @@ func (p *sower) withdrawal(in *object) {
 		if w.Amount.Code == w.Currency && w.Debit != w.Amount.Minor {
 			in.failAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
 		}
-	} else if debit, err := p.settings.debit(w.Amount, w.Currency); err != nil {
+	} else if debit, err := p.terms.debit(w.Amount, w.Currency); err != nil {
 		in.failAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
 	} else {
 		w.Debit = debit
 	}
 	p.d.Withdrawals = append(p.d.Withdrawals, w)
 	p.byID[w.ID] = w
-	if !p.settings.flow.refunds[w.current()] {
+	if !p.terms.flow.refunds[w.current()] {
 		p.book(w.Account, balance, w.Currency, -w.Debit)
 	}
 }
 
 // statuses reads a withdrawal's history, or makes one that leads to its status.
-func (p *sower) statuses(in *object, w *withdrawal) {
+func (p *seedReader) statuses(in *object, w *withdrawal) {
 	created := p.time(in, "created", p.now)
 	if !in.has("statuses") {
-		status := p.settings.flow.first
+		status := p.terms.flow.first
 		if in.has("status") {
 			status = in.text("status")
 		}
-		way := p.settings.flow.way(status)
+		way := p.terms.flow.way(status)
 		if way == nil {
-			in.failAt("status", "is %q; withdrawal_flow leads to %s", shorten(status), strings.Join(p.settings.flow.statuses, ", "))
+			in.failAt("status", "is %q; withdrawal_flow leads to %s", shorten(status), strings.Join(p.terms.flow.statuses, ", "))
 		}
 		for _, status := range way {
 			w.Statuses = append(w.Statuses, reached{status, created})
@@ -569,7 +570,7 @@ func (p *sower) statuses(in *object, w *withdrawal) {
 	}
 }
 
-func (p *sower) swap(in *object) {
+func (p *seedReader) swap(in *object) {
 	s := swap{Withdrawal: lower(in.text("withdrawal"))}
 	w := p.byID[s.Withdrawal]
 	if w == nil {
@@ -589,7 +590,7 @@ func (p *sower) swap(in *object) {
 
 // balance reads what an account holds in the end: "1.5 Btc" of the merchant's, or
 // an object, which says whose, and in a dump in which book.
-func (p *sower) balance(in *object, i int, raw json.RawMessage) {
+func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
 	m := move{Account: p.d.Merchant, Book: balance}
 	var one *object
 	if raw[0] == '{' {
@@ -633,15 +634,15 @@ func (p *sower) balance(in *object, i int, raw json.RawMessage) {
 }
 
 // fresh gives the merchant what it has in a fresh sandbox.
-func (p *sower) fresh() {
+func (p *seedReader) fresh() {
 	p.stated[p.d.Merchant] = true
-	for _, c := range p.settings.currencies {
+	for _, c := range p.terms.currencies {
 		p.d.Balances = append(p.d.Balances, move{p.d.Merchant, balance, c.Code, freshFunds(c)})
 	}
 }
 
 // book adds to a line that follows from the records.
-func (p *sower) book(account string, b book, code string, minor int64) {
+func (p *seedReader) book(account string, b book, code string, minor int64) {
 	line := move{Account: account, Book: b, Code: code}
 	if p.books[line] == nil {
 		p.books[line] = new(big.Int)
@@ -652,7 +653,7 @@ func (p *sower) book(account string, b book, code string, minor int64) {
 // close adds the books that follow from the rest, and holds those that were
 // stated against it: statistics are the same whether they come from the books or
 // from the invoices.
-func (p *sower) close() {
+func (p *seedReader) close() {
 	if p.err != nil {
 		return
 	}
@@ -700,7 +701,7 @@ func orZero(n *big.Int) *big.Int {
 	return n
 }
 
-func (p *sower) accountOrder() []string {
+func (p *seedReader) accountOrder() []string {
 	ids := []string{p.d.Merchant}
 	for _, r := range p.d.Resellers {
 		ids = append(ids, r.ID)

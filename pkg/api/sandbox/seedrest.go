@@ -10,7 +10,7 @@ import (
 // are taken as they are, and nothing in them is made up.
 
 // exactly reads an object into a record whose fields it has.
-func (p *sower) exactly(in *object, record any) bool {
+func (p *seedReader) exactly(in *object, record any) bool {
 	text, err := json.Marshal(in.fields) // each of them is known: in.asked has them
 	if err == nil {
 		err = json.Unmarshal(text, record)
@@ -21,7 +21,7 @@ func (p *sower) exactly(in *object, record any) bool {
 	return p.err == nil
 }
 
-func (p *sower) delivery(in *object) {
+func (p *seedReader) delivery(in *object) {
 	var v delivery
 	if !p.exactly(in, &v) {
 		return
@@ -44,7 +44,7 @@ func (p *sower) delivery(in *object) {
 	p.d.Deliveries = append(p.d.Deliveries, &v)
 }
 
-func (p *sower) fault(in *object) {
+func (p *seedReader) fault(in *object) {
 	var f fault
 	if !p.exactly(in, &f) {
 		return
@@ -53,7 +53,7 @@ func (p *sower) fault(in *object) {
 	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other fault) bool { return other.ID == f.ID }) {
 		in.failAt("id", "is %q; it must be a number that no other fault has", shorten(f.ID))
 	}
-	whole, err := checkFault(f, Operations())
+	whole, err := checkFault(f, p.operations)
 	switch {
 	case err != nil:
 		in.failAt("", "is wrong: %v", err)

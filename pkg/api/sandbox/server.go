@@ -1,16 +1,16 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -23,6 +23,8 @@ type Server struct {
 	store    *store
 	routes   map[string]map[string]route // by path, then method
 	sender   *sender
+	seeds    seedOptions
+	pages    *pages
 	rate     rate
 }
 
@@ -85,6 +87,8 @@ func New(opts ...Option) (*Server, error) {
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
 	s.routes = s.routeTable()
 	s.store = newStore(settings.terms, o.clock, s.announce)
+	s.seeds = seedOptions{settings.terms, o.clock, s.keyHash, checkKey, Operations()}
+	s.pages = &pages{s.store, func(k kind) int { return settings.errors[k].status }}
 	s.sender = newSender(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -99,9 +103,9 @@ func New(opts ...Option) (*Server, error) {
 
 // open finds the state, or begins one.
 func (s *Server) open(o options) error {
-	first, err := s.begin(o.seed) // a wrong seed is one whether it is wanted or not
+	first, err := s.seeds.named(o.seed) // a wrong seed is one whether it is wanted or not
 	if o.seedJSON != nil {
-		first, err = s.beginFrom(o.seedJSON)
+		first, err = s.seeds.fromJSON(o.seedJSON)
 	}
 	if err != nil {
 		return err
@@ -143,7 +147,26 @@ func (s *Server) Identity() (id string) {
 // Reset throws everything away and begins anew with a seed, as for WithSeed.
 // Keys of resellers are gone with them.
 func (s *Server) Reset(seed string) error {
-	first, err := s.begin(seed)
+	first, err := s.seeds.named(seed)
+	if err != nil {
+		return err
+	}
+	return s.store.write(func(*state) (change, error) { return first, nil })
+}
+
+// Dump returns the whole state as JSON, which Restore and WithSeedJSON take back.
+func (s *Server) Dump() ([]byte, error) {
+	if err := s.store.refresh(); err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(dumpOf(s.store), "", "  ")
+}
+
+// Restore throws everything away and begins anew with a seed in JSON: one that a
+// person has written, or what Dump has returned. The state gets an identity of its
+// own.
+func (s *Server) Restore(seed []byte) error {
+	first, err := s.seeds.fromJSON(seed)
 	if err != nil {
 		return err
 	}
@@ -229,7 +252,11 @@ func (s *Server) routeTable() map[string]map[string]route {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isPage(r.URL.Path) {
-		s.servePage(w, r)
+		err := checkHost(r)
+		if err == nil && !isVisit(r) {
+			err = checkOrigin(r)
+		}
+		s.pages.serve(w, r, err)
 		return
 	}
 	answer, err := s.answer(w, r)
@@ -261,7 +288,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	route, found := methods[r.Method]
 	if !found {
-		allow := strings.Join(sortedKeys(methods), ", ")
+		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 		w.Header().Set("Allow", allow)
 		return nil, fail(wrongMethod, "%s does not take %s; use %s.", r.URL.Path, shorten(r.Method), allow)
 	}
@@ -302,27 +329,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	writeJSON(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
-}
-
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// writeJSON encodes before it writes the status, and names the length.
-func writeJSON(w http.ResponseWriter, status int, body any) {
-	buf := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(buf)
-	buf.Reset()
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false) // a URL stays readable
-	if err := enc.Encode(body); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every answer is plain data
-		return
-	}
-	header := w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(buf.Len()))
-	header.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	w.Write(buf.Bytes())
 }
 
 // Serve answers requests on a loopback listener until ctx is done, then lets
@@ -370,4 +376,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("sandbox: requests were cut off after 5 seconds of waiting for them: %w", err)
 	}
 	return nil
+}
+
+// KeyPrefix marks every key that a sandbox hands out or accepts, so that a
+// client can tell that it opens nothing but a sandbox.
+const KeyPrefix = "till_sandbox_"
+
+func newKey() string {
+	return KeyPrefix + rand.Text()
 }

@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 )
@@ -69,7 +71,7 @@ func newSettings(values map[string]string) (*settings, error) {
 		}
 		known[d.Name] = true
 	}
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known[name] {
 			return nil, fmt.Errorf("there is no setting %q; Settings lists those there are", name)
 		}
@@ -185,7 +187,7 @@ func definitions() []definition {
 	for _, c := range registry {
 		defs = append(defs, definition{
 			Setting{"rate_" + c.Code, c.rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
-			func(s *settings, value string) error { return setRate(s, c.Currency, value) },
+			func(s *settings, value string) error { return setRate(s, c.currency, value) },
 		})
 	}
 	for k, rule := range errorRules {

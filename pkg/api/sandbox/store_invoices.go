@@ -1,6 +1,9 @@
 package sandbox
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // An invoice as the store keeps it.
 type invoice struct {
@@ -139,4 +142,8 @@ func (st *state) waiting(id string) (invoice, error) {
 		return invoice{}, fail(wrongStatus, "Invoice %s has expired; make a new one.", id)
 	}
 	return *v, nil
+}
+
+func (s *terms) invoiceTagged(v *invoice, tags []string) bool {
+	return slices.Contains(tags, s.invoiceStatuses[v.Phase])
 }

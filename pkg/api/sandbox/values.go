@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -114,15 +113,6 @@ func setInvoiceStatuses(s *settings, value string) error {
 	return nil
 }
 
-func isName(text string) bool {
-	for _, r := range text {
-		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_') {
-			return false
-		}
-	}
-	return text != ""
-}
-
 func setFlow(s *settings, value string) (err error) {
 	s.flow, err = parseFlow(value)
 	return err
@@ -148,8 +138,8 @@ func setExpiry(s *settings, value string) error {
 
 func setFiatCurrency(s *settings, value string) error {
 	c, ok := byCode[value]
-	if !ok || c.Kind != Fiat {
-		return fmt.Errorf("use one of %s", known(Fiat))
+	if !ok || c.Kind != fiat {
+		return fmt.Errorf("use one of %s", known(fiat))
 	}
 	s.fiatCurrency = c.Code
 	return nil
@@ -197,7 +187,7 @@ func setInviteLabel(s *settings, value string) error {
 
 // setRate turns a rate into the value of one minor unit. Rates have up to nine
 // decimals and so do currencies, hence 18 decimals hold every value exactly.
-func setRate(s *settings, c Currency, value string) error {
+func setRate(s *settings, c currency, value string) error {
 	rate, ok := parseDecimal(value, 9)
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {
 		return fmt.Errorf("use a number above 0 with at most nine digits and nine decimals, such as 0.25")
@@ -216,25 +206,4 @@ func setError(rule *errorRule, value string) error {
 	}
 	rule.status, rule.code = int(st), int(n)
 	return nil
-}
-
-// parseInteger reads a whole number in its one spelling: no sign but a minus,
-// no leading zero, nothing beyond int64.
-func parseInteger(text string) (int64, bool) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == text
-}
-
-// parseDecimal reads a decimal that is not negative, such as 0.25, exactly, in
-// steps of 10^-decimals.
-func parseDecimal(text string, decimals int) (int64, bool) {
-	whole, fraction, dotted := strings.Cut(text, ".")
-	if dotted && fraction == "" || len(fraction) > decimals {
-		return 0, false
-	}
-	if _, ok := parseInteger(whole); !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 63)
-	return int64(n), err == nil
 }

@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -52,16 +50,10 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	} else if currency.MemoRequired {
 		in.failKind(memoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
-	if unit := byCode[w.Amount.Code]; unit.Kind == Crypto && unit.Code != currency.Code {
+	if unit := byCode[w.Amount.Code]; unit.Kind == crypto && unit.Code != currency.Code {
 		in.failKind(invalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
 	return w, in.done()
-}
-
-// orderNumber is the number in an external_order_id, if it is one.
-func orderNumber(text string) (int64, bool) {
-	n, ok := parseInteger(text)
-	return n, ok && n >= 0
 }
 
 func (s *Server) getWithdrawal(r *request) (any, error) {
@@ -150,103 +142,4 @@ func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, err
 	d := s.sender.awaitFirst(ctx, made)
 	first := viewDelivery(&d)
 	return &first, nil
-}
-
-// withdrawalView is section 2.2. The fields of type any are a value, a JSON null
-// or left out, as the settings have it; Address has a shape of its own in each
-// view, which the handlers fill in.
-type withdrawalView struct {
-	ID              string       `json:"id"`
-	ExternalID      any          `json:"external_id,omitempty"`
-	MerchantID      string       `json:"merchant_id"`
-	Currency        currencyView `json:"currency"`
-	Amount          amountView   `json:"amount"`
-	Statuses        []statusView `json:"statuses"`
-	Current         string       `json:"current"`
-	Address         any          `json:"address"`
-	IsTestnet       bool         `json:"is_testnet"`
-	Callback        any          `json:"callback,omitempty"`
-	ExternalOrderID any          `json:"external_order_id,omitempty"`
-	Memo            string       `json:"memo,omitempty"`
-}
-
-type statusView struct {
-	Status string `json:"status"`
-	At     string `json:"at"`
-}
-
-type listAddress struct {
-	Crypto *addressIn `json:"Crypto,omitempty"`
-	Fiat   *addressIn `json:"Fiat,omitempty"`
-}
-
-type addressIn struct {
-	Currency string `json:"currency"`
-	Address  string `json:"address"`
-}
-
-func (s *rules) listAddress(w *withdrawal) listAddress {
-	in := &addressIn{w.Currency, w.Address}
-	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == Fiat {
-		return listAddress{Fiat: in}
-	}
-	return listAddress{Crypto: in}
-}
-
-func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
-	v := withdrawalView{
-		ID:              w.ID,
-		ExternalID:      s.absent(),
-		MerchantID:      s.shownMerchant(w.Account, merchant),
-		Currency:        byCode[w.Currency].view(),
-		Amount:          w.Amount.view(),
-		Statuses:        make([]statusView, len(w.Statuses)),
-		Current:         w.current(),
-		IsTestnet:       s.isTestnet == "true",
-		Callback:        s.absent(),
-		ExternalOrderID: s.absent(),
-	}
-	for i, r := range w.Statuses {
-		v.Statuses[i] = statusView{r.Status, r.At.Format(s.timeLayout)}
-	}
-	if s.historyOrder == "newest" {
-		slices.Reverse(v.Statuses)
-	}
-	if w.OrderID != "" {
-		v.ExternalOrderID = w.OrderID
-	}
-	if n, ok := orderNumber(w.OrderID); ok {
-		v.ExternalID = n
-	}
-	if w.Callback != "" {
-		v.Callback = w.Callback
-	}
-	if s.amountShown == "converted" {
-		v.Amount = money{w.Currency, w.Debit}.view()
-	}
-	if s.memoShown == "yes" {
-		v.Memo = w.Memo
-	}
-	return v
-}
-
-// shownMerchant is the merchant_id of what an account owns.
-func (s *rules) shownMerchant(account, merchant string) string {
-	if s.merchantIDOf == "merchant" {
-		account = merchant
-	}
-	if s.merchantIDFormat == "digits" {
-		n, _ := strconv.ParseUint(account[:8], 16, 64) // the first group of a UUID
-		return strconv.FormatUint(1e9+n, 10)
-	}
-	return account
-}
-
-// absent is a field without a value: a JSON null, or nil, which
-// leaves the field out.
-func (s *rules) absent() any {
-	if s.absentFields == "null" {
-		return json.RawMessage("null")
-	}
-	return nil
 }

@@ -1,6 +1,11 @@
 package sandbox
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // The shapes of section 2.1. Plain structs and a one-key map: encoding/json
 // writes them without any help.
@@ -14,47 +19,41 @@ type amountView struct {
 	Fiat   map[string]int64 `json:"Fiat,omitempty"`
 }
 
-func (c Currency) view() currencyView {
-	if c.Kind == Fiat {
+func viewCurrency(c currency) currencyView {
+	if c.Kind == fiat {
 		return currencyView{Fiat: c.Code}
 	}
 	return currencyView{Crypto: c.Code}
 }
 
-// money is a number of minor units of one currency, named as in the registry.
-type money struct {
-	Code  string `json:"code"`
-	Minor int64  `json:"minor"`
-}
-
-func (m money) view() amountView {
+func viewAmount(m money) amountView {
 	c := byCode[m.Code]
 	value := map[string]int64{c.amountCode(): m.Minor}
-	if c.Kind == Fiat {
+	if c.Kind == fiat {
 		return amountView{Fiat: value}
 	}
 	return amountView{Crypto: value}
 }
 
 // currency reads a Currency of the registry.
-func (o *object) currency(key string) Currency {
+func (o *object) currency(key string) currency {
 	raw := o.take(key)
 	if raw == nil {
-		return Currency{}
+		return currency{}
 	}
 	return o.inner(raw, o.at(key)).union()
 }
 
 // union reads this object as a Currency.
-func (o *object) union() Currency {
+func (o *object) union() currency {
 	kind, raw := o.oneOfKinds()
 	if raw == nil {
-		return Currency{}
+		return currency{}
 	}
 	code, ok := asString(raw)
 	if !ok {
-		o.failAt(string(kind), "must be a currency code in quotes, not %s", jsonType(raw))
-		return Currency{}
+		o.failAt(kind, "must be a currency code in quotes, not %s", jsonType(raw))
+		return currency{}
 	}
 	return o.lookUp(kind, code, inCurrency)
 }
@@ -70,14 +69,14 @@ func (o *object) amount(key string) money {
 	if raw == nil {
 		return money{}
 	}
-	inner := outer.inner(raw, outer.at(string(kind)))
+	inner := outer.inner(raw, outer.at(kind))
 	if *o.err == nil && len(inner.fields) != 1 {
 		inner.failAt("", "must hold exactly one currency code, and has %d", len(inner.fields))
 	}
 	if *o.err != nil {
 		return money{}
 	}
-	code := sortedKeys(inner.fields)[0]
+	code := slices.Sorted(maps.Keys(inner.fields))[0]
 	c := outer.lookUp(kind, code, inAmount)
 	minor := inner.integer(code)
 	if *o.err == nil && minor <= 0 {
@@ -87,13 +86,13 @@ func (o *object) amount(key string) money {
 	return money{c.Code, minor}
 }
 
-// oneOfKinds returns the one key, Crypto or Fiat, and its value.
-func (o *object) oneOfKinds() (kind Kind, raw json.RawMessage) {
+// oneOfKinds returns the one key, crypto or Fiat, and its value.
+func (o *object) oneOfKinds() (kind string, raw json.RawMessage) {
 	if *o.err != nil {
 		return "", nil
 	}
-	for _, kind := range []Kind{Crypto, Fiat} {
-		if raw, ok := o.fields[string(kind)]; ok && len(o.fields) == 1 {
+	for _, kind := range []string{crypto, fiat} {
+		if raw, ok := o.fields[kind]; ok && len(o.fields) == 1 {
 			return kind, raw
 		}
 	}
@@ -109,11 +108,55 @@ func (o *object) checkBounds(key string, minor int64) {
 }
 
 // lookUp finds a code of the kind that the key Crypto or Fiat promises.
-func (o *object) lookUp(kind Kind, code string, in place) Currency {
+func (o *object) lookUp(kind string, code string, in place) currency {
 	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
-		o.failKind(unknownCurrency, string(kind), "names the currency %q, which is not one of %s", shorten(code), o.rules.known(kind))
-		return Currency{}
+		o.failKind(unknownCurrency, kind, "names the currency %q, which is not one of %s", shorten(code), o.rules.known(kind))
+		return currency{}
 	}
 	return c
+}
+
+// A place is where a request names a currency.
+type place int
+
+const (
+	inCurrency place = iota // and in a query parameter
+	inAmount
+)
+
+// find is the currency that a request means by a code. Without settings every
+// currency of the registry is found, in either spelling.
+func (s *rules) find(code string, in place) (currency, bool) {
+	if s == nil {
+		c, ok := byCode[code]
+		return c, ok
+	}
+	same := func(spelling string) bool {
+		return code == spelling || s.codeCase == "any" && strings.EqualFold(code, spelling)
+	}
+	for _, c := range s.currencies {
+		asShown := c.Code
+		if in == inAmount {
+			asShown = c.amountCode()
+		}
+		if same(asShown) || s.fiatCodesIn == "either" && (same(c.Code) || same(c.amountCode())) {
+			return c, true
+		}
+	}
+	return currency{}, false
+}
+
+// known is the list of codes that find finds, for an error message.
+func (s *rules) known(kind string) string {
+	if s == nil {
+		return known(kind)
+	}
+	var codes []string
+	for _, c := range s.currencies {
+		if kind == "" || c.Kind == kind {
+			codes = append(codes, c.Code)
+		}
+	}
+	return strings.Join(codes, ", ")
 }

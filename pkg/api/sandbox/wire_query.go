@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,13 +17,13 @@ type query struct {
 	err    error
 }
 
-func newQuery(raw string) *query {
+func newQuery(raw string, r *rules) *query {
 	values, err := url.ParseQuery(raw)
-	q := &query{values: values}
+	q := &query{values: values, rules: r}
 	if err != nil {
 		q.fail("The query string cannot be read (%v); encode it as name=value&name=value.", err)
 	}
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if len(values[name]) > 1 {
 			q.fail("The query parameter %q is given %d times; give it once.", shorten(name), len(values[name]))
 		}
@@ -40,7 +41,7 @@ func (q *query) done() error {
 	if q.rules != nil && q.rules.unknownParameters == "ignore" {
 		return q.err
 	}
-	for _, name := range sortedKeys(q.values) {
+	for _, name := range slices.Sorted(maps.Keys(q.values)) {
 		if !slices.Contains(q.asked, name) {
 			if len(q.asked) == 0 {
 				return fail(invalidQuery, "This path takes no query parameters, and %q was given; leave it out.", shorten(name))
@@ -85,7 +86,7 @@ func (q *query) integer(name string, absent int64) int64 {
 	return n
 }
 
-func (q *query) currency(name string) Currency {
+func (q *query) currency(name string) currency {
 	code := q.text(name)
 	c, ok := q.rules.find(code, inCurrency)
 	if !ok && q.err == nil {

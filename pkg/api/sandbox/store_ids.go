@@ -6,16 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math/big"
-	"strings"
 )
-
-// KeyPrefix marks every key that a sandbox hands out or accepts, so that a
-// client can tell that it opens nothing but a sandbox.
-const KeyPrefix = "till_sandbox_"
-
-func newKey() string {
-	return KeyPrefix + rand.Text()
-}
 
 // keyHash is what the state has of a key: looking a key up by its hash takes the
 // same time whether half of it is right or nothing.
@@ -64,23 +55,4 @@ func (s *terms) newWithdrawalID() string {
 		return n.Add(n, big.NewInt(1e17)).String()
 	}
 	return newUUID()
-}
-
-// parseUUID accepts the 36-character form in either case and returns it in
-// lower case, the form in which ids are kept.
-func parseUUID(text string) (string, bool) {
-	if len(text) != 36 {
-		return "", false
-	}
-	for i := range len(text) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (text[i] == '-') || !dash && !isHex(text[i]) {
-			return "", false
-		}
-	}
-	return strings.ToLower(text), true
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }

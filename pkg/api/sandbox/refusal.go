@@ -1,9 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
-	"net/http"
-	"strings"
+	"unicode/utf8"
 )
 
 // A kind names one sort of refusal. Everything the sandbox can say no to is in
@@ -86,21 +86,32 @@ func fail(k kind, format string, args ...any) error {
 	return &failure{k, fmt.Sprintf(format, args...)}
 }
 
-// envelopeShown says whether the interface shows the envelope for a request: on the
-// paths of the merchant's withdrawals and where an invoice is made. Controls, which
-// are not the interface's, always have it.
-func envelopeShown(r *http.Request) bool {
-	path := r.URL.Path
-	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") || path == "/api/invoice" && r.Method == http.MethodPost
+func asFailure(err error) *failure {
+	f, known := errors.AsType[*failure](err)
+	if !known {
+		f = &failure{internalError, err.Error()}
+	}
+	return f
 }
 
-// envelope is the body of every answer that is not 200.
-type envelope struct {
-	Error envelopeError `json:"error"`
+// shorten keeps a message readable when it quotes what was sent.
+func shorten(text string) string {
+	const limit = 60
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "..."
 }
 
-type envelopeError struct {
-	Code        int    `json:"code"`
-	Reason      string `json:"reason"`
-	Description string `json:"description"`
+func isName(text string) bool {
+	for _, r := range text {
+		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_') {
+			return false
+		}
+	}
+	return text != ""
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,8 +44,8 @@ type object struct {
 	err    *error
 }
 
-func newObject(raw json.RawMessage, path string, err *error) *object {
-	o := &object{path: path, err: err}
+func newObject(raw json.RawMessage, path string, r *rules, err *error) *object {
+	o := &object{path: path, rules: r, err: err}
 	if *err != nil {
 		return o
 	}
@@ -75,21 +76,12 @@ func (o *object) done() error {
 	if o.rules != nil && o.rules.unknownKeys == "ignore" {
 		return *o.err
 	}
-	for _, key := range sortedKeys(o.fields) {
+	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
 		if !slices.Contains(o.asked, key) {
 			return fail(invalidBody, "%s is not a field here; the fields are %s.", o.at(key), strings.Join(o.asked, ", "))
 		}
 	}
 	return *o.err
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // at names a field by its whole path. The key comes from the request, so it is
@@ -235,9 +227,7 @@ func (o *object) element(key string, i int, raw json.RawMessage) *object {
 
 // inner is an object inside this one.
 func (o *object) inner(raw json.RawMessage, path string) *object {
-	inner := newObject(raw, path, o.err)
-	inner.rules = o.rules
-	return inner
+	return newObject(raw, path, o.rules, o.err)
 }
 
 func asString(raw json.RawMessage) (string, bool) {
@@ -268,19 +258,6 @@ func jsonType(raw json.RawMessage) string {
 	return "a number"
 }
 
-// shorten keeps a message readable when it quotes what was sent.
-func shorten(text string) string {
-	const limit = 60
-	if len(text) <= limit {
-		return text
-	}
-	cut := limit
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "..."
-}
-
 // rate reads a number above 0. A 0 is not the same as nothing here: a person who writes
 // it does not mean every request.
 func (o *object) rate(key string) float64 {
@@ -301,9 +278,9 @@ func (o *object) texts(key string) map[string]string {
 	if raw == nil {
 		return nil
 	}
-	inner := newObject(raw, o.at(key), o.err)
+	inner := o.inner(raw, o.at(key))
 	all := map[string]string{}
-	for _, name := range sortedKeys(inner.fields) {
+	for _, name := range slices.Sorted(maps.Keys(inner.fields)) {
 		text, ok := asString(inner.fields[name])
 		if !ok {
 			inner.failAt(name, "must be a string, not %s", jsonType(inner.fields[name]))
@@ -311,4 +288,31 @@ func (o *object) texts(key string) map[string]string {
 		all[name] = text
 	}
 	return all
+}
+
+// parseUUID accepts the 36-character form in either case and returns it in
+// lower case, the form in which ids are kept.
+func parseUUID(text string) (string, bool) {
+	if len(text) != 36 {
+		return "", false
+	}
+	for i := range len(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (text[i] == '-') || !dash && !isHex(text[i]) {
+			return "", false
+		}
+	}
+	return strings.ToLower(text), true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// lower is a UUID as ids are kept; what is none stays as it is, for the message.
+func lower(id string) string {
+	if uuid, ok := parseUUID(id); ok {
+		return uuid
+	}
+	return id
 }

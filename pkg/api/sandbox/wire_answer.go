@@ -1,0 +1,41 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// envelope is the body of every answer that is not 200.
+type envelope struct {
+	Error envelopeError `json:"error"`
+}
+
+type envelopeError struct {
+	Code        int    `json:"code"`
+	Reason      string `json:"reason"`
+	Description string `json:"description"`
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// writeJSON encodes before it writes the status, and names the length.
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false) // a URL stays readable
+	if err := enc.Encode(body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every answer is plain data
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(buf.Len()))
+	header.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(buf.Bytes())
+}

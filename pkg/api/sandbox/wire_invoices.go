@@ -1,0 +1,70 @@
+package sandbox
+
+import "encoding/json"
+
+// invoiceView is section 2.5, with its own spelling of tittle and choosen.
+type invoiceView struct {
+	ID              string       `json:"id"`
+	ExternalOrderID any          `json:"external_order_id,omitempty"`
+	ExternalNumber  any          `json:"external_number,omitempty"`
+	Title           string       `json:"tittle"`
+	Currency        currencyView `json:"currency"`
+	Items           []item       `json:"items"`
+	CreatedDate     string       `json:"created_date"`
+	DueDate         string       `json:"due_date"`
+	Choosen         any          `json:"choosen,omitempty"`
+	Status          string       `json:"status"`
+	State           string       `json:"state"`
+}
+
+// choosenView is the payment choice of a paid invoice.
+type choosenView struct {
+	Currency currencyView `json:"currency"`
+	Amount   amountView   `json:"amount"`
+	At       string       `json:"at"`
+}
+
+func (s *rules) viewInvoice(v *invoice) invoiceView {
+	c := byCode[v.Currency]
+	view := invoiceView{
+		ID:              v.ID,
+		ExternalOrderID: s.absent(),
+		ExternalNumber:  s.absent(),
+		Title:           v.Title,
+		Currency:        viewCurrency(c),
+		Items:           v.Items,
+		CreatedDate:     v.Created.Format(s.createdLayout),
+		DueDate:         s.dueDate,
+		Status:          s.invoiceStatuses[v.Phase],
+		State:           s.invoiceStates[v.Phase],
+	}
+	if v.OrderID != nil {
+		view.ExternalOrderID = *v.OrderID
+	}
+	if v.Number != nil {
+		view.ExternalNumber = *v.Number
+	}
+	switch {
+	case v.Phase == paid:
+		view.Choosen = s.viewChoosen(v)
+	case s.choosenUnpaid == "null":
+		view.Choosen = json.RawMessage("null")
+	case s.choosenUnpaid == "empty":
+		view.Choosen = struct{}{}
+	}
+	return view
+}
+
+// viewChoosen is the payment choice in a paid invoice.
+func (s *rules) viewChoosen(v *invoice) any {
+	got := v.payment()
+	switch s.choosenPaid {
+	case "currency":
+		return viewCurrency(byCode[got.Code])
+	case "null":
+		return json.RawMessage("null")
+	case "omit":
+		return nil
+	}
+	return choosenView{viewCurrency(byCode[got.Code]), viewAmount(got), v.PaidAt.Format(s.createdLayout)}
+}

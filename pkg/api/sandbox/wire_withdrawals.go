@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// withdrawalView is section 2.2. The fields of type any are a value, a JSON null
+// or left out, as the settings have it; Address has a shape of its own in each
+// view, which the handlers fill in.
+type withdrawalView struct {
+	ID              string       `json:"id"`
+	ExternalID      any          `json:"external_id,omitempty"`
+	MerchantID      string       `json:"merchant_id"`
+	Currency        currencyView `json:"currency"`
+	Amount          amountView   `json:"amount"`
+	Statuses        []statusView `json:"statuses"`
+	Current         string       `json:"current"`
+	Address         any          `json:"address"`
+	IsTestnet       bool         `json:"is_testnet"`
+	Callback        any          `json:"callback,omitempty"`
+	ExternalOrderID any          `json:"external_order_id,omitempty"`
+	Memo            string       `json:"memo,omitempty"`
+}
+
+type statusView struct {
+	Status string `json:"status"`
+	At     string `json:"at"`
+}
+
+type listAddress struct {
+	Crypto *addressIn `json:"Crypto,omitempty"`
+	Fiat   *addressIn `json:"Fiat,omitempty"`
+}
+
+type addressIn struct {
+	Currency string `json:"currency"`
+	Address  string `json:"address"`
+}
+
+func (s *rules) listAddress(w *withdrawal) listAddress {
+	in := &addressIn{w.Currency, w.Address}
+	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == fiat {
+		return listAddress{Fiat: in}
+	}
+	return listAddress{Crypto: in}
+}
+
+func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
+	v := withdrawalView{
+		ID:              w.ID,
+		ExternalID:      s.absent(),
+		MerchantID:      s.shownMerchant(w.Account, merchant),
+		Currency:        viewCurrency(byCode[w.Currency]),
+		Amount:          viewAmount(w.Amount),
+		Statuses:        make([]statusView, len(w.Statuses)),
+		Current:         w.current(),
+		IsTestnet:       s.isTestnet == "true",
+		Callback:        s.absent(),
+		ExternalOrderID: s.absent(),
+	}
+	for i, r := range w.Statuses {
+		v.Statuses[i] = statusView{r.Status, r.At.Format(s.timeLayout)}
+	}
+	if s.historyOrder == "newest" {
+		slices.Reverse(v.Statuses)
+	}
+	if w.OrderID != "" {
+		v.ExternalOrderID = w.OrderID
+	}
+	if n, ok := orderNumber(w.OrderID); ok {
+		v.ExternalID = n
+	}
+	if w.Callback != "" {
+		v.Callback = w.Callback
+	}
+	if s.amountShown == "converted" {
+		v.Amount = viewAmount(money{w.Currency, w.Debit})
+	}
+	if s.memoShown == "yes" {
+		v.Memo = w.Memo
+	}
+	return v
+}
+
+// shownMerchant is the merchant_id of what an account owns.
+func (s *rules) shownMerchant(account, merchant string) string {
+	if s.merchantIDOf == "merchant" {
+		account = merchant
+	}
+	if s.merchantIDFormat == "digits" {
+		n, _ := strconv.ParseUint(account[:8], 16, 64) // the first group of a UUID
+		return strconv.FormatUint(1e9+n, 10)
+	}
+	return account
+}
+
+// absent is a field without a value: a JSON null, or nil, which
+// leaves the field out.
+func (s *rules) absent() any {
+	if s.absentFields == "null" {
+		return json.RawMessage("null")
+	}
+	return nil
+}
+
+// orderNumber is the number in an external_order_id, if it is one.
+func orderNumber(text string) (int64, bool) {
+	n, ok := parseInteger(text)
+	return n, ok && n >= 0
+}
