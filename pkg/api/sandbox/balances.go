@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 func (s *Server) getResellerBalance(r *request) (any, error) {
@@ -48,7 +50,7 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	}
 	worth := s.settings.convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
-		return nil, fail(amountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
+		return nil, refusal.New(refusal.AmountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
 	}
 	return s.settings.viewBalance(held, &money{fiatCode, worth.Int64()}), nil
 }
@@ -64,7 +66,7 @@ func (s *settings) readIncludeFiat(q *query) string {
 	if s.includeFiatIs == "currency" {
 		c := q.currency("include_fiat")
 		if c.Kind != fiat {
-			q.fail("The query parameter include_fiat is %q; it must be one of %s.", shorten(q.values.Get("include_fiat")), s.known(fiat))
+			q.fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(q.values.Get("include_fiat")), s.known(fiat))
 		}
 		return c.Code
 	}
@@ -73,7 +75,7 @@ func (s *settings) readIncludeFiat(q *query) string {
 		return s.fiatCurrency
 	case "false":
 	default:
-		q.fail("The query parameter include_fiat is %q; it must be true or false.", shorten(value))
+		q.fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
 	}
 	return ""
 }
@@ -107,10 +109,10 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 func (s *Server) Fund(code string, minor int64) error {
 	c := byCode[code]
 	if !slices.Contains(s.settings.currencies, c) {
-		return fail(unknownCurrency, "There is no currency %q; use one of %s.", shorten(code), s.settings.known(""))
+		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code), s.settings.known(""))
 	}
 	if minor <= 0 {
-		return fail(invalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
+		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
 	}
 	return s.store.fund(c.Code, minor)
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // The pages are what a browser shows: an invoice, which a customer pays there,
@@ -65,7 +67,7 @@ type page struct {
 // pages answers browsers.
 type pages struct {
 	store  *store
-	status func(kind) int // of a refusal
+	status func(refusal.Kind) int // of a refusal
 }
 
 // serve answers one request for a page. The order of the checks is that of the
@@ -123,12 +125,12 @@ func (s *pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	id, ok := parseUUID(id)
 	if !ok {
-		return page{}, fail(unknownPath, "There is no page at this address. Check that it was copied whole.")
+		return page{}, refusal.New(refusal.UnknownPath, "There is no page at this address. Check that it was copied whole.")
 	}
 	if !slices.Contains(methods, r.Method) {
 		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
-		return page{}, fail(wrongMethod, "This address does not take %s; use %s.", shorten(r.Method), allow)
+		return page{}, refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
 	}
 	if err := s.store.refresh(); err != nil {
 		return page{}, err
@@ -199,7 +201,7 @@ func (s *pages) anyInvoice(id string) (v invoice, err error) {
 		}
 	})
 	if v.ID == "" {
-		return v, fail(notFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
+		return v, refusal.New(refusal.NotFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
 	return v, nil
 }
@@ -229,9 +231,9 @@ func (s *pages) showInvoice(v invoice, refused error) page {
 		p.formAction = formAction(v.Callback)
 	}
 	if refused != nil {
-		f := asFailure(refused)
-		p.status, view.Alert = s.status(f.kind), f.description
-		if f.kind == wrongStatus {
+		f := refusal.From(refused)
+		p.status, view.Alert = s.status(f.Kind), f.Description
+		if f.Kind == refusal.WrongStatus {
 			view.Alert = "It had expired when the button was pushed."
 		}
 	}
@@ -268,7 +270,7 @@ func (s *pages) invitePage(id string) (page, error) {
 		}
 	})
 	if view.ID == "" {
-		return page{}, fail(notFound, "There is no invite at this address. Check that it was copied whole, or ask for a new one.")
+		return page{}, refusal.New(refusal.NotFound, "There is no invite at this address. Check that it was copied whole, or ask for a new one.")
 	}
 	return page{status: http.StatusOK, template: "invite", view: view}, nil
 }
@@ -280,19 +282,19 @@ type problemView struct {
 }
 
 func (s *pages) problem(path string, err error) page {
-	f := asFailure(err)
-	view := problemView{Title: "This did not work", Text: f.description}
-	switch f.kind {
-	case notFound, unknownPath:
+	f := refusal.From(err)
+	view := problemView{Title: "This did not work", Text: f.Description}
+	switch f.Kind {
+	case refusal.NotFound, refusal.UnknownPath:
 		view.Title = "Nothing is here"
-	case wrongHost, crossOrigin:
+	case refusal.WrongHost, refusal.CrossOrigin:
 		view.Title = "Refused"
-	case wrongMethod:
+	case refusal.WrongMethod:
 		if toPay, pays := strings.CutSuffix(path, "/pay"); pays {
 			view.Invoice, _ = parseUUID(strings.TrimPrefix(toPay, invoicePages))
 		}
 	}
-	return page{status: s.status(f.kind), template: "problem", view: view}
+	return page{status: s.status(f.Kind), template: "problem", view: view}
 }
 
 // visible shows what would be invisible in somebody's text as \u202e is shown

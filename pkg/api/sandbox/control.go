@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // The controls are what lies outside the interface: what a customer or the
@@ -184,7 +186,7 @@ func (s *Server) controlReset(r *request) (any, error) {
 	switch seed {
 	case "", "demo", "none":
 	default:
-		return nil, fail(invalidBody, "There is no seed %q; use demo or none, or leave it out for funds in every currency.", shorten(seed))
+		return nil, refusal.New(refusal.InvalidBody, "There is no seed %q; use demo or none, or leave it out for funds in every currency.", refusal.Shorten(seed))
 	}
 	if err := s.Reset(seed); err != nil {
 		return nil, err
@@ -247,7 +249,7 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 		text := in.text("set")
 		at, err := time.Parse(time.RFC3339, text)
 		if text != "now" && (err != nil || at.IsZero()) {
-			in.failAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", shorten(text))
+			in.failAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", refusal.Shorten(text))
 		}
 		move = func() error { return s.SetClock(at) }
 	default:

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // doing is what a fault does, taken apart.
@@ -48,7 +50,7 @@ func parseDo(text string) (do doing, err error) {
 		}
 	case doDelay:
 		if do.delay, err = time.ParseDuration(value); err != nil {
-			return wrong("%q is not a delay", shorten(text))
+			return wrong("%q is not a delay", refusal.Shorten(text))
 		}
 		if do.delay <= 0 || do.delay > maxDelay {
 			return wrong("a delay of %s is not above 0 and at most 10m", do.delay)
@@ -60,13 +62,13 @@ func parseDo(text string) (do doing, err error) {
 				value, do.bare = strings.CutSuffix(value, ",bare")
 			}
 			if do.status, err = strconv.Atoi(value); err != nil || len(value) != 3 || do.status < 200 || do.status > 599 {
-				return wrong("%q has no HTTP status from 200 to 599", shorten(text))
+				return wrong("%q has no HTTP status from 200 to 599", refusal.Shorten(text))
 			}
 		}
 	case "":
 		return wrong("it says nothing")
 	default:
-		return wrong("there is no kind %q", shorten(text))
+		return wrong("there is no kind %q", refusal.Shorten(text))
 	}
 	return do, nil
 }
@@ -234,7 +236,7 @@ func checkFault(f fault, operations []string) (fault, error) {
 		f.On = everyOperation
 	}
 	if f.On != everyOperation && !slices.Contains(operations, f.On) {
-		return f, &faultError{"on", fmt.Sprintf("%q is no operation of the interface", shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
+		return f, &faultError{"on", fmt.Sprintf("%q is no operation of the interface", refusal.Shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
 	}
 	if _, err := parseDo(f.Do); err != nil {
 		return f, err

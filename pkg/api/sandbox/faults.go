@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A Fault makes requests go wrong on purpose. It waits in the state until a
@@ -138,7 +140,7 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 	}
 	f, err = s.AddFault(f)
 	if wrong, ok := errors.AsType[*FaultError](err); ok {
-		return nil, fail(invalidBody, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
+		return nil, refusal.New(refusal.InvalidBody, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
 	}
 	if err != nil {
 		return nil, err

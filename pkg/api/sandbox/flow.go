@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A flow is the statuses of a withdrawal and the steps between them.
@@ -24,7 +26,7 @@ func parseFlow(text string) (flow, error) {
 		from := ""
 		for step := range strings.SplitSeq(chain, ">") {
 			name, refund := strings.CutSuffix(strings.TrimSpace(step), "*")
-			if !isName(name) {
+			if !refusal.IsName(name) {
 				return flow{}, fmt.Errorf("%q is not a status name; use letters, digits, - and _", name)
 			}
 			if !slices.Contains(f.statuses, name) {
@@ -54,12 +56,12 @@ func (f *flow) check(from, to string) error {
 		return nil
 	}
 	if !slices.Contains(f.statuses, to) {
-		return fail(wrongStatus, "There is no status %q; there are %s, as the setting withdrawal_flow has it.", shorten(to), strings.Join(f.statuses, ", "))
+		return refusal.New(refusal.WrongStatus, "There is no status %q; there are %s, as the setting withdrawal_flow has it.", refusal.Shorten(to), strings.Join(f.statuses, ", "))
 	}
 	if len(f.next[from]) == 0 {
-		return fail(wrongStatus, "The withdrawal is %s, which is its last status; it cannot become %q.", from, shorten(to))
+		return refusal.New(refusal.WrongStatus, "The withdrawal is %s, which is its last status; it cannot become %q.", from, refusal.Shorten(to))
 	}
-	return fail(wrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from, shorten(to), strings.Join(f.next[from], " or "))
+	return refusal.New(refusal.WrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from, refusal.Shorten(to), strings.Join(f.next[from], " or "))
 }
 
 // way is the shortest way from the first status to another, with both of them; nil
@@ -104,11 +106,11 @@ func parsePace(text string, f *flow) (pace, error) {
 		after, ok := parseWait(strings.TrimSpace(wait))
 		switch {
 		case !found || !arrow:
-			return nil, fmt.Errorf("%q is no step; write FROM>TO=DURATION, such as New>Processing=30s, or none", shorten(one))
+			return nil, fmt.Errorf("%q is no step; write FROM>TO=DURATION, such as New>Processing=30s, or none", refusal.Shorten(one))
 		case !ok:
-			return nil, fmt.Errorf("%q is no duration of whole seconds; write it like 30s, 15m, 36h or 7d", shorten(wait))
+			return nil, fmt.Errorf("%q is no duration of whole seconds; write it like 30s, 15m, 36h or 7d", refusal.Shorten(wait))
 		case !slices.Contains(f.next[from], to):
-			return nil, fmt.Errorf("withdrawal_flow has no step from %q to %q", shorten(from), shorten(to))
+			return nil, fmt.Errorf("withdrawal_flow has no step from %q to %q", refusal.Shorten(from), refusal.Shorten(to))
 		case p[from].to != "":
 			return nil, fmt.Errorf("%s would go on to two statuses; name one", from)
 		}

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 func (s *Server) listInvites(r *request) (any, error) {
@@ -33,7 +35,7 @@ func (s *Server) getInvite(r *request) (any, error) {
 		}
 	})
 	if view.Invite == "" {
-		return nil, fail(notFound, "There is no invite %s; check the id.", id)
+		return nil, refusal.New(refusal.NotFound, "There is no invite %s; check the id.", id)
 	}
 	return view, nil
 }
@@ -49,7 +51,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	text, _ := asString(raw)
 	sent, ok := parseUUID(text)
 	if !ok {
-		return nil, fail(invalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", shorten(string(raw)))
+		return nil, refusal.New(refusal.InvalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", refusal.Shorten(string(raw)))
 	}
 	v, err := s.store.addInvite(sent, time.Time{})
 	if err != nil {
@@ -65,10 +67,10 @@ func (s *Server) createInvite(r *request) (any, error) {
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
 	id, ok := parseUUID(invite)
 	if !ok {
-		return "", "", fail(invalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", shorten(invite))
+		return "", "", refusal.New(refusal.InvalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", refusal.Shorten(invite))
 	}
 	if label != "" && !isPlain(label) {
-		return "", "", fail(invalidQuery, "The label %q is blank or holds control characters; use plain text.", shorten(label))
+		return "", "", refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.", refusal.Shorten(label))
 	}
 	key = newKey()
 	if resellerID, err = s.store.redeemInvite(id, label, hashKey(key), time.Time{}); err != nil {

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"math"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 func (s *Server) createInvoice(r *request) (any, error) {
@@ -36,7 +38,7 @@ func (s *Server) readInvoice(r *request) (*invoice, error) {
 	if in.has("due_date") {
 		due := in.text("due_date") // deprecated: checked and forgotten
 		if _, err := time.Parse(s.settings.createdLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
-			in.failAt("due_date", "is %q, which is not a time; write it like %s", shorten(due), s.settings.createdLayout)
+			in.failAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due), s.settings.createdLayout)
 		}
 	}
 	if in.has("callback_url") {
@@ -59,9 +61,9 @@ func (s *settings) readItems(in *object, v *invoice) {
 		minor, ok := parseInteger(item.Amount)
 		switch {
 		case !ok || minor <= 0:
-			one.failKind(invalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", shorten(item.Amount))
+			one.failKind(refusal.InvalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", refusal.Shorten(item.Amount))
 		case v.Total > math.MaxInt64-minor:
-			in.failKind(amountTooLarge, "items", "add up to more than an int64 of minor units can hold; make several invoices")
+			in.failKind(refusal.AmountTooLarge, "items", "add up to more than an int64 of minor units can hold; make several invoices")
 		default:
 			v.Total += minor
 		}
@@ -95,7 +97,7 @@ func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 		}
 	})
 	if v.ID == "" {
-		return v, fail(notFound, "There is no invoice %s in this account; check the id.", id)
+		return v, refusal.New(refusal.NotFound, "There is no invoice %s in this account; check the id.", id)
 	}
 	return v, nil
 }

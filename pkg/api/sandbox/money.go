@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // The two kinds of currency.
@@ -102,7 +104,7 @@ func (s *market) convert(amount int64, from, to string, up bool) *big.Int {
 func (s *market) debit(amount money, code string) (int64, error) {
 	debit := s.convert(amount.Minor, amount.Code, code, true)
 	if !debit.IsInt64() {
-		return 0, fail(amountTooLarge, "amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
+		return 0, refusal.New(refusal.AmountTooLarge, "amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
 	}
 	return debit.Int64(), nil
 }

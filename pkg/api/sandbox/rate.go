@@ -3,6 +3,8 @@ package sandbox
 import (
 	"net/http"
 	"sync"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // rate counts the requests of the second that it is, by the machine's clock: the
@@ -25,7 +27,7 @@ func (s *Server) checkRate(w http.ResponseWriter) error {
 	}
 	if s.rate.count >= s.settings.perSecond {
 		w.Header().Set("Retry-After", "1")
-		return fail(rateLimited, "These are more than %d requests in one second; wait and send it again.", s.settings.perSecond)
+		return refusal.New(refusal.RateLimited, "These are more than %d requests in one second; wait and send it again.", s.settings.perSecond)
 	}
 	s.rate.count++
 	return nil

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A request is one HTTP request that passed the gate: the right host, no
@@ -34,10 +36,10 @@ func (r *request) body() (json.RawMessage, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(r.writer, r.http.Body, r.maxBody))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, fail(bodyTooLarge, "The body is larger than %d bytes; send less.", r.maxBody)
+		return nil, refusal.New(refusal.BodyTooLarge, "The body is larger than %d bytes; send less.", r.maxBody)
 	}
 	if err != nil {
-		return nil, fail(invalidBody, "The body ended before it was complete; send it again.")
+		return nil, refusal.New(refusal.InvalidBody, "The body ended before it was complete; send it again.")
 	}
 	return decodeBody(body)
 }
@@ -55,7 +57,7 @@ func (r *request) checkContentType() error {
 	}
 	given := r.http.Header.Get("Content-Type")
 	if media, _, err := mime.ParseMediaType(given); err != nil || media != "application/json" {
-		return fail(wrongContentType, "The Content-Type is %q; send Content-Type: application/json.", shorten(given))
+		return refusal.New(refusal.WrongContentType, "The Content-Type is %q; send Content-Type: application/json.", refusal.Shorten(given))
 	}
 	return nil
 }
@@ -84,7 +86,7 @@ func checkHost(r *http.Request) error {
 	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
 		return nil
 	}
-	return fail(wrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].", shorten(host))
+	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].", refusal.Shorten(host))
 }
 
 // checkOrigin refuses what a browser sends on behalf of another site. The
@@ -103,18 +105,18 @@ func checkOrigin(r *http.Request) error {
 			return nil
 		}
 	}
-	return fail(crossOrigin, "The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
+	return refusal.New(refusal.CrossOrigin, "The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
 }
 
 // bearer returns the key of the Authorization header.
 func bearer(r *http.Request) (key string, err error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
-		return "", fail(unauthorized, "The Authorization header is missing; send Authorization: Bearer <API key>.")
+		return "", refusal.New(refusal.Unauthorized, "The Authorization header is missing; send Authorization: Bearer <API key>.")
 	}
 	scheme, key, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return "", fail(unauthorized, "The Authorization header is not of the form Bearer <API key>; send it so, and once.")
+		return "", refusal.New(refusal.Unauthorized, "The Authorization header is not of the form Bearer <API key>; send it so, and once.")
 	}
 	return key, nil
 }
@@ -137,9 +139,9 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	s.store.read(func(st *state) { account = st.keys[hash] })
 	switch {
 	case account == "":
-		return "", fail(unauthorized, "The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
+		return "", refusal.New(refusal.Unauthorized, "The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
 	case access == control, access == merchantOnly && s.settings.resellerAuth == "bearer":
-		return "", fail(forbidden, "A reseller's key cannot use this path; use the merchant's key.")
+		return "", refusal.New(refusal.Forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
 	return account, nil
 }

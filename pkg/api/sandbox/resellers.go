@@ -1,5 +1,7 @@
 package sandbox
 
+import "example.com/till/pkg/api/sandbox/internal/refusal"
+
 // ofReseller runs look on one reseller and its account while nothing changes.
 func (s *Server) ofReseller(id string, look func(*reseller, *account)) error {
 	found := false
@@ -10,7 +12,7 @@ func (s *Server) ofReseller(id string, look func(*reseller, *account)) error {
 		}
 	})
 	if !found {
-		return fail(notFound, "There is no reseller %s; check the id.", id)
+		return refusal.New(refusal.NotFound, "There is no reseller %s; check the id.", id)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A schedule holds what the clock will do, the next first. It is made from the
@@ -119,7 +121,7 @@ func (s *store) settle() (made []change) {
 }
 
 // errVoid is what move says of an appointment that is no longer awaited.
-var errVoid = fail(wrongStatus, "It has gone another way.")
+var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
 
 // move is the change for an appointment. It is the one that the control would
 // make, at the time when it was due.
@@ -226,7 +228,7 @@ func (s *store) moveClock(to func(offset time.Duration) time.Duration) error {
 	return s.write(func(st *state) (change, error) {
 		offset := int64(to(st.offset))
 		if offset < -int64(maxOffset) || offset > int64(maxOffset) {
-			return change{}, fail(invalidBody, "The clock would be more than a century off; choose a time that is nearer.")
+			return change{}, refusal.New(refusal.InvalidBody, "The clock would be more than a century off; choose a time that is nearer.")
 		}
 		return change{Offset: &offset}, nil
 	})

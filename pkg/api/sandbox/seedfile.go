@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A seedReader reads a seed in JSON, one that a person has written or a dump, and
@@ -48,23 +50,23 @@ func (o *seedOptions) readSeed(text []byte) (dump, error) {
 		err = p.err
 	}
 	if err != nil {
-		return dump{}, fail(invalidBody, "The seed is refused: %v", err)
+		return dump{}, refusal.New(refusal.InvalidBody, "The seed is refused: %v", err)
 	}
 	return p.d, nil
 }
 
 func decodeSeed(text []byte) (json.RawMessage, error) {
 	if !utf8.Valid(text) {
-		return nil, fail(invalidBody, "it is not valid UTF-8; encode it as UTF-8.")
+		return nil, refusal.New(refusal.InvalidBody, "it is not valid UTF-8; encode it as UTF-8.")
 	}
 	var raw json.RawMessage
 	err := json.Unmarshal(text, &raw)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
-		return nil, fail(invalidBody, "line %d is not JSON (%v); mend it.", line, err)
+		return nil, refusal.New(refusal.InvalidBody, "line %d is not JSON (%v); mend it.", line, err)
 	}
 	if err == nil && raw[0] != '{' {
-		err = fail(invalidBody, "it is %s; it must be an object with fields such as resellers and invoices.", jsonType(raw))
+		err = refusal.New(refusal.InvalidBody, "it is %s; it must be an object with fields such as resellers and invoices.", jsonType(raw))
 	}
 	return raw, err
 }
@@ -73,7 +75,7 @@ func (p *seedReader) seed(in *object) {
 	in.asked = strings.Fields("format merchant_id clock_ahead_seconds balances invites resellers invoices withdrawals deliveries swaps faults")
 	if p.whole = in.has("format"); p.whole {
 		if format := in.text("format"); format != dumpFormat {
-			in.failAt("format", "is %q; it must be %q, or left out", shorten(format), dumpFormat)
+			in.failAt("format", "is %q; it must be %q, or left out", refusal.Shorten(format), dumpFormat)
 		}
 	}
 	if in.has("clock_ahead_seconds") {
@@ -133,7 +135,7 @@ func (p *seedReader) id(in *object, key string) string {
 	id, ok := parseUUID(text)
 	switch {
 	case !ok:
-		in.failAt(key, "is %q, which is not a UUID", shorten(text))
+		in.failAt(key, "is %q, which is not a UUID", refusal.Shorten(text))
 	case p.ids[id]:
 		in.failAt(key, "is %s, as that of another is", id)
 	}
@@ -149,7 +151,7 @@ func (p *seedReader) withdrawalID(in *object) string {
 	}
 	id := lower(in.text("id"))
 	if p.ids[id] {
-		in.failAt("id", "is %s, as that of another is", shorten(id))
+		in.failAt("id", "is %s, as that of another is", refusal.Shorten(id))
 	}
 	p.ids[id] = true
 	return id
@@ -174,7 +176,7 @@ func (p *seedReader) time(in *object, key string, otherwise time.Time) time.Time
 	text := in.text(key)
 	at, err := time.Parse(time.RFC3339, text)
 	if at = at.UTC(); err != nil || at.IsZero() || at.Year() < 1 || at.Year() > 9999 {
-		in.failAt(key, "is %q; it must be a time such as 2026-05-03T10:00:00Z", shorten(text))
+		in.failAt(key, "is %q; it must be a time such as 2026-05-03T10:00:00Z", refusal.Shorten(text))
 	}
 	return at
 }
@@ -188,9 +190,9 @@ func (p *seedReader) account(in *object) string {
 	id, known := p.accounts[name]
 	switch {
 	case !known:
-		in.failAt("account", "is %q, which is neither the label nor the id of a reseller here", shorten(name))
+		in.failAt("account", "is %q, which is neither the label nor the id of a reseller here", refusal.Shorten(name))
 	case id == "":
-		in.failAt("account", "is %q, which is the label of several resellers; give them ids, and name one", shorten(name))
+		in.failAt("account", "is %q, which is the label of several resellers; give them ids, and name one", refusal.Shorten(name))
 	}
 	return id
 }
@@ -220,11 +222,11 @@ func (p *seedReader) amount(in *object, key string) (m money) {
 	if known {
 		minor, ok := parseDecimal(number, c.Decimals)
 		if !ok {
-			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", shorten(text), c.Decimals)
+			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
 		}
 		return money{c.Code, minor}
 	}
-	in.failAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", shorten(string(raw)))
+	in.failAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
 	return m
 }
 
@@ -244,7 +246,7 @@ func (p *seedReader) code(in *object, key string) string {
 	text := in.text(key)
 	c, known := byCode[text]
 	if !known {
-		in.failAt(key, "is %q, which is no currency of the sandbox", shorten(text))
+		in.failAt(key, "is %q, which is no currency of the sandbox", refusal.Shorten(text))
 	}
 	return c.Code
 }
@@ -281,7 +283,7 @@ func (p *seedReader) reseller(in *object) {
 		name := lower(in.text("invite"))
 		v := p.invites[name]
 		if v == nil {
-			in.failAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", shorten(name))
+			in.failAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", refusal.Shorten(name))
 			return
 		}
 		if !in.has("label") {
@@ -419,7 +421,7 @@ func (p *seedReader) phase(in *object, v *invoice) {
 		status := in.text("status")
 		at := slices.Index(p.terms.invoiceStatuses[:], status)
 		if at < 0 {
-			in.failAt("status", "is %q; it must be %s", shorten(status), strings.Join(p.terms.invoiceStatuses[:], " or "))
+			in.failAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.terms.invoiceStatuses[:], " or "))
 		}
 		v.Phase = invoicePhase(at)
 	case in.has("phase"):
@@ -506,7 +508,7 @@ func (p *seedReader) withdrawal(in *object) {
 	if in.has("order_id") {
 		w.OrderID = orderID(in)
 		if n, ok := parseInteger(w.OrderID); p.terms.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
-			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", shorten(w.OrderID))
+			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
 	p.statuses(in, w)
@@ -540,7 +542,7 @@ func (p *seedReader) statuses(in *object, w *withdrawal) {
 		}
 		way := p.terms.flow.way(status)
 		if way == nil {
-			in.failAt("status", "is %q; withdrawal_flow leads to %s", shorten(status), strings.Join(p.terms.flow.statuses, ", "))
+			in.failAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.terms.flow.statuses, ", "))
 		}
 		for _, status := range way {
 			w.Statuses = append(w.Statuses, reached{status, created})
@@ -559,8 +561,8 @@ func (p *seedReader) statuses(in *object, w *withdrawal) {
 		one := in.element("statuses", i, raw)
 		one.asked = []string{"status", "at"}
 		r := reached{one.text("status"), p.time(one, "at", created)}
-		if !isName(r.Status) {
-			one.failAt("status", "is %q; use letters, digits, - and _", shorten(r.Status))
+		if !refusal.IsName(r.Status) {
+			one.failAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(r.Status))
 		}
 		if p.err = one.done(); p.err != nil {
 			return
@@ -574,7 +576,7 @@ func (p *seedReader) swap(in *object) {
 	s := swap{Withdrawal: lower(in.text("withdrawal"))}
 	w := p.byID[s.Withdrawal]
 	if w == nil {
-		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", shorten(s.Withdrawal))
+		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", refusal.Shorten(s.Withdrawal))
 		return
 	}
 	if s.Account = w.Account; in.has("account") && p.account(in) != w.Account {
@@ -601,7 +603,7 @@ func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
 			m.Book = book(one.text("book"))
 		}
 		if m.Book != balance && m.Book != volume && m.Book != rebates {
-			one.failAt("book", "is %q; it must be balance, volume or rebates", shorten(string(m.Book)))
+			one.failAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
 		}
 		if one.has("amount") {
 			held := p.amount(one, "amount")
@@ -668,7 +670,7 @@ func (p *seedReader) close() {
 		line := m
 		line.Delta = 0
 		if follows := p.books[line]; follows == nil && m.Delta > 0 || follows != nil && follows.Cmp(big.NewInt(m.Delta)) != 0 {
-			p.err = fail(invalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, orZero(follows))
+			p.err = refusal.New(refusal.InvalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, orZero(follows))
 			return
 		}
 	}
@@ -680,10 +682,10 @@ func (p *seedReader) close() {
 				case minor == nil || b == balance && (p.whole || p.stated[id]):
 					continue
 				case minor.Sign() < 0:
-					p.err = fail(invalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
+					p.err = refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
 					return
 				case !minor.IsInt64():
-					p.err = fail(invalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
+					p.err = refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
 					return
 				case minor.Sign() > 0:
 					all = append(all, move{id, b, c.Code, minor.Int64()})

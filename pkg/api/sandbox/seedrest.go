@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // Deliveries and faults come from a dump more often than from a person, so they
@@ -29,15 +31,15 @@ func (p *seedReader) delivery(in *object) {
 	v.ID = p.id(in, "id")
 	switch {
 	case p.byID[v.Withdrawal] == nil:
-		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", shorten(v.Withdrawal))
-	case !isName(v.Status):
-		in.failAt("status", "is %q; use letters, digits, - and _", shorten(v.Status))
+		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", refusal.Shorten(v.Withdrawal))
+	case !refusal.IsName(v.Status):
+		in.failAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(v.Status))
 	case v.URL == "":
 		in.failAt("url", "is missing; it is required")
 	case !json.Valid([]byte(v.Body)):
 		in.failAt("body", "is not JSON")
 	case !slices.Contains(deliveryStates, v.State):
-		in.failAt("state", "is %q, which there is not", shorten(v.State))
+		in.failAt("state", "is %q, which there is not", refusal.Shorten(v.State))
 	case slices.ContainsFunc(v.Attempts, func(a attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
 		in.failAt("attempts", "have no times in UTC")
 	}
@@ -51,7 +53,7 @@ func (p *seedReader) fault(in *object) {
 	}
 	n, ok := parseInteger(f.ID)
 	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other fault) bool { return other.ID == f.ID }) {
-		in.failAt("id", "is %q; it must be a number that no other fault has", shorten(f.ID))
+		in.failAt("id", "is %q; it must be a number that no other fault has", refusal.Shorten(f.ID))
 	}
 	whole, err := checkFault(f, p.operations)
 	switch {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A Server is one sandbox. It is an http.Handler, safe for concurrent use.
@@ -88,7 +90,7 @@ func New(opts ...Option) (*Server, error) {
 	s.routes = s.routeTable()
 	s.store = newStore(settings.terms, o.clock, s.announce)
 	s.seeds = seedOptions{settings.terms, o.clock, s.keyHash, checkKey, Operations()}
-	s.pages = &pages{s.store, func(k kind) int { return settings.errors[k].status }}
+	s.pages = &pages{s.store, func(k refusal.Kind) int { return settings.errors[k].Status }}
 	s.sender = newSender(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -284,13 +286,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	methods, found := s.routes[r.URL.Path]
 	if !found {
-		return nil, fail(unknownPath, "There is nothing at the path %q; check its spelling.", shorten(r.URL.Path))
+		return nil, refusal.New(refusal.UnknownPath, "There is nothing at the path %q; check its spelling.", refusal.Shorten(r.URL.Path))
 	}
 	route, found := methods[r.Method]
 	if !found {
 		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 		w.Header().Set("Allow", allow)
-		return nil, fail(wrongMethod, "%s does not take %s; use %s.", r.URL.Path, shorten(r.Method), allow)
+		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path, refusal.Shorten(r.Method), allow)
 	}
 	// Another process may have added a fault, or begun the state anew, with other accounts.
 	if err := s.store.refresh(); err != nil {
@@ -319,16 +321,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	f := asFailure(err)
-	rule := s.settings.errors[f.kind]
-	if rule.status == http.StatusUnauthorized {
+	f := refusal.From(err)
+	rule := s.settings.errors[f.Kind]
+	if rule.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	if s.settings.envelope == "as_shown" && !envelopeShown(r) {
-		http.Error(w, f.description, rule.status)
+		http.Error(w, f.Description, rule.Status)
 		return
 	}
-	writeJSON(w, rule.status, envelope{envelopeError{rule.code, rule.reason, f.description}})
+	writeJSON(w, rule.Status, envelope{envelopeError{rule.Code, rule.Reason, f.Description}})
 }
 
 // Serve answers requests on a loopback listener until ctx is done, then lets

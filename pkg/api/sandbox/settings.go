@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A Setting is one choice that the sandbox makes where the interface is silent.
@@ -47,7 +49,7 @@ type settings struct {
 	fiatCurrency                    string
 	maxBody, perSecond              int64
 	envelope                        string
-	errors                          [len(errorRules)]errorRule
+	errors                          [len(refusal.Rules)]refusal.Rule
 }
 
 // A definition is a setting and what reads its value.
@@ -59,7 +61,7 @@ type definition struct {
 // newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
 	t := &terms{market: market{unitValue: map[string]*big.Int{}}}
-	s := &settings{terms: t, rules: rules{terms: t}, errors: errorRules}
+	s := &settings{terms: t, rules: rules{terms: t}, errors: refusal.Rules}
 	known := map[string]bool{}
 	for _, d := range definitions() {
 		value, given := values[d.Name]
@@ -190,9 +192,9 @@ func definitions() []definition {
 			func(s *settings, value string) error { return setRate(s, c.currency, value) },
 		})
 	}
-	for k, rule := range errorRules {
+	for k, rule := range refusal.Rules {
 		defs = append(defs, definition{
-			Setting{"error_" + rule.reason, fmt.Sprintf("%d:%d", rule.status, rule.code), "STATUS:CODE", "The HTTP status and the code of the error " + rule.reason + "."},
+			Setting{"error_" + rule.Reason, fmt.Sprintf("%d:%d", rule.Status, rule.Code), "STATUS:CODE", "The HTTP status and the code of the error " + rule.Reason + "."},
 			func(s *settings, value string) error { return setError(&s.errors[k], value) },
 		})
 	}

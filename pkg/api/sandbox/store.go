@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // The store keeps the sandbox's state behind one lock. It has two methods: read,
@@ -321,13 +323,13 @@ func (st *state) account(id string) (*account, error) {
 	if a := st.accounts[id]; a != nil {
 		return a, nil
 	}
-	return nil, fail(unauthorized, "The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
+	return nil, refusal.New(refusal.Unauthorized, "The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
 }
 
 // credit is the move that adds to a line, refused where an int64 would overflow.
 func (a *account) credit(b book, code string, minor int64) (move, error) {
 	if a.books[line{b, code}] > math.MaxInt64-minor {
-		return move{}, fail(amountTooLarge, "The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
+		return move{}, refusal.New(refusal.AmountTooLarge, "The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
 	}
 	return move{a.ID, b, code, minor}, nil
 }

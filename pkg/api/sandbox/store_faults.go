@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A fault as the store keeps it; see package fault for what it does.
@@ -103,7 +105,7 @@ func (s *store) clearFaults(ids []string) (cleared []fault, err error) {
 		cleared = nil
 		for _, id := range ids {
 			if st.fault(id) == nil {
-				return c, fail(notFound, "There is no fault %q; list those there are.", shorten(id))
+				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.", refusal.Shorten(id))
 			}
 		}
 		if st.faults != nil {

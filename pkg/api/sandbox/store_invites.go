@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // An invite is an offer to become a reseller.
@@ -22,7 +24,7 @@ func (s *store) addInvite(sent string, at time.Time) (*invite, error) {
 	}
 	return v, s.write(func(st *state) (change, error) {
 		if st.invites[v.ID] != nil {
-			return change{}, fail(inviteExists, "There is an invite %s already; send another UUID.", v.ID)
+			return change{}, refusal.New(refusal.InviteExists, "There is an invite %s already; send another UUID.", v.ID)
 		}
 		if v.Created.IsZero() {
 			v.Created = s.now()
@@ -41,10 +43,10 @@ func (s *store) redeemInvite(id, label string, key keyHash, at time.Time) (resel
 	return r.ID, s.write(func(st *state) (change, error) {
 		old := st.invites[id]
 		if old == nil {
-			return change{}, fail(notFound, "There is no invite %s; make it first.", id)
+			return change{}, refusal.New(refusal.NotFound, "There is no invite %s; make it first.", id)
 		}
 		if old.Redeemed && s.terms.inviteReuse == "reject" {
-			return change{}, fail(inviteUsed, "Invite %s has been redeemed; make another one.", id)
+			return change{}, refusal.New(refusal.InviteUsed, "Invite %s has been redeemed; make another one.", id)
 		}
 		v := *old
 		v.Redeemed = true

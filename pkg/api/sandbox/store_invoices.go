@@ -3,6 +3,8 @@ package sandbox
 import (
 	"slices"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // An invoice as the store keeps it.
@@ -62,7 +64,7 @@ func (s *store) addInvoice(v *invoice) error {
 			v.Created = s.now()
 		}
 		if v.OrderID != nil && s.terms.duplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
-			return change{}, fail(duplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", shorten(*v.OrderID))
+			return change{}, refusal.New(refusal.DuplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
 		}
 		return change{Invoice: v}, nil
 	})
@@ -109,7 +111,7 @@ func (s *terms) paid(v *invoice) (money, error) {
 	}
 	worth := s.convert(v.Total, v.Currency, code, true)
 	if !worth.IsInt64() {
-		return money{}, fail(amountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
+		return money{}, refusal.New(refusal.AmountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
 	}
 	return money{code, worth.Int64()}, nil
 }
@@ -135,11 +137,11 @@ func (st *state) waiting(id string) (invoice, error) {
 	v := st.invoices[id]
 	switch {
 	case v == nil:
-		return invoice{}, fail(notFound, "There is no invoice %q; check the id.", shorten(id))
+		return invoice{}, refusal.New(refusal.NotFound, "There is no invoice %q; check the id.", refusal.Shorten(id))
 	case v.Phase == paid:
-		return invoice{}, fail(wrongStatus, "Invoice %s is paid already.", id)
+		return invoice{}, refusal.New(refusal.WrongStatus, "Invoice %s is paid already.", id)
 	case v.Phase == expired:
-		return invoice{}, fail(wrongStatus, "Invoice %s has expired; make a new one.", id)
+		return invoice{}, refusal.New(refusal.WrongStatus, "Invoice %s has expired; make a new one.", id)
 	}
 	return *v, nil
 }

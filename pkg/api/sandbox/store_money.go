@@ -3,6 +3,8 @@ package sandbox
 import (
 	"math/big"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A swap is what one automatic exchange moved, as the store keeps it.
@@ -46,7 +48,7 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 		short -= given
 	}
 	if short > 0 {
-		return nil, nil, fail(insufficientFunds,
+		return nil, nil, refusal.New(refusal.InsufficientFunds,
 			"The balances in all currencies together are %d minor units of %s short of the %d this withdrawal needs; add funds or ask for less.", short, code, need)
 	}
 	return moves, swaps, nil

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"slices"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A withdrawal as the store keeps it, and as a change is saved.
@@ -47,7 +49,7 @@ func (s *store) addWithdrawal(w *withdrawal) error {
 			w.Statuses = []reached{{s.terms.flow.first, s.now()}}
 		}
 		if s.terms.duplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
-			return change{}, fail(duplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
+			return change{}, refusal.New(refusal.DuplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
 		}
 		moves, swaps, err := s.terms.raise(a, w.Currency, debit)
 		for i := range swaps {
@@ -87,7 +89,7 @@ func (s *store) advance(id, status string, at time.Time) (made *delivery, err er
 	err = s.write(func(st *state) (change, error) {
 		w := st.withdrawals[id]
 		if w == nil {
-			return change{}, fail(notFound, "There is no withdrawal %q; check the id.", shorten(id))
+			return change{}, refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
 		}
 		if at.IsZero() {
 			at = s.now()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // How the values of settings are read, one function for each sort of value.
@@ -94,7 +96,7 @@ func layout(name, meaning string, field func(*settings) *string) definition {
 func names(field func(*settings) *[3]string) func(*settings, string) error {
 	return func(s *settings, value string) error {
 		parts := strings.Split(value, ",")
-		if len(parts) != 3 || !isName(parts[0]) || !isName(parts[1]) || !isName(parts[2]) {
+		if len(parts) != 3 || !refusal.IsName(parts[0]) || !refusal.IsName(parts[1]) || !refusal.IsName(parts[2]) {
 			return fmt.Errorf("use three names of letters, digits, - and _, separated by commas")
 		}
 		*field(s) = [3]string(parts)
@@ -197,13 +199,13 @@ func setRate(s *settings, c currency, value string) error {
 	return nil
 }
 
-func setError(rule *errorRule, value string) error {
+func setError(rule *refusal.Rule, value string) error {
 	status, code, found := strings.Cut(value, ":")
 	st, ok1 := parseInteger(status)
 	n, ok2 := parseInteger(code)
 	if !found || !ok1 || !ok2 || st < 400 || st > 599 || n < math.MinInt32 || n > math.MaxInt32 {
 		return fmt.Errorf("use STATUS:CODE with an HTTP status from 400 to 599, such as 422:2004")
 	}
-	rule.status, rule.code = int(st), int(n)
+	rule.Status, rule.Code = int(st), int(n)
 	return nil
 }

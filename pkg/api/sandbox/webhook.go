@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // limits are the choices of how callbacks are posted.
@@ -171,10 +173,10 @@ func cleaned(text string) string {
 func delivered(a attempt) bool { return a.Status >= 200 && a.Status < 300 }
 
 var (
-	errGone   = fail(notFound, "The delivery is gone; the sandbox was reset meanwhile.")
+	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")
 	errHeld   = errors.New("another server holds the delivery")
 	errClosed = errors.New("the sandbox is closed")
-	errEnding = fail(internalError, "The sandbox ends; its list of callbacks will say what came of the attempt.")
+	errEnding = refusal.New(refusal.InternalError, "The sandbox ends; its list of callbacks will say what came of the attempt.")
 )
 
 // attempt posts a delivery, records what came of it, and returns it as it is then.
@@ -403,11 +405,11 @@ func (c *sender) resend(ctx context.Context, id string) (delivery, error) {
 	d, first := c.store.delivery(id)
 	switch {
 	case d.ID == "":
-		return d, fail(notFound, "There is no delivery %q; check the id.", shorten(id))
+		return d, refusal.New(refusal.NotFound, "There is no delivery %q; check the id.", refusal.Shorten(id))
 	case d.State != pendingDelivery:
 		return c.again(ctx, d)
 	case first != id:
-		return d, fail(wrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
+		return d, refusal.New(refusal.WrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
 	}
 	return c.deliverNow(ctx, d)
 }
@@ -449,7 +451,7 @@ func (c *sender) deliverNow(ctx context.Context, d delivery) (delivery, error) {
 		}
 		c.mu.Unlock()
 		if !resting {
-			return d, fail(wrongStatus, "The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", d.ID)
+			return d, refusal.New(refusal.WrongStatus, "The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", d.ID)
 		}
 	}
 	for {
@@ -466,7 +468,7 @@ func (c *sender) deliverNow(ctx context.Context, d delivery) (delivery, error) {
 			if err := c.store.refresh(); err != nil {
 				return now, err
 			}
-			return now, fail(wrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
+			return now, refusal.New(refusal.WrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
 		}
 		select {
 		case <-news:

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A filter is what a list request narrows its answer to.
@@ -40,7 +42,7 @@ func (s *rules) readFilter(in *object, statuses []string, arraysRequired bool) f
 		for _, raw := range in.array("tags") {
 			tag, ok := asString(raw)
 			if !ok || !slices.Contains(statuses, tag) && s.unknownInFilter == "reject" {
-				in.failAt("tags", "holds %s, which is not a status; the statuses are %s", shorten(string(raw)), strings.Join(statuses, ", "))
+				in.failAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)), strings.Join(statuses, ", "))
 			}
 			if !slices.Contains(f.tags, tag) {
 				f.tags = append(f.tags, tag)
@@ -58,7 +60,7 @@ func (s *rules) readFilterCurrency(in *object, i int, raw json.RawMessage) strin
 		return one.union().Code
 	}
 	c := one.union()
-	if f, ok := errors.AsType[*failure](*in.err); ok && f.kind == unknownCurrency {
+	if f, ok := errors.AsType[*refusal.Error](*in.err); ok && f.Kind == refusal.UnknownCurrency {
 		*in.err = nil
 	}
 	return c.Code
@@ -74,7 +76,7 @@ func (s *rules) readTime(in *object, key string) time.Time {
 		t, err = time.Parse(time.RFC3339, text)
 	}
 	if err != nil {
-		in.failAt(key, "is %q, which is not a time; write it like %s", shorten(text), time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC).Format(s.timeLayout))
+		in.failAt(key, "is %q, which is not a time; write it like %s", refusal.Shorten(text), time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC).Format(s.timeLayout))
 	}
 	return t
 }
@@ -155,7 +157,7 @@ func pick[R any, P interface {
 		case "empty":
 			return answer, nil
 		case "reject":
-			return answer, fail(pageOutOfRange, "There is no page %d; the pages are %d to %d.", p.page, s.firstPage, last+s.firstPage)
+			return answer, refusal.New(refusal.PageOutOfRange, "There is no page %d; the pages are %d to %d.", p.page, s.firstPage, last+s.firstPage)
 		}
 		number = min(max(number, 0), last)
 	}

@@ -11,20 +11,22 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // decodeBody checks that a body is one JSON value in valid UTF-8, with nothing
 // after it. Everything below relies on that.
 func decodeBody(body []byte) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, fail(invalidBody, "The body is empty; send JSON.")
+		return nil, refusal.New(refusal.InvalidBody, "The body is empty; send JSON.")
 	}
 	if !utf8.Valid(body) {
-		return nil, fail(invalidBody, "The body is not valid UTF-8; encode it as UTF-8.")
+		return nil, refusal.New(refusal.InvalidBody, "The body is not valid UTF-8; encode it as UTF-8.")
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(body, &raw); err != nil {
-		return nil, fail(invalidBody, "The body is not one JSON value (%v); send valid JSON with nothing after it.", err)
+		return nil, refusal.New(refusal.InvalidBody, "The body is not one JSON value (%v); send valid JSON with nothing after it.", err)
 	}
 	return raw, nil
 }
@@ -78,7 +80,7 @@ func (o *object) done() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
 		if !slices.Contains(o.asked, key) {
-			return fail(invalidBody, "%s is not a field here; the fields are %s.", o.at(key), strings.Join(o.asked, ", "))
+			return refusal.New(refusal.InvalidBody, "%s is not a field here; the fields are %s.", o.at(key), strings.Join(o.asked, ", "))
 		}
 	}
 	return *o.err
@@ -87,8 +89,8 @@ func (o *object) done() error {
 // at names a field by its whole path. The key comes from the request, so it is
 // quoted where it is not a plain word.
 func (o *object) at(key string) string {
-	if key != "" && !isName(key) {
-		key = strconv.Quote(shorten(key))
+	if key != "" && !refusal.IsName(key) {
+		key = strconv.Quote(refusal.Shorten(key))
 	}
 	switch {
 	case o.path == "" && key == "":
@@ -102,12 +104,12 @@ func (o *object) at(key string) string {
 }
 
 func (o *object) failAt(key, format string, args ...any) {
-	o.failKind(invalidBody, key, format, args...)
+	o.failKind(refusal.InvalidBody, key, format, args...)
 }
 
-func (o *object) failKind(k kind, key, format string, args ...any) {
+func (o *object) failKind(k refusal.Kind, key, format string, args ...any) {
 	if *o.err == nil {
-		*o.err = fail(k, "%s %s.", o.at(key), fmt.Sprintf(format, args...))
+		*o.err = refusal.New(k, "%s %s.", o.at(key), fmt.Sprintf(format, args...))
 	}
 }
 
@@ -193,7 +195,7 @@ func (o *object) integer(key string) int64 {
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
-		o.failAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s", shorten(string(raw)))
+		o.failAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s", refusal.Shorten(string(raw)))
 	}
 	return n
 }
@@ -267,7 +269,7 @@ func (o *object) rate(key string) float64 {
 	}
 	rate, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || rate <= 0 {
-		o.failAt(key, "must be a number above 0 and at most 1, not %s", shorten(string(raw)))
+		o.failAt(key, "must be a number above 0 and at most 1, not %s", refusal.Shorten(string(raw)))
 	}
 	return rate
 }

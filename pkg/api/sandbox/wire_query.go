@@ -1,11 +1,12 @@
 package sandbox
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A query reads the query string the way an object reads a body: what is wrong
@@ -25,7 +26,7 @@ func newQuery(raw string, r *rules) *query {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if len(values[name]) > 1 {
-			q.fail("The query parameter %q is given %d times; give it once.", shorten(name), len(values[name]))
+			q.fail("The query parameter %q is given %d times; give it once.", refusal.Shorten(name), len(values[name]))
 		}
 	}
 	return q
@@ -33,7 +34,7 @@ func newQuery(raw string, r *rules) *query {
 
 func (q *query) fail(format string, args ...any) {
 	if q.err == nil {
-		q.err = &failure{invalidQuery, fmt.Sprintf(format, args...)}
+		q.err = refusal.New(refusal.InvalidQuery, format, args...)
 	}
 }
 
@@ -44,9 +45,9 @@ func (q *query) done() error {
 	for _, name := range slices.Sorted(maps.Keys(q.values)) {
 		if !slices.Contains(q.asked, name) {
 			if len(q.asked) == 0 {
-				return fail(invalidQuery, "This path takes no query parameters, and %q was given; leave it out.", shorten(name))
+				return refusal.New(refusal.InvalidQuery, "This path takes no query parameters, and %q was given; leave it out.", refusal.Shorten(name))
 			}
-			return fail(invalidQuery, "There is no query parameter %q here; there is %s.", shorten(name), strings.Join(q.asked, ", "))
+			return refusal.New(refusal.InvalidQuery, "There is no query parameter %q here; there is %s.", refusal.Shorten(name), strings.Join(q.asked, ", "))
 		}
 	}
 	return q.err
@@ -69,7 +70,7 @@ func (q *query) uuid(name string) string {
 	text := q.text(name)
 	id, ok := parseUUID(text)
 	if !ok {
-		q.fail("The query parameter %s is %q, which is not a UUID; send the 36-character form.", name, shorten(text))
+		q.fail("The query parameter %s is %q, which is not a UUID; send the 36-character form.", name, refusal.Shorten(text))
 	}
 	return id
 }
@@ -81,7 +82,7 @@ func (q *query) integer(name string, absent int64) int64 {
 	}
 	n, ok := parseInteger(q.values.Get(name))
 	if !ok || n < 0 {
-		q.fail("The query parameter %s is %q; it must be a whole number that is not negative.", name, shorten(q.values.Get(name)))
+		q.fail("The query parameter %s is %q; it must be a whole number that is not negative.", name, refusal.Shorten(q.values.Get(name)))
 	}
 	return n
 }
@@ -90,7 +91,7 @@ func (q *query) currency(name string) currency {
 	code := q.text(name)
 	c, ok := q.rules.find(code, inCurrency)
 	if !ok && q.err == nil {
-		q.err = fail(unknownCurrency, "The query parameter %s names the currency %q, which is not one of %s.", name, shorten(code), q.rules.known(""))
+		q.err = refusal.New(refusal.UnknownCurrency, "The query parameter %s names the currency %q, which is not one of %s.", name, refusal.Shorten(code), q.rules.known(""))
 	}
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // The shapes of section 2.1. Plain structs and a one-key map: encoding/json
@@ -80,7 +82,7 @@ func (o *object) amount(key string) money {
 	c := outer.lookUp(kind, code, inAmount)
 	minor := inner.integer(code)
 	if *o.err == nil && minor <= 0 {
-		inner.failKind(invalidAmount, code, "must be more than 0 minor units, and is %d", minor)
+		inner.failKind(refusal.InvalidAmount, code, "must be more than 0 minor units, and is %d", minor)
 	}
 	inner.checkBounds(code, minor)
 	return money{c.Code, minor}
@@ -103,7 +105,7 @@ func (o *object) oneOfKinds() (kind string, raw json.RawMessage) {
 // checkBounds holds an amount against the bounds that the settings set.
 func (o *object) checkBounds(key string, minor int64) {
 	if o.rules != nil && (minor < o.rules.minAmount || minor > o.rules.maxAmount) {
-		o.failKind(invalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.minAmount, o.rules.maxAmount, minor)
+		o.failKind(refusal.InvalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.minAmount, o.rules.maxAmount, minor)
 	}
 }
 
@@ -111,7 +113,7 @@ func (o *object) checkBounds(key string, minor int64) {
 func (o *object) lookUp(kind string, code string, in place) currency {
 	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
-		o.failKind(unknownCurrency, kind, "names the currency %q, which is not one of %s", shorten(code), o.rules.known(kind))
+		o.failKind(refusal.UnknownCurrency, kind, "names the currency %q, which is not one of %s", refusal.Shorten(code), o.rules.known(kind))
 		return currency{}
 	}
 	return c

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 func (s *Server) createWithdrawal(r *request) (any, error) {
@@ -11,7 +13,7 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 		return nil, err
 	}
 	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.merchant.Load() {
-		return nil, fail(forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
+		return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
 	}
 	w, err := s.readWithdrawal(r)
 	if err != nil {
@@ -39,7 +41,7 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	if in.has("external_order_id") {
 		w.OrderID = in.text("external_order_id")
 		if _, ok := orderNumber(w.OrderID); !ok && s.settings.orderIDFormat == "digits" {
-			in.failAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", shorten(w.OrderID))
+			in.failAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
 	if in.has("memo") {
@@ -48,10 +50,10 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 			in.failAt("memo", "has no use in a withdrawal in %s; leave it out", currency.Code)
 		}
 	} else if currency.MemoRequired {
-		in.failKind(memoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
+		in.failKind(refusal.MemoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
 	if unit := byCode[w.Amount.Code]; unit.Kind == crypto && unit.Code != currency.Code {
-		in.failKind(invalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
+		in.failKind(refusal.InvalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
 	return w, in.done()
 }
@@ -78,7 +80,7 @@ func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
 		}
 	})
 	if w.ID == "" {
-		return withdrawalView{}, fail(notFound, "There is no withdrawal %q in this account; check the id.", shorten(id))
+		return withdrawalView{}, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.", refusal.Shorten(id))
 	}
 	view := s.settings.viewWithdrawal(&w, *s.store.merchant.Load())
 	view.Address = w.Address
