@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -13,7 +14,7 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []money
+	var all []money.Amount
 	if err := s.ofReseller(id, func(_ *reseller, a *account) { all = s.settings.held(a, balance) }); err != nil {
 		return nil, err
 	}
@@ -21,10 +22,10 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 	list := []any{}
 	for _, m := range all {
 		group := grouped.Crypto
-		if byCode[m.Code].Kind == fiat {
+		if money.ByCode[m.Code].Kind == money.Fiat {
 			group = grouped.Fiat
 		}
-		group[byCode[m.Code].amountCode()] = m.Minor
+		group[money.ByCode[m.Code].AmountCode()] = m.Minor
 		list = append(list, s.settings.viewBalance(m, nil))
 	}
 	if s.settings.balanceRecord == "list" {
@@ -40,7 +41,7 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	if err := q.done(); err != nil {
 		return nil, err
 	}
-	held := money{Code: currency.Code}
+	held := money.Amount{Code: currency.Code}
 	err := s.ofReseller(id, func(_ *reseller, a *account) { held.Minor = a.books[line{balance, held.Code}] })
 	if err != nil {
 		return nil, err
@@ -48,11 +49,11 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	if fiatCode == "" {
 		return s.settings.viewBalance(held, nil), nil
 	}
-	worth := s.settings.convert(held.Minor, held.Code, fiatCode, false)
+	worth := s.settings.Convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
 		return nil, refusal.New(refusal.AmountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
 	}
-	return s.settings.viewBalance(held, &money{fiatCode, worth.Int64()}), nil
+	return s.settings.viewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
 // readIncludeFiat returns the fiat currency in which an equivalent is wanted, or "".
@@ -65,8 +66,8 @@ func (s *settings) readIncludeFiat(q *query) string {
 	}
 	if s.includeFiatIs == "currency" {
 		c := q.currency("include_fiat")
-		if c.Kind != fiat {
-			q.fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(q.values.Get("include_fiat")), s.known(fiat))
+		if c.Kind != money.Fiat {
+			q.fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(q.values.Get("include_fiat")), s.known(money.Fiat))
 		}
 		return c.Code
 	}
@@ -100,15 +101,15 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 	if err := q.done(); err != nil {
 		return nil, err
 	}
-	earned := money{Code: currency.Code}
+	earned := money.Amount{Code: currency.Code}
 	err := s.ofReseller(id, func(_ *reseller, a *account) { earned.Minor = a.books[line{rebates, earned.Code}] })
 	return map[string]amountView{s.settings.rebateCode(earned.Code): viewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.
 func (s *Server) Fund(code string, minor int64) error {
-	c := byCode[code]
-	if !slices.Contains(s.settings.currencies, c) {
+	c := money.ByCode[code]
+	if !slices.Contains(s.settings.Currencies, c) {
 		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code), s.settings.known(""))
 	}
 	if minor <= 0 {
@@ -122,7 +123,7 @@ func (s *Server) Fund(code string, minor int64) error {
 // could be.
 func (s *Server) Balance(code string) (minor int64) {
 	s.store.refresh()
-	s.store.read(func(st *state) { minor = st.accounts[st.merchant].books[line{balance, byCode[code].Code}] })
+	s.store.read(func(st *state) { minor = st.accounts[st.merchant].books[line{balance, money.ByCode[code].Code}] })
 	return minor
 }
 

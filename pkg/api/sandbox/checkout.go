@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -209,16 +210,16 @@ func (s *pages) anyInvoice(id string) (v invoice, err error) {
 // showInvoice is the page of an invoice, and says why it could not be paid when
 // somebody has just tried.
 func (s *pages) showInvoice(v invoice, refused error) page {
-	c := byCode[v.Currency]
+	c := money.ByCode[v.Currency]
 	view := invoicePageView{
 		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.store.terms.invoiceStatuses[v.Phase],
-		Total: decimal(v.Total, c.Decimals) + " " + c.amountCode(), Created: shownAt(v.Created),
+		Total: money.Format(v.Total, c.Decimals) + " " + c.AmountCode(), Created: shownAt(v.Created),
 		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Expired: v.Phase == expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
 	}
 	view.Long = len(view.Total) > 20
 	for _, item := range v.Items {
-		minor, _ := parseInteger(item.Amount) // was checked
-		view.Items = append(view.Items, shownItem{item.Name, decimal(minor, c.Decimals) + " " + c.amountCode()})
+		minor, _ := money.ParseInteger(item.Amount) // was checked
+		view.Items = append(view.Items, shownItem{item.Name, money.Format(minor, c.Decimals) + " " + c.AmountCode()})
 	}
 	if view.Paid {
 		view.PaidAt = shownAt(v.PaidAt)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -78,7 +79,7 @@ func (s *Server) controlFund(r *request) (any, error) {
 	if err := s.Fund(amount.Code, amount.Minor); err != nil {
 		return nil, err
 	}
-	held := money{Code: amount.Code}
+	held := money.Amount{Code: amount.Code}
 	s.store.read(func(st *state) { held.Minor = st.accounts[st.merchant].books[line{balance, held.Code}] })
 	return viewBalanceIn(held), nil
 }

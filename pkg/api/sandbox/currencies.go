@@ -1,5 +1,7 @@
 package sandbox
 
+import "example.com/till/pkg/api/sandbox/internal/money"
+
 // Kind says whether a currency is a crypto currency or a fiat one, spelled as the interface and package api spell it.
 type Kind string
 
@@ -20,8 +22,8 @@ type Currency struct {
 // Currencies returns the complete registry: every currency that the sandbox
 // knows, in the order in which an automatic swap draws on them.
 func Currencies() []Currency {
-	all := make([]Currency, len(registry))
-	for i, c := range registry {
+	all := make([]Currency, len(money.Registry))
+	for i, c := range money.Registry {
 		all[i] = Currency{c.Code, Kind(c.Kind), c.Decimals, c.MemoRequired}
 	}
 	return all

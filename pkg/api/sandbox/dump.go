@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
 )
 
 // A dump is a whole state as one JSON value. Lists are in the order in which
@@ -36,7 +38,7 @@ func dumpOf(s *store) (d dump) {
 			}
 			a := st.accounts[id]
 			for _, b := range []book{balance, volume, rebates} {
-				for _, c := range registry {
+				for _, c := range money.Registry {
 					if minor := a.books[line{b, c.Code}]; minor != 0 {
 						d.Balances = append(d.Balances, move{id, b, c.Code, minor})
 					}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -120,7 +121,7 @@ func (in *fields) hold(path, value string) bool {
 // elementAt is one element of an array, counted from 0.
 func elementAt(list json.RawMessage, index string) json.RawMessage {
 	var elements []json.RawMessage
-	n, ok := parseInteger(index)
+	n, ok := money.ParseInteger(index)
 	if json.Unmarshal(list, &elements) != nil || !ok || n < 0 || n >= int64(len(elements)) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -131,7 +132,7 @@ func parsePace(text string, f *flow) (pace, error) {
 // clock ticks in those; d is a day of 24 hours.
 func parseWait(text string) (time.Duration, bool) {
 	if days, found := strings.CutSuffix(text, "d"); found {
-		n, ok := parseInteger(days)
+		n, ok := money.ParseInteger(days)
 		return time.Duration(n) * 24 * time.Hour, ok && n > 0 && n <= int64(maxOffset/(24*time.Hour))
 	}
 	d, err := time.ParseDuration(text)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -58,7 +59,7 @@ func (s *settings) readItems(in *object, v *invoice) {
 	for i, raw := range items {
 		one := in.element("items", i, raw)
 		item := item{Name: one.text("name"), Amount: one.text("amount")}
-		minor, ok := parseInteger(item.Amount)
+		minor, ok := money.ParseInteger(item.Amount)
 		switch {
 		case !ok || minor <= 0:
 			one.failKind(refusal.InvalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", refusal.Shorten(item.Amount))

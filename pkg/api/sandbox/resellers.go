@@ -1,6 +1,10 @@
 package sandbox
 
-import "example.com/till/pkg/api/sandbox/internal/refusal"
+import (
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+)
 
 // ofReseller runs look on one reseller and its account while nothing changes.
 func (s *Server) ofReseller(id string, look func(*reseller, *account)) error {
@@ -87,7 +91,7 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 			if s.settings.rebateCreated == "payment" {
 				at = v.PaidAt
 			}
-			code := s.settings.statsCode(byCode[got.Code])
+			code := s.settings.statsCode(money.ByCode[got.Code])
 			view.InvoiceRebates[v.ID] = rebateView{
 				ID:         v.ID,
 				PaidAmount: map[string]int64{code: got.Minor},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
 )
 
 // seedUnits is how many whole units of each currency a fresh sandbox holds.
@@ -49,7 +51,7 @@ func (s planter) seed(name string) error {
 }
 
 func (s planter) seedFunds() error {
-	for _, c := range s.terms.currencies {
+	for _, c := range s.terms.Currencies {
 		if err := s.fund(c.Code, freshFunds(c)); err != nil {
 			return err
 		}
@@ -57,8 +59,8 @@ func (s planter) seedFunds() error {
 	return nil
 }
 
-func freshFunds(c currency) int64 {
-	minor, _ := parseDecimal(strconv.Itoa(seedUnits), c.Decimals)
+func freshFunds(c money.Currency) int64 {
+	minor, _ := money.ParseDecimal(strconv.Itoa(seedUnits), c.Decimals)
 	return minor
 }
 
@@ -112,7 +114,7 @@ func (s planter) seedDemo() error {
 // seedInvoice leaves every seventh invoice waiting and lets one expire.
 func (s planter) seedInvoice(account, currency string, cents int64, n int, created time.Time) error {
 	number := int64(1000 + n)
-	amount, err := s.terms.debit(money{"Usd", cents}, currency)
+	amount, err := s.terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (s planter) seedInvoice(account, currency string, cents int64, n int, creat
 // seedWithdrawals makes one of the merchant's own for each status, whatever the
 // settings call it, and one of a reseller, each a day after the one before.
 func (s planter) seedWithdrawals(now time.Time) error {
-	amounts := []money{{"Btc", 150_000}, {"UsdtTrc20", 25_000_000}, {"Eth", 900_000_000}, {"Ltc", 70_000_000}, {"Jpy", 12_000}}
+	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000}, {Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
 	statuses := slices.DeleteFunc(slices.Clone(s.terms.flow.statuses), func(status string) bool { return s.terms.flow.way(status) == nil })
 	for i, status := range statuses {
 		w := &withdrawal{
@@ -155,13 +157,13 @@ func (s planter) seedWithdrawals(now time.Time) error {
 			return err
 		}
 	}
-	paidOut, err := s.terms.debit(money{"Usd", 2_500}, "Btc") // less than its first invoice in it
+	paidOut, err := s.terms.Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc") // less than its first invoice in it
 	if err != nil {
 		return err
 	}
 	w := &withdrawal{
 		Account:  s.state.resellerIDs[0],
-		Amount:   money{"Btc", paidOut},
+		Amount:   money.Amount{Code: "Btc", Minor: paidOut},
 		Address:  "demo-address-of-a-reseller",
 		Statuses: []reached{{s.terms.flow.first, now.AddDate(0, 0, -1)}},
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -199,14 +200,14 @@ func (p *seedReader) account(in *object) string {
 
 // amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
 // number of minor units of a currency that is given elsewhere.
-func (p *seedReader) amount(in *object, key string) (m money) {
+func (p *seedReader) amount(in *object, key string) (m money.Amount) {
 	raw := in.take(key)
 	if raw == nil {
 		return m
 	}
 	if raw[0] == '{' {
 		one := in.inner(raw, in.at(key))
-		m = money{p.code(one, "code"), one.integer("minor")}
+		m = money.Amount{Code: p.code(one, "code"), Minor: one.integer("minor")}
 		p.err = one.done()
 		return m
 	}
@@ -214,24 +215,24 @@ func (p *seedReader) amount(in *object, key string) (m money) {
 	if raw[0] == '"' {
 		text, _ = asString(raw)
 	}
-	if minor, ok := parseInteger(text); ok {
-		return money{Minor: minor}
+	if minor, ok := money.ParseInteger(text); ok {
+		return money.Amount{Minor: minor}
 	}
 	number, code, _ := strings.Cut(text, " ")
-	c, known := byCode[code]
+	c, known := money.ByCode[code]
 	if known {
-		minor, ok := parseDecimal(number, c.Decimals)
+		minor, ok := money.ParseDecimal(number, c.Decimals)
 		if !ok {
 			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
 		}
-		return money{c.Code, minor}
+		return money.Amount{Code: c.Code, Minor: minor}
 	}
 	in.failAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
 	return m
 }
 
 // positive is an amount of a record, in the currency of the record if it names none.
-func (p *seedReader) positive(in *object, key, code string) money {
+func (p *seedReader) positive(in *object, key, code string) money.Amount {
 	m := p.amount(in, key)
 	if m.Code == "" {
 		m.Code = code
@@ -244,7 +245,7 @@ func (p *seedReader) positive(in *object, key, code string) money {
 
 func (p *seedReader) code(in *object, key string) string {
 	text := in.text(key)
-	c, known := byCode[text]
+	c, known := money.ByCode[text]
 	if !known {
 		in.failAt(key, "is %q, which is no currency of the sandbox", refusal.Shorten(text))
 	}
@@ -366,7 +367,7 @@ func (p *seedReader) items(in *object, v *invoice) {
 	if in.has("currency") {
 		v.Currency = p.code(in, "currency")
 	}
-	agree := func(in *object, key string, m money) int64 {
+	agree := func(in *object, key string, m money.Amount) int64 {
 		switch {
 		case v.Currency == "":
 			v.Currency = m.Code
@@ -476,7 +477,7 @@ func (p *seedReader) phase(in *object, v *invoice) {
 }
 
 // paid is what a customer paid, where that was not the total.
-func (p *seedReader) paid(in *object, v *invoice) money {
+func (p *seedReader) paid(in *object, v *invoice) money.Amount {
 	m, err := p.terms.paid(v)
 	if err != nil {
 		in.failAt("", "%v", err)
@@ -493,10 +494,10 @@ func (p *seedReader) withdrawal(in *object) {
 	if w.Currency == "" {
 		w.Currency = w.Amount.Code
 	}
-	switch c := byCode[w.Amount.Code]; {
+	switch c := money.ByCode[w.Amount.Code]; {
 	case w.Currency == "":
 		in.failAt("currency", "is missing, and the amount names none")
-	case c.Kind == crypto && c.Code != w.Currency:
+	case c.Kind == money.Crypto && c.Code != w.Currency:
 		in.failAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
 	}
 	if in.has("memo") {
@@ -507,7 +508,7 @@ func (p *seedReader) withdrawal(in *object) {
 	}
 	if in.has("order_id") {
 		w.OrderID = orderID(in)
-		if n, ok := parseInteger(w.OrderID); p.terms.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
+		if n, ok := money.ParseInteger(w.OrderID); p.terms.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
 			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
@@ -520,7 +521,7 @@ func (p *seedReader) withdrawal(in *object) {
 		if w.Amount.Code == w.Currency && w.Debit != w.Amount.Minor {
 			in.failAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
 		}
-	} else if debit, err := p.terms.debit(w.Amount, w.Currency); err != nil {
+	} else if debit, err := p.terms.Debit(w.Amount, w.Currency); err != nil {
 		in.failAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
 	} else {
 		w.Debit = debit
@@ -638,7 +639,7 @@ func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
 // fresh gives the merchant what it has in a fresh sandbox.
 func (p *seedReader) fresh() {
 	p.stated[p.d.Merchant] = true
-	for _, c := range p.terms.currencies {
+	for _, c := range p.terms.Currencies {
 		p.d.Balances = append(p.d.Balances, move{p.d.Merchant, balance, c.Code, freshFunds(c)})
 	}
 }
@@ -676,7 +677,7 @@ func (p *seedReader) close() {
 	}
 	for _, id := range p.accountOrder() {
 		for _, b := range []book{balance, volume, rebates} {
-			for _, c := range registry {
+			for _, c := range money.Registry {
 				minor := p.books[move{Account: id, Book: b, Code: c.Code}]
 				switch {
 				case minor == nil || b == balance && (p.whole || p.stated[id]):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -51,7 +52,7 @@ func (p *seedReader) fault(in *object) {
 	if !p.exactly(in, &f) {
 		return
 	}
-	n, ok := parseInteger(f.ID)
+	n, ok := money.ParseInteger(f.ID)
 	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other fault) bool { return other.ID == f.ID }) {
 		in.failAt("id", "is %q; it must be a number that no other fault has", refusal.Shorten(f.ID))
 	}

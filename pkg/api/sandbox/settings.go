@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -60,7 +61,7 @@ type definition struct {
 
 // newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
-	t := &terms{market: market{unitValue: map[string]*big.Int{}}}
+	t := &terms{Market: money.Market{UnitValue: map[string]*big.Int{}}}
 	s := &settings{terms: t, rules: rules{terms: t}, errors: refusal.Rules}
 	known := map[string]bool{}
 	for _, d := range definitions() {
@@ -172,7 +173,7 @@ func definitions() []definition {
 		choice("rebate_created", "invoice|payment", "The created in invoice_rebates: when the invoice was made, or when it was paid.", func(s *settings) *string { return &s.rebateCreated }),
 
 		// Money
-		{Setting{"currencies", strings.ReplaceAll(known(""), ", ", ","), "codes of the registry, comma-separated", "The currencies that there are, in the order in which an automatic swap draws on them."}, setCurrencies},
+		{Setting{"currencies", strings.ReplaceAll(money.Codes(""), ", ", ","), "codes of the registry, comma-separated", "The currencies that there are, in the order in which an automatic swap draws on them."}, setCurrencies},
 		choice("fiat_codes_in", "either|as_shown", "Fiat codes in requests: Usd and USD anywhere, or Usd in a Currency and a query and USD in an Amount.", func(s *settings) *string { return &s.fiatCodesIn }),
 		choice("code_case", "exact|any", "Whether btc is Btc.", func(s *settings) *string { return &s.codeCase }),
 
@@ -186,10 +187,10 @@ func definitions() []definition {
 		choice("envelope", "everywhere|as_shown", "Which errors have the envelope: all, or those of the merchant's withdrawals and of making an invoice; others are plain text.", func(s *settings) *string { return &s.envelope }),
 		number("max_body", "1048576", 1, 1<<30, "The largest request body, in bytes.", func(s *settings) *int64 { return &s.maxBody }),
 	}
-	for _, c := range registry {
+	for _, c := range money.Registry {
 		defs = append(defs, definition{
-			Setting{"rate_" + c.Code, c.rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
-			func(s *settings, value string) error { return setRate(s, c.currency, value) },
+			Setting{"rate_" + c.Code, c.Rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
+			func(s *settings, value string) error { return setRate(s, c.Currency, value) },
 		})
 	}
 	for k, rule := range refusal.Rules {

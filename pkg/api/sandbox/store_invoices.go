@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -21,7 +22,7 @@ type invoice struct {
 	Created   time.Time    `json:"created"`
 	Phase     invoicePhase `json:"phase"`
 	PaidAt    time.Time    `json:"paid_at,omitzero"`
-	Paid      money        `json:"paid,omitzero"` // where it was not Total in Currency
+	Paid      money.Amount `json:"paid,omitzero"` // where it was not Total in Currency
 	ExpiredAt time.Time    `json:"expired_at,omitzero"`
 	Rebate    int64        `json:"rebate"` // fixed at payment
 }
@@ -46,11 +47,11 @@ func (v *invoice) created() time.Time { return v.Created }
 func (v *invoice) currencyCode() string { return v.Currency }
 
 // payment is what a paid invoice brought in.
-func (v *invoice) payment() money {
+func (v *invoice) payment() money.Amount {
 	if v.Paid.Code != "" {
 		return v.Paid
 	}
-	return money{v.Currency, v.Total}
+	return money.Amount{Code: v.Currency, Minor: v.Total}
 }
 
 // addInvoice stores an invoice, made now or when the demo says.
@@ -104,16 +105,16 @@ func (s *store) payInvoice(id string, at time.Time) error {
 
 // paid is what a customer pays for an invoice in another currency than its own, and
 // nothing where it is its own.
-func (s *terms) paid(v *invoice) (money, error) {
+func (s *terms) paid(v *invoice) (money.Amount, error) {
 	code := s.paidIn
 	if code == "" || code == v.Currency {
-		return money{}, nil
+		return money.Amount{}, nil
 	}
-	worth := s.convert(v.Total, v.Currency, code, true)
+	worth := s.Convert(v.Total, v.Currency, code, true)
 	if !worth.IsInt64() {
-		return money{}, refusal.New(refusal.AmountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
+		return money.Amount{}, refusal.New(refusal.AmountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
 	}
-	return money{code, worth.Int64()}, nil
+	return money.Amount{Code: code, Minor: worth.Int64()}, nil
 }
 
 func (s *store) expireInvoice(id string, at time.Time) error {

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -27,7 +28,7 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 		moves = append(moves, move{a.ID, balance, code, -own})
 	}
 	short := need - own
-	for _, source := range s.currencies {
+	for _, source := range s.Currencies {
 		if short == 0 {
 			break
 		}
@@ -36,13 +37,13 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 			continue
 		}
 		given := short
-		if worth := s.convert(held, source.Code, code, false); worth.IsInt64() {
+		if worth := s.Convert(held, source.Code, code, false); worth.IsInt64() {
 			given = min(short, worth.Int64())
 		}
 		if given == 0 {
 			continue // all of it is worth less than one minor unit
 		}
-		taken := s.convert(given, code, source.Code, true).Int64() // at most held, because given is at most its worth
+		taken := s.Convert(given, code, source.Code, true).Int64() // at most held, because given is at most its worth
 		moves = append(moves, move{a.ID, balance, source.Code, -taken})
 		swaps = append(swaps, swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
 		short -= given
@@ -57,7 +58,7 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 // rebate is the reseller's part of a paid invoice, rounded down.
 func (s *terms) rebate(paid int64) int64 {
 	const whole = 100 * percentScale
-	return mulDiv(big.NewInt(paid), big.NewInt(s.rebatePercent), big.NewInt(whole), false).Int64()
+	return money.MulDiv(big.NewInt(paid), big.NewInt(s.rebatePercent), big.NewInt(whole), false).Int64()
 }
 
 // fund adds to the merchant's balance.

@@ -1,10 +1,14 @@
 package sandbox
 
-import "time"
+import (
+	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+)
 
 // terms are the choices that decide what becomes of money, withdrawals, invoices and invites.
 type terms struct {
-	market
+	money.Market
 	flow                                   flow
 	pace                                   pace
 	invoiceExpiry                          time.Duration // 0: never

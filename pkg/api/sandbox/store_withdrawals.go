@@ -4,21 +4,22 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
 // A withdrawal as the store keeps it, and as a change is saved.
 type withdrawal struct {
-	ID       string    `json:"id"`
-	Account  string    `json:"account"`
-	Currency string    `json:"currency"`
-	Amount   money     `json:"amount"` // as it was sent
-	Debit    int64     `json:"debit"`  // what it cost, in Currency
-	Address  string    `json:"address"`
-	Memo     string    `json:"memo,omitempty"`
-	Callback string    `json:"callback,omitempty"`
-	OrderID  string    `json:"order_id,omitempty"`
-	Statuses []reached `json:"statuses"` // never empty; grows only by making a new slice
+	ID       string       `json:"id"`
+	Account  string       `json:"account"`
+	Currency string       `json:"currency"`
+	Amount   money.Amount `json:"amount"` // as it was sent
+	Debit    int64        `json:"debit"`  // what it cost, in Currency
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo,omitempty"`
+	Callback string       `json:"callback,omitempty"`
+	OrderID  string       `json:"order_id,omitempty"`
+	Statuses []reached    `json:"statuses"` // never empty; grows only by making a new slice
 }
 
 type reached struct {
@@ -35,7 +36,7 @@ func (w *withdrawal) current() string { return w.Statuses[len(w.Statuses)-1].Sta
 // addWithdrawal takes the money and stores the withdrawal, in one change. It is
 // made now, unless the demo has given it a history.
 func (s *store) addWithdrawal(w *withdrawal) error {
-	debit, err := s.terms.debit(w.Amount, w.Currency)
+	debit, err := s.terms.Debit(w.Amount, w.Currency)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
 )
 
 // A sandbox in memory, too, moves on without requests. This looks at the state
@@ -20,7 +22,7 @@ func TestServeKeepsTimeInMemory(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(t.Context(), listener) }()
 	for range 2 { // when the second comes, nothing else was due
-		w := &withdrawal{ID: newUUID(), Account: *s.store.merchant.Load(), Currency: "Btc", Amount: money{"Btc", 1}, Address: "a"}
+		w := &withdrawal{ID: newUUID(), Account: *s.store.merchant.Load(), Currency: "Btc", Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
 		if err := s.store.addWithdrawal(w); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -31,7 +32,7 @@ func number(name, def string, low, high int64, meaning string, field func(*setti
 		values = fmt.Sprintf("from %d", low)
 	}
 	return definition{Setting{name, def, values, meaning}, func(s *settings, value string) error {
-		n, ok := parseInteger(value)
+		n, ok := money.ParseInteger(value)
 		if !ok || n < low || n > high {
 			return fmt.Errorf("use a whole number from %d to %d", low, high)
 		}
@@ -60,7 +61,7 @@ const unlimited = math.MaxInt64
 // limit is a number that may also be none, which is the default.
 func limit(name string, meaning string, field func(*settings) *int64) definition {
 	return definition{Setting{name, "none", "none, or from 1", meaning}, func(s *settings, value string) error {
-		n, ok := parseInteger(value)
+		n, ok := money.ParseInteger(value)
 		if value == "none" {
 			n, ok = unlimited, true
 		}
@@ -139,16 +140,16 @@ func setExpiry(s *settings, value string) error {
 }
 
 func setFiatCurrency(s *settings, value string) error {
-	c, ok := byCode[value]
-	if !ok || c.Kind != fiat {
-		return fmt.Errorf("use one of %s", known(fiat))
+	c, ok := money.ByCode[value]
+	if !ok || c.Kind != money.Fiat {
+		return fmt.Errorf("use one of %s", money.Codes(money.Fiat))
 	}
 	s.fiatCurrency = c.Code
 	return nil
 }
 
 func setRebate(s *settings, value string) error {
-	n, ok := parseDecimal(value, 4)
+	n, ok := money.ParseDecimal(value, 4)
 	if !ok || n > 100*percentScale {
 		return fmt.Errorf("use a number from 0 to 100 with at most four decimals, such as 1.25")
 	}
@@ -158,13 +159,13 @@ func setRebate(s *settings, value string) error {
 
 // setCurrencies takes a part of the registry, in any order.
 func setCurrencies(s *settings, value string) error {
-	s.currencies = nil
+	s.Currencies = nil
 	for code := range strings.SplitSeq(value, ",") {
-		c := byCode[code]
-		if c.Code != code || code == "" || slices.Contains(s.currencies, c) {
-			return fmt.Errorf("use codes of %s, separated by commas, each once", known(""))
+		c := money.ByCode[code]
+		if c.Code != code || code == "" || slices.Contains(s.Currencies, c) {
+			return fmt.Errorf("use codes of %s, separated by commas, each once", money.Codes(""))
 		}
-		s.currencies = append(s.currencies, c)
+		s.Currencies = append(s.Currencies, c)
 	}
 	return nil
 }
@@ -173,8 +174,8 @@ func setPaidIn(s *settings, value string) error {
 	s.paidIn = value
 	if value == "invoice" {
 		s.paidIn = ""
-	} else if c := byCode[value]; c.Code != value || value == "" {
-		return fmt.Errorf("use invoice or one of %s", known(""))
+	} else if c := money.ByCode[value]; c.Code != value || value == "" {
+		return fmt.Errorf("use invoice or one of %s", money.Codes(""))
 	}
 	return nil
 }
@@ -189,20 +190,20 @@ func setInviteLabel(s *settings, value string) error {
 
 // setRate turns a rate into the value of one minor unit. Rates have up to nine
 // decimals and so do currencies, hence 18 decimals hold every value exactly.
-func setRate(s *settings, c currency, value string) error {
-	rate, ok := parseDecimal(value, 9)
+func setRate(s *settings, c money.Currency, value string) error {
+	rate, ok := money.ParseDecimal(value, 9)
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {
 		return fmt.Errorf("use a number above 0 with at most nine digits and nine decimals, such as 0.25")
 	}
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-c.Decimals)), nil)
-	s.unitValue[c.Code] = scale.Mul(scale, big.NewInt(rate))
+	s.UnitValue[c.Code] = scale.Mul(scale, big.NewInt(rate))
 	return nil
 }
 
 func setError(rule *refusal.Rule, value string) error {
 	status, code, found := strings.Cut(value, ":")
-	st, ok1 := parseInteger(status)
-	n, ok2 := parseInteger(code)
+	st, ok1 := money.ParseInteger(status)
+	n, ok2 := money.ParseInteger(code)
 	if !found || !ok1 || !ok2 || st < 400 || st > 599 || n < math.MinInt32 || n > math.MaxInt32 {
 		return fmt.Errorf("use STATUS:CODE with an HTTP status from 400 to 599, such as 422:2004")
 	}

@@ -1,6 +1,10 @@
 package sandbox
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+)
 
 // invoiceView is section 2.5, with its own spelling of tittle and choosen.
 type invoiceView struct {
@@ -25,7 +29,7 @@ type choosenView struct {
 }
 
 func (s *rules) viewInvoice(v *invoice) invoiceView {
-	c := byCode[v.Currency]
+	c := money.ByCode[v.Currency]
 	view := invoiceView{
 		ID:              v.ID,
 		ExternalOrderID: s.absent(),
@@ -60,11 +64,11 @@ func (s *rules) viewChoosen(v *invoice) any {
 	got := v.payment()
 	switch s.choosenPaid {
 	case "currency":
-		return viewCurrency(byCode[got.Code])
+		return viewCurrency(money.ByCode[got.Code])
 	case "null":
 		return json.RawMessage("null")
 	case "omit":
 		return nil
 	}
-	return choosenView{viewCurrency(byCode[got.Code]), viewAmount(got), v.PaidAt.Format(s.createdLayout)}
+	return choosenView{viewCurrency(money.ByCode[got.Code]), viewAmount(got), v.PaidAt.Format(s.createdLayout)}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -80,14 +81,14 @@ func (q *query) integer(name string, absent int64) int64 {
 	if !q.has(name) {
 		return absent
 	}
-	n, ok := parseInteger(q.values.Get(name))
+	n, ok := money.ParseInteger(q.values.Get(name))
 	if !ok || n < 0 {
 		q.fail("The query parameter %s is %q; it must be a whole number that is not negative.", name, refusal.Shorten(q.values.Get(name)))
 	}
 	return n
 }
 
-func (q *query) currency(name string) currency {
+func (q *query) currency(name string) money.Currency {
 	code := q.text(name)
 	c, ok := q.rules.find(code, inCurrency)
 	if !ok && q.err == nil {

@@ -1,6 +1,10 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+)
 
 // inviteView is section 2.6; URL is shown once, when the invite is made.
 type inviteView struct {
@@ -29,7 +33,7 @@ func (s *rules) viewReseller(r *reseller, a *account) resellerView {
 // rebateCode is a code as a key of rebates.
 func (s *rules) rebateCode(code string) string {
 	if s.rebateCodes == "amount" {
-		return byCode[code].amountCode()
+		return money.ByCode[code].AmountCode()
 	}
 	return code
 }
@@ -52,12 +56,12 @@ type rebateView struct {
 }
 
 // held lists one book of an account in the order of the registry.
-func (s *rules) held(a *account, b book) []money {
-	all := []money{}
-	for _, c := range registry {
+func (s *rules) held(a *account, b book) []money.Amount {
+	all := []money.Amount{}
+	for _, c := range money.Registry {
 		minor := a.books[line{b, c.Code}]
-		if minor != 0 || s.zeroAmounts == "show" && slices.Contains(s.currencies, c.currency) {
-			all = append(all, money{c.Code, minor})
+		if minor != 0 || s.zeroAmounts == "show" && slices.Contains(s.Currencies, c.Currency) {
+			all = append(all, money.Amount{Code: c.Code, Minor: minor})
 		}
 	}
 	return all
@@ -68,17 +72,17 @@ func (s *rules) held(a *account, b book) []money {
 func (s *rules) totals(a *account, b book) map[string]map[string]int64 {
 	totals := map[string]map[string]int64{}
 	for _, m := range s.held(a, b) {
-		code := s.statsCode(byCode[m.Code])
+		code := s.statsCode(money.ByCode[m.Code])
 		totals[code] = map[string]int64{code: m.Minor}
 	}
 	return totals
 }
 
-func (s *rules) statsCode(c currency) string {
+func (s *rules) statsCode(c money.Currency) string {
 	if s.statsCodes == "currency" {
 		return c.Code
 	}
-	return c.amountCode()
+	return c.AmountCode()
 }
 
 // balanceView is the record for one currency. Fiat is there when include_fiat
@@ -89,14 +93,14 @@ type balanceView struct {
 	Fiat     *amountView  `json:"fiat,omitempty"`
 }
 
-func viewBalanceIn(m money) balanceView {
-	return balanceView{Currency: viewCurrency(byCode[m.Code]), Balance: viewAmount(m)}
+func viewBalanceIn(m money.Amount) balanceView {
+	return balanceView{Currency: viewCurrency(money.ByCode[m.Code]), Balance: viewAmount(m)}
 }
 
 // viewBalance is the balance in one currency, and its fiat equivalent where that
 // was asked for, in the shape that the setting currency_balance gives them.
-func (s *rules) viewBalance(m money, equivalent *money) any {
-	both := []money{m}
+func (s *rules) viewBalance(m money.Amount, equivalent *money.Amount) any {
+	both := []money.Amount{m}
 	if equivalent != nil {
 		both = append(both, *equivalent)
 	}
@@ -110,7 +114,7 @@ func (s *rules) viewBalance(m money, equivalent *money) any {
 	case "map":
 		view := map[string]int64{}
 		for _, m := range both {
-			view[byCode[m.Code].amountCode()] = m.Minor
+			view[money.ByCode[m.Code].AmountCode()] = m.Minor
 		}
 		return view
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
 )
 
 // withdrawalView is section 2.2. The fields of type any are a value, a JSON null
@@ -41,7 +43,7 @@ type addressIn struct {
 
 func (s *rules) listAddress(w *withdrawal) listAddress {
 	in := &addressIn{w.Currency, w.Address}
-	if s.fiatAddress == "fiat" && byCode[w.Currency].Kind == fiat {
+	if s.fiatAddress == "fiat" && money.ByCode[w.Currency].Kind == money.Fiat {
 		return listAddress{Fiat: in}
 	}
 	return listAddress{Crypto: in}
@@ -52,7 +54,7 @@ func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
 		ID:              w.ID,
 		ExternalID:      s.absent(),
 		MerchantID:      s.shownMerchant(w.Account, merchant),
-		Currency:        viewCurrency(byCode[w.Currency]),
+		Currency:        viewCurrency(money.ByCode[w.Currency]),
 		Amount:          viewAmount(w.Amount),
 		Statuses:        make([]statusView, len(w.Statuses)),
 		Current:         w.current(),
@@ -76,7 +78,7 @@ func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
 		v.Callback = w.Callback
 	}
 	if s.amountShown == "converted" {
-		v.Amount = viewAmount(money{w.Currency, w.Debit})
+		v.Amount = viewAmount(money.Amount{Code: w.Currency, Minor: w.Debit})
 	}
 	if s.memoShown == "yes" {
 		v.Memo = w.Memo
@@ -107,6 +109,6 @@ func (s *rules) absent() any {
 
 // orderNumber is the number in an external_order_id, if it is one.
 func orderNumber(text string) (int64, bool) {
-	n, ok := parseInteger(text)
+	n, ok := money.ParseInteger(text)
 	return n, ok && n >= 0
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
@@ -52,7 +53,7 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	} else if currency.MemoRequired {
 		in.failKind(refusal.MemoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
-	if unit := byCode[w.Amount.Code]; unit.Kind == crypto && unit.Code != currency.Code {
+	if unit := money.ByCode[w.Amount.Code]; unit.Kind == money.Crypto && unit.Code != currency.Code {
 		in.failKind(refusal.InvalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
 	return w, in.done()

@@ -1,0 +1,151 @@
+package money
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+)
+
+// The two kinds of currency.
+const (
+	Crypto = "Crypto"
+	Fiat   = "Fiat"
+)
+
+// A Currency is one entry of the registry.
+type Currency struct {
+	Code         string // as in a Currency: Btc, Usd
+	Kind         string
+	Decimals     int
+	MemoRequired bool
+}
+
+// AmountCode is the code as an Amount has it: fiat codes are upper
+// case there (USD), crypto codes are the same everywhere.
+func (c Currency) AmountCode() string {
+	if c.Kind == Fiat {
+		return strings.ToUpper(c.Code)
+	}
+	return c.Code
+}
+
+// Registry is in the order in which an automatic swap looks for funds. The rate
+// is what one whole unit is worth in Usd until a setting says otherwise.
+//
+// Eth has 9 decimals (a gwei), not 18: an int64 of wei ends at 9.2 Eth.
+var Registry = []struct {
+	Currency
+	Rate string
+}{
+	{Currency{"Btc", Crypto, 8, false}, "60000"},
+	{Currency{"Eth", Crypto, 9, false}, "3000"},
+	{Currency{"Ltc", Crypto, 8, false}, "80"},
+	{Currency{"UsdtErc20", Crypto, 6, false}, "1"},
+	{Currency{"UsdtTrc20", Crypto, 6, false}, "1"},
+	{Currency{"Xlr", Crypto, 7, true}, "0.1"},
+	{Currency{"UsdcXlr", Crypto, 7, true}, "1"},
+	{Currency{"Usd", Fiat, 2, false}, "1"},
+	{Currency{"Eur", Fiat, 2, false}, "1.08"},
+	{Currency{"Gbp", Fiat, 2, false}, "1.27"},
+	{Currency{"Jpy", Fiat, 0, false}, "0.0067"},
+	{Currency{"Kwd", Fiat, 3, false}, "3.25"},
+}
+
+// ByCode finds a currency under each spelling it may have on input: Usd and
+// USD are one, but btc is not Btc.
+var ByCode = func() map[string]Currency {
+	m := make(map[string]Currency, 2*len(Registry))
+	for _, c := range Registry {
+		m[c.Code] = c.Currency
+		m[c.AmountCode()] = c.Currency
+	}
+	return m
+}()
+
+// Codes is the list of codes for an error message.
+func Codes(kind string) string {
+	var codes []string
+	for _, c := range Registry {
+		if kind == "" || c.Kind == kind {
+			codes = append(codes, c.Code)
+		}
+	}
+	return strings.Join(codes, ", ")
+}
+
+// A Market is the currencies that there are and what each is worth.
+type Market struct {
+	Currencies []Currency          // in the order in which a swap draws on them
+	UnitValue  map[string]*big.Int // what one minor unit is worth, all on one scale
+}
+
+// MulDiv is a*b/c, exact until its single rounding: down, or up when asked.
+func MulDiv(a, b, c *big.Int, up bool) *big.Int {
+	q, r := new(big.Int).QuoRem(new(big.Int).Mul(a, b), c, new(big.Int))
+	if up && r.Sign() != 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	return q
+}
+
+// Convert says what amount (minor units, not negative) of one currency is worth
+// in another by the rate table.
+func (s *Market) Convert(amount int64, from, to string, up bool) *big.Int {
+	if from == to {
+		return big.NewInt(amount)
+	}
+	return MulDiv(big.NewInt(amount), s.UnitValue[from], s.UnitValue[to], up)
+}
+
+// Debit turns the amount of a withdrawal into minor units of the withdrawn
+// currency. A fiat equivalent is rounded up: never less leaves than was asked.
+func (s *Market) Debit(amount Amount, code string) (int64, error) {
+	debit := s.Convert(amount.Minor, amount.Code, code, true)
+	if !debit.IsInt64() {
+		return 0, refusal.New(refusal.AmountTooLarge, "amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
+	}
+	return debit.Int64(), nil
+}
+
+// Amount is a number of minor units of one currency, named as in the registry.
+type Amount struct {
+	Code  string `json:"code"`
+	Minor int64  `json:"minor"`
+}
+
+// ParseInteger reads a whole number in its one spelling: no sign but a minus,
+// no leading zero, nothing beyond int64.
+func ParseInteger(text string) (int64, bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// ParseDecimal reads a decimal that is not negative, such as 0.25, exactly, in
+// steps of 10^-decimals.
+func ParseDecimal(text string, decimals int) (int64, bool) {
+	whole, fraction, dotted := strings.Cut(text, ".")
+	if dotted && fraction == "" || len(fraction) > decimals {
+		return 0, false
+	}
+	if _, ok := ParseInteger(whole); !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 63)
+	return int64(n), err == nil
+}
+
+// Format writes minor units, which are not negative, in whole units: 2501 with
+// two decimals is 25.01.
+func Format(minor int64, decimals int) string {
+	digits := strconv.FormatInt(minor, 10)
+	if decimals == 0 {
+		return digits
+	}
+	if short := decimals + 1 - len(digits); short > 0 {
+		digits = strings.Repeat("0", short) + digits
+	}
+	point := len(digits) - decimals
+	return digits[:point] + "." + digits[point:]
+}
