@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -27,13 +28,16 @@ type seedOptions struct {
 func (o *seedOptions) named(name string) (change, error) {
 	b := beginning{ID: newUUID(), Merchant: newUUID()}
 	c := change{Begin: &b}
-	p := planter{newDraft(o.terms, o.clock, b, func(next change) { c.Then = append(c.Then, next) })}
+	p := planter{newDraft(o.terms, o.clock, b, func(next change) { c.Then = append(c.Then, next) }), b.Merchant}
 	err := p.seed(name)
 	return c, err
 }
 
 // A planter fills a store with what a named seed holds.
-type planter struct{ *store }
+type planter struct {
+	*store
+	merchantID string
+}
 
 func (s planter) seed(name string) error {
 	switch name {
@@ -85,8 +89,9 @@ const demoMonths = 6
 func (s planter) seedDemo() error {
 	now := s.now()
 	begin := time.Date(now.Year(), now.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
+	first := "" // of the resellers
 	for _, d := range demoSellers {
-		id := s.state.merchant
+		id := s.merchantID
 		if d.label != "" {
 			v, err := s.addInvite(newUUID(), begin)
 			if err != nil {
@@ -95,6 +100,7 @@ func (s planter) seedDemo() error {
 			if id, err = s.redeemInvite(v.ID, d.label, hashKey(rand.Text()), begin); err != nil {
 				return err
 			}
+			first = cmp.Or(first, id)
 		}
 		for month := range demoMonths {
 			for n := range d.perMonth + month {
@@ -108,7 +114,7 @@ func (s planter) seedDemo() error {
 	if _, err := s.addInvite(newUUID(), now.AddDate(0, 0, -1)); err != nil { // this one is not redeemed
 		return err
 	}
-	return s.seedWithdrawals(now)
+	return s.seedWithdrawals(now, first)
 }
 
 // seedInvoice leaves every seventh invoice waiting and lets one expire.
@@ -142,12 +148,12 @@ func (s planter) seedInvoice(account, currency string, cents int64, n int, creat
 
 // seedWithdrawals makes one of the merchant's own for each status, whatever the
 // settings call it, and one of a reseller, each a day after the one before.
-func (s planter) seedWithdrawals(now time.Time) error {
+func (s planter) seedWithdrawals(now time.Time, reseller string) error {
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000}, {Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
 	statuses := slices.DeleteFunc(slices.Clone(s.terms.flow.statuses), func(status string) bool { return s.terms.flow.way(status) == nil })
 	for i, status := range statuses {
 		w := &withdrawal{
-			Account:  s.state.merchant,
+			Account:  s.merchantID,
 			Amount:   amounts[i%len(amounts)],
 			Address:  fmt.Sprintf("demo-address-%d", i+1),
 			OrderID:  strconv.Itoa(4711 + i),
@@ -162,7 +168,7 @@ func (s planter) seedWithdrawals(now time.Time) error {
 		return err
 	}
 	w := &withdrawal{
-		Account:  s.state.resellerIDs[0],
+		Account:  reseller,
 		Amount:   money.Amount{Code: "Btc", Minor: paidOut},
 		Address:  "demo-address-of-a-reseller",
 		Statuses: []reached{{s.terms.flow.first, now.AddDate(0, 0, -1)}},
