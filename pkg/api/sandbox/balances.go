@@ -7,6 +7,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 func (s *Server) getResellerBalance(r *request) (any, error) {
@@ -15,7 +16,7 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 		return nil, err
 	}
 	var all []money.Amount
-	if err := s.ofReseller(id, func(_ *reseller, a *account) { all = s.settings.held(a, balance) }); err != nil {
+	if err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) { all = s.settings.held(a, store.Balance) }); err != nil {
 		return nil, err
 	}
 	grouped := groupedView{map[string]int64{}, map[string]int64{}}
@@ -42,7 +43,9 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 		return nil, err
 	}
 	held := money.Amount{Code: currency.Code}
-	err := s.ofReseller(id, func(_ *reseller, a *account) { held.Minor = a.books[line{balance, held.Code}] })
+	err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
+		held.Minor = a.Books[store.Line{Book: store.Balance, Code: held.Code}]
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +90,8 @@ func (s *Server) getResellerRebate(r *request) (any, error) {
 		return nil, err
 	}
 	amounts := []amountView{}
-	err = s.ofReseller(id, func(_ *reseller, a *account) {
-		for _, m := range s.settings.held(a, rebates) {
+	err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
+		for _, m := range s.settings.held(a, store.Rebates) {
 			amounts = append(amounts, viewAmount(m))
 		}
 	})
@@ -102,7 +105,9 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 		return nil, err
 	}
 	earned := money.Amount{Code: currency.Code}
-	err := s.ofReseller(id, func(_ *reseller, a *account) { earned.Minor = a.books[line{rebates, earned.Code}] })
+	err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
+		earned.Minor = a.Books[store.Line{Book: store.Rebates, Code: earned.Code}]
+	})
 	return map[string]amountView{s.settings.rebateCode(earned.Code): viewAmount(earned)}, err
 }
 
@@ -115,23 +120,25 @@ func (s *Server) Fund(code string, minor int64) error {
 	if minor <= 0 {
 		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
 	}
-	return s.store.fund(c.Code, minor)
+	return s.store.Fund(c.Code, minor)
 }
 
 // Balance returns the merchant's balance in minor units; 0 for a currency that
 // is not in the registry. While a state file cannot be read, it is the last that
 // could be.
 func (s *Server) Balance(code string) (minor int64) {
-	s.store.refresh()
-	s.store.read(func(st *state) { minor = st.accounts[st.merchant].books[line{balance, money.ByCode[code].Code}] })
+	s.store.Refresh()
+	s.store.Read(func(st *store.State) {
+		minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: money.ByCode[code].Code}]
+	})
 	return minor
 }
 
 // Swaps returns every automatic swap so far, in order.
 func (s *Server) Swaps() (swaps []Swap) {
-	s.store.refresh()
-	s.store.read(func(st *state) {
-		for _, one := range st.swaps {
+	s.store.Refresh()
+	s.store.Read(func(st *store.State) {
+		for _, one := range st.Swaps {
 			swaps = append(swaps, Swap(one))
 		}
 	})

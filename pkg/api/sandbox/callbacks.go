@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A Delivery is one status of a withdrawal on its way to the withdrawal's
@@ -27,7 +29,7 @@ type Attempt struct {
 	Error  string    `json:"error"`  // why no answer came
 }
 
-func viewDelivery(d *delivery) Delivery {
+func viewDelivery(d *store.Delivery) Delivery {
 	attempts := make([]Attempt, len(d.Attempts))
 	for i, a := range d.Attempts {
 		attempts[i] = Attempt(a)
@@ -37,11 +39,11 @@ func viewDelivery(d *delivery) Delivery {
 
 // announce is the delivery that tells of a withdrawal's current status, or nil
 // where nothing listens.
-func (s *Server) announce(w *withdrawal) *delivery {
+func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 	if w.Callback == "" {
 		return nil
 	}
-	view := s.settings.viewWithdrawal(w, *s.store.merchant.Load())
+	view := s.settings.viewWithdrawal(w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -54,10 +56,10 @@ func (s *Server) announce(w *withdrawal) *delivery {
 
 // Deliveries returns what was posted to callbacks, or is to be, the oldest first.
 func (s *Server) Deliveries() []Delivery {
-	s.store.refresh()
+	s.store.Refresh()
 	all := []Delivery{}
-	s.store.read(func(st *state) {
-		for _, d := range st.deliveryOrder {
+	s.store.Read(func(st *store.State) {
+		for _, d := range st.DeliveryOrder {
 			all = append(all, viewDelivery(d))
 		}
 	})
@@ -71,7 +73,7 @@ func (s *Server) Deliveries() []Delivery {
 func (s *Server) Resend(id string) (Delivery, error) { return s.resend(context.Background(), id) }
 
 func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
-	if err := s.store.refresh(); err != nil {
+	if err := s.store.Refresh(); err != nil {
 		return Delivery{}, err
 	}
 	d, err := s.sender.resend(ctx, id)

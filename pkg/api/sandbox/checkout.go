@@ -18,6 +18,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // The pages are what a browser shows: an invoice, which a customer pays there,
@@ -67,7 +68,7 @@ type page struct {
 
 // pages answers browsers.
 type pages struct {
-	store  *store
+	store  *store.Store
 	status func(refusal.Kind) int // of a refusal
 }
 
@@ -133,7 +134,7 @@ func (s *pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 		w.Header().Set("Allow", allow)
 		return page{}, refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
 	}
-	if err := s.store.refresh(); err != nil {
+	if err := s.store.Refresh(); err != nil {
 		return page{}, err
 	}
 	return show(id)
@@ -180,13 +181,13 @@ func (s *pages) invoicePage(id string) (page, error) {
 // payPage pays an invoice at the push of a button. A customer who pushes it twice
 // has paid once and is led on all the same.
 func (s *pages) payPage(id string) (page, error) {
-	refused := s.store.payInvoice(id, time.Time{})
+	refused := s.store.PayInvoice(id, time.Time{})
 	v, err := s.anyInvoice(id)
 	if err != nil {
 		return page{}, err
 	}
 	switch {
-	case v.Phase != paid:
+	case v.Phase != store.Paid:
 		return s.showInvoice(v, refused), nil
 	case v.Callback != "":
 		return page{next: v.Callback}, nil
@@ -195,9 +196,9 @@ func (s *pages) payPage(id string) (page, error) {
 }
 
 // anyInvoice is a copy of an invoice, whichever key made it.
-func (s *pages) anyInvoice(id string) (v invoice, err error) {
-	s.store.read(func(st *state) {
-		if found := st.invoices[id]; found != nil {
+func (s *pages) anyInvoice(id string) (v store.Invoice, err error) {
+	s.store.Read(func(st *store.State) {
+		if found := st.Invoices[id]; found != nil {
 			v = *found
 		}
 	})
@@ -209,12 +210,12 @@ func (s *pages) anyInvoice(id string) (v invoice, err error) {
 
 // showInvoice is the page of an invoice, and says why it could not be paid when
 // somebody has just tried.
-func (s *pages) showInvoice(v invoice, refused error) page {
+func (s *pages) showInvoice(v store.Invoice, refused error) page {
 	c := money.ByCode[v.Currency]
 	view := invoicePageView{
-		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.store.terms.invoiceStatuses[v.Phase],
+		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.store.Terms.InvoiceStatuses[v.Phase],
 		Total: money.Format(v.Total, c.Decimals) + " " + c.AmountCode(), Created: shownAt(v.Created),
-		Awaiting: v.Phase == awaiting, Paid: v.Phase == paid, Expired: v.Phase == expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
+		Awaiting: v.Phase == store.Awaiting, Paid: v.Phase == store.Paid, Expired: v.Phase == store.Expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
 	}
 	view.Long = len(view.Total) > 20
 	for _, item := range v.Items {
@@ -265,9 +266,9 @@ type invitePageView struct {
 
 func (s *pages) invitePage(id string) (page, error) {
 	var view invitePageView
-	s.store.read(func(st *state) {
-		if v := st.invites[id]; v != nil {
-			view = invitePageView{v.ID, v.Label, v.Redeemed && s.store.terms.inviteReuse == "reject"}
+	s.store.Read(func(st *store.State) {
+		if v := st.Invites[id]; v != nil {
+			view = invitePageView{v.ID, v.Label, v.Redeemed && s.store.Terms.InviteReuse == "reject"}
 		}
 	})
 	if view.ID == "" {

@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // The controls are what lies outside the interface: what a customer or the
@@ -52,7 +53,7 @@ type stateView struct {
 }
 
 func (s *Server) viewState() (view stateView) {
-	s.store.read(func(st *state) { view = stateView{st.id, st.merchant} })
+	s.store.Read(func(st *store.State) { view = stateView{st.ID, st.Merchant} })
 	return view
 }
 
@@ -80,7 +81,9 @@ func (s *Server) controlFund(r *request) (any, error) {
 		return nil, err
 	}
 	held := money.Amount{Code: amount.Code}
-	s.store.read(func(st *state) { held.Minor = st.accounts[st.merchant].books[line{balance, held.Code}] })
+	s.store.Read(func(st *store.State) {
+		held.Minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: held.Code}]
+	})
 	return viewBalanceIn(held), nil
 }
 
@@ -101,9 +104,9 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 	if err := how(id); err != nil {
 		return nil, err
 	}
-	var v invoice
-	s.store.read(func(st *state) {
-		if found := st.invoices[id]; found != nil {
+	var v store.Invoice
+	s.store.Read(func(st *store.State) {
+		if found := st.Invoices[id]; found != nil {
 			v = *found
 		}
 	})
@@ -132,8 +135,8 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 		return nil, err
 	}
 	account := ""
-	s.store.read(func(st *state) {
-		if w := st.withdrawals[id]; w != nil {
+	s.store.Read(func(st *store.State) {
+		if w := st.Withdrawals[id]; w != nil {
 			account = w.Account
 		}
 	})
@@ -167,7 +170,7 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 		return nil, err
 	}
 	view := redeemedView{ID: id, Invite: lower(invite), Key: key}
-	err = s.ofReseller(id, func(r *reseller, _ *account) { view.Label = r.Label })
+	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view.Label = r.Label })
 	return view, err
 }
 
@@ -231,8 +234,8 @@ func (s *Server) controlClock(r *request) (any, error) {
 }
 
 func (s *Server) viewClock() clockView {
-	offset := time.Duration(s.store.offset.Load())
-	return clockView{s.store.now().Format(time.RFC3339), offset.Round(time.Second).String()}
+	offset := time.Duration(s.store.Offset.Load())
+	return clockView{s.store.Now().Format(time.RFC3339), offset.Round(time.Second).String()}
 }
 
 // controlSetClock takes {"set": time}, where "now" is the machine's own, or
@@ -255,8 +258,8 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 		move = func() error { return s.SetClock(at) }
 	default:
 		n := in.integer("advance_seconds")
-		if n <= 0 || n > int64(maxOffset/time.Second) {
-			in.failAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(maxOffset/time.Second))
+		if n <= 0 || n > int64(store.MaxOffset/time.Second) {
+			in.failAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(store.MaxOffset/time.Second))
 		}
 		move = func() error { return s.AdvanceClock(time.Duration(n) * time.Second) }
 	}

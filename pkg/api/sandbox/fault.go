@@ -15,6 +15,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // doing is what a fault does, taken apart.
@@ -174,7 +175,7 @@ func distance(a, b string) int {
 }
 
 // asks says whether the fault wants to be asked about a request.
-func asks(f fault, operation string, in *fields) bool {
+func asks(f store.Fault, operation string, in *fields) bool {
 	if f.Times > 0 && f.Fired >= f.Times || f.On != everyOperation && f.On != operation {
 		return false
 	}
@@ -188,7 +189,7 @@ func asks(f fault, operation string, in *fields) bool {
 
 // strikes says whether the n-th request that a fault is asked about is one that
 // it strikes. It is drawn, but the seed and n alone decide.
-func strikes(f fault, n int64) bool {
+func strikes(f store.Fault, n int64) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d", f.Seed, n))
 	const bits = 53 // of a float64, so that both sides are exact
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
@@ -197,14 +198,14 @@ func strikes(f fault, n int64) bool {
 // struck asks the faults about a request, in their order, until one ends it, and
 // returns those that strike. What it counts is a part of the state, like
 // anything else, so that all servers of a file count together.
-func struckBy(s *store, operation string, in *fields) (struck []fault, err error) {
-	err = s.write(func(st *state) (change, error) {
+func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
+	err = s.Write(func(st *store.State) (store.Change, error) {
 		struck = nil
-		c := change{}
-		if st.faults == nil {
+		c := store.Change{}
+		if st.Faults == nil {
 			return c, errNobodyAsks
 		}
-		for _, f := range *st.faults {
+		for _, f := range *st.Faults {
 			if !asks(f, operation, in) {
 				continue
 			}
@@ -214,7 +215,7 @@ func struckBy(s *store, operation string, in *fields) (struck []fault, err error
 				f.Fired++
 				struck = append(struck, f)
 			}
-			c.Then = append(c.Then, change{Fault: &f})
+			c.Then = append(c.Then, store.Change{Fault: &f})
 			if do, _ := parseDo(f.Do); hit && do.kind != doDelay {
 				break
 			}
@@ -232,7 +233,7 @@ func struckBy(s *store, operation string, in *fields) (struck []fault, err error
 
 // checkFault returns the fault with what was left out filled in, but for its ID
 // and Seed, which only a sandbox knows. What is wrong with it is a *faultError.
-func checkFault(f fault, operations []string) (fault, error) {
+func checkFault(f store.Fault, operations []string) (store.Fault, error) {
 	if f.On == "" {
 		f.On = everyOperation
 	}

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // errAnswered comes back where an answer has been written already.
@@ -27,7 +29,7 @@ type call struct {
 }
 
 // applyFaults carries a call out, unless a fault strikes.
-func applyFaults(s *store, list []fault, c *call) (any, error) {
+func applyFaults(s *store.Store, list []store.Fault, c *call) (any, error) {
 	in, read, asked := &fields{}, false, false
 	for _, f := range list {
 		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == c.operation) {
@@ -156,7 +158,7 @@ const (
 	faultReason = "fault"
 )
 
-func answerStatus(w http.ResponseWriter, f fault, do doing) {
+func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
 	if do.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A Fault makes requests go wrong on purpose. It waits in the state until a
@@ -39,7 +40,7 @@ func WithFault(f Fault) Option { return func(o *options) { o.faults = append(o.f
 // CheckFault returns the fault with what was left out filled in, but for its ID
 // and Seed, which only a sandbox knows. What is wrong with it is a *FaultError.
 func CheckFault(f Fault) (Fault, error) {
-	checked, err := checkFault(fault(f), Operations())
+	checked, err := checkFault(store.Fault(f), Operations())
 	if wrong, ok := errors.AsType[*faultError](err); ok {
 		err = (*FaultError)(wrong)
 	}
@@ -54,20 +55,20 @@ func (s *Server) AddFault(f Fault) (Fault, error) {
 	if err != nil {
 		return Fault{}, err
 	}
-	added, err := s.store.addFault(fault(f))
+	added, err := s.store.AddFault(store.Fault(f))
 	return Fault(added), err
 }
 
 // Faults returns all faults, the spent ones too, in the order in which they are
 // asked.
 func (s *Server) Faults() ([]Fault, error) {
-	if err := s.store.refresh(); err != nil {
+	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
-	return viewFaults(s.store.listFaults()), nil
+	return viewFaults(s.store.ListFaults()), nil
 }
 
-func viewFaults(list []fault) []Fault {
+func viewFaults(list []store.Fault) []Fault {
 	all := make([]Fault, len(list))
 	for i, f := range list {
 		all[i] = Fault(f)
@@ -78,7 +79,7 @@ func viewFaults(list []fault) []Fault {
 // ClearFaults takes faults away, or all of them when it is given no id. It
 // returns them as they were last.
 func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
-	list, err := s.store.clearFaults(ids)
+	list, err := s.store.ClearFaults(ids)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (s *Server) controlFaults(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
 	}
-	return s.store.listFaults(), nil
+	return s.store.ListFaults(), nil
 }
 
 // controlAddFault takes a fault without its counters and answers with it. Only do

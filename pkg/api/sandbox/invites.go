@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 func (s *Server) listInvites(r *request) (any, error) {
@@ -12,8 +13,8 @@ func (s *Server) listInvites(r *request) (any, error) {
 		return nil, err
 	}
 	all := []inviteView{}
-	s.store.read(func(st *state) {
-		for _, v := range st.inviteOrder {
+	s.store.Read(func(st *store.State) {
+		for _, v := range st.InviteOrder {
 			if !v.Redeemed || s.settings.invitesListed == "all" {
 				all = append(all, inviteView{Invite: v.ID, Label: v.Label})
 			}
@@ -29,8 +30,8 @@ func (s *Server) getInvite(r *request) (any, error) {
 		return nil, err
 	}
 	var view inviteView
-	s.store.read(func(st *state) {
-		if v := st.invites[id]; v != nil {
+	s.store.Read(func(st *store.State) {
+		if v := st.Invites[id]; v != nil {
 			view = inviteView{Invite: v.ID, Label: v.Label}
 		}
 	})
@@ -53,7 +54,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	if !ok {
 		return nil, refusal.New(refusal.InvalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", refusal.Shorten(string(raw)))
 	}
-	v, err := s.store.addInvite(sent, time.Time{})
+	v, err := s.store.AddInvite(sent, time.Time{})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		return "", "", refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.", refusal.Shorten(label))
 	}
 	key = newKey()
-	if resellerID, err = s.store.redeemInvite(id, label, hashKey(key), time.Time{}); err != nil {
+	if resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key), time.Time{}); err != nil {
 		return "", "", err
 	}
 	return resellerID, key, nil

@@ -6,6 +6,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 func (s *Server) createInvoice(r *request) (any, error) {
@@ -16,15 +17,15 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.addInvoice(v); err != nil {
+	if err := s.store.AddInvoice(v); err != nil {
 		return nil, err
 	}
 	return v.ID, nil
 }
 
-func (s *Server) readInvoice(r *request) (*invoice, error) {
+func (s *Server) readInvoice(r *request) (*store.Invoice, error) {
 	in := r.object()
-	v := &invoice{ID: newUUID(), Account: r.account}
+	v := &store.Invoice{ID: store.NewUUID(), Account: r.account}
 	if in.has("order_id") {
 		orderID := in.text("order_id")
 		v.OrderID = &orderID
@@ -48,17 +49,17 @@ func (s *Server) readInvoice(r *request) (*invoice, error) {
 	return v, in.done()
 }
 
-func (s *settings) readItems(in *object, v *invoice) {
+func (s *settings) readItems(in *object, v *store.Invoice) {
 	items := in.array("items")
 	if n := int64(len(items)); n < s.minItems {
 		in.failAt("items", "is empty; an invoice needs at least one item")
 	} else if n > s.maxItems {
 		in.failAt("items", "holds %d items; send %d at most", n, s.maxItems)
 	}
-	v.Items = []item{}
+	v.Items = []store.Item{}
 	for i, raw := range items {
 		one := in.element("items", i, raw)
-		item := item{Name: one.text("name"), Amount: one.text("amount")}
+		item := store.Item{Name: one.text("name"), Amount: one.text("amount")}
 		minor, ok := money.ParseInteger(item.Amount)
 		switch {
 		case !ok || minor <= 0:
@@ -91,9 +92,9 @@ func (s *Server) getInvoice(r *request) (any, error) {
 }
 
 // invoiceOf is a copy of an invoice. Another account's is not found.
-func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
-	s.store.read(func(st *state) {
-		if found := st.invoices[id]; found != nil && s.settings.shows(st, account, found.Account) {
+func (s *Server) invoiceOf(account, id string) (v store.Invoice, err error) {
+	s.store.Read(func(st *store.State) {
+		if found := st.Invoices[id]; found != nil && s.settings.Shows(st, account, found.Account) {
 			v = *found
 		}
 	})
@@ -106,12 +107,12 @@ func (s *Server) invoiceOf(account, id string) (v invoice, err error) {
 // PayInvoice pays a waiting invoice in full, in its own currency or the one that
 // the setting paid_in names. The money goes to the balance of the one who made the
 // invoice; a reseller earns its rebate beside that.
-func (s *Server) PayInvoice(id string) error { return s.store.payInvoice(id, time.Time{}) }
+func (s *Server) PayInvoice(id string) error { return s.store.PayInvoice(id, time.Time{}) }
 
 // ExpireInvoice ends a waiting invoice unpaid.
-func (s *Server) ExpireInvoice(id string) error { return s.store.expireInvoice(id, time.Time{}) }
+func (s *Server) ExpireInvoice(id string) error { return s.store.ExpireInvoice(id, time.Time{}) }
 
 // finished is what the route .../invoice/finished answers.
-func (s *settings) finished(v *invoice) bool {
-	return v.Phase == paid || v.Phase == expired && s.invoiceFinished == "closed"
+func (s *settings) finished(v *store.Invoice) bool {
+	return v.Phase == store.Paid || v.Phase == store.Expired && s.invoiceFinished == "closed"
 }

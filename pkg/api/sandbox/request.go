@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A request is one HTTP request that passed the gate: the right host, no
@@ -124,7 +125,7 @@ func bearer(r *http.Request) (key string, err error) {
 // authorize finds out whose key a request carries and whether it may use the
 // route. An unknown key and a missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
-	merchant := *s.store.merchant.Load()
+	merchant := *s.store.Merchant.Load()
 	if access == merchantOnly && s.settings.resellerAuth == "none" {
 		return merchant, nil
 	}
@@ -132,11 +133,11 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	if err != nil {
 		return "", err
 	}
-	hash := hashKey(key)
+	hash := store.HashKey(key)
 	if hash == s.keyHash {
 		return merchant, nil
 	}
-	s.store.read(func(st *state) { account = st.keys[hash] })
+	s.store.Read(func(st *store.State) { account = st.Keys[hash] })
 	switch {
 	case account == "":
 		return "", refusal.New(refusal.Unauthorized, "The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")

@@ -4,15 +4,16 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // ofReseller runs look on one reseller and its account while nothing changes.
-func (s *Server) ofReseller(id string, look func(*reseller, *account)) error {
+func (s *Server) ofReseller(id string, look func(*store.Reseller, *store.Account)) error {
 	found := false
-	s.store.read(func(st *state) {
-		if r := st.resellers[id]; r != nil {
+	s.store.Read(func(st *store.State) {
+		if r := st.Resellers[id]; r != nil {
 			found = true
-			look(r, st.accounts[id])
+			look(r, st.Accounts[id])
 		}
 	})
 	if !found {
@@ -26,9 +27,9 @@ func (s *Server) listResellers(r *request) (any, error) {
 		return nil, err
 	}
 	all := map[string]resellerView{}
-	s.store.read(func(st *state) {
-		for _, id := range st.resellerIDs {
-			all[id] = s.settings.viewReseller(st.resellers[id], st.accounts[id])
+	s.store.Read(func(st *store.State) {
+		for _, id := range st.ResellerIDs {
+			all[id] = s.settings.viewReseller(st.Resellers[id], st.Accounts[id])
 		}
 	})
 	return all, nil
@@ -39,7 +40,7 @@ func (s *Server) listResellerIDs(r *request) (any, error) {
 		return nil, err
 	}
 	ids := []string{}
-	s.store.read(func(st *state) { ids = append(ids, st.resellerIDs...) })
+	s.store.Read(func(st *store.State) { ids = append(ids, st.ResellerIDs...) })
 	return ids, nil
 }
 
@@ -49,7 +50,7 @@ func (s *Server) getReseller(r *request) (any, error) {
 		return nil, err
 	}
 	var view resellerView
-	err = s.ofReseller(id, func(r *reseller, a *account) { view = s.settings.viewReseller(r, a) })
+	err = s.ofReseller(id, func(r *store.Reseller, a *store.Account) { view = s.settings.viewReseller(r, a) })
 	return view, err
 }
 
@@ -59,7 +60,7 @@ func (s *Server) getResellerInvite(r *request) (any, error) {
 		return nil, err
 	}
 	var view inviteView
-	err = s.ofReseller(id, func(r *reseller, _ *account) { view = viewInviteOf(r) })
+	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view = viewInviteOf(r) })
 	return view, err
 }
 
@@ -76,18 +77,18 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 		InvoiceRebates: map[string]rebateView{},
 	}
 	if s.settings.statsZeros == "show" {
-		for _, status := range s.settings.invoiceStatuses {
+		for _, status := range s.settings.InvoiceStatuses {
 			view.InvoiceStats[status] = 0
 		}
 	}
-	err = s.ofReseller(id, func(r *reseller, a *account) {
+	err = s.ofReseller(id, func(r *store.Reseller, a *store.Account) {
 		view.Label = r.Label
-		for _, v := range a.invoices {
-			view.InvoiceStats[s.settings.invoiceStatuses[v.Phase]]++
-			if v.Phase != paid {
+		for _, v := range a.Invoices {
+			view.InvoiceStats[s.settings.InvoiceStatuses[v.Phase]]++
+			if v.Phase != store.Paid {
 				continue
 			}
-			got, at := v.payment(), v.Created
+			got, at := v.Payment(), v.Created
 			if s.settings.rebateCreated == "payment" {
 				at = v.PaidAt
 			}
@@ -99,8 +100,8 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 				Created:    at.Format(s.settings.createdLayout),
 			}
 		}
-		view.TotalVolume = s.settings.totals(a, volume)
-		view.TotalRebates = s.settings.totals(a, rebates)
+		view.TotalVolume = s.settings.totals(a, store.Volume)
+		view.TotalRebates = s.settings.totals(a, store.Rebates)
 	})
 	return view, err
 }
@@ -117,7 +118,7 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
 	id, withdrawal := q.uuid("id"), ""
-	if s.settings.idFormat == "uuid" {
+	if s.settings.IdFormat == "uuid" {
 		withdrawal = q.uuid("withdraw")
 	} else {
 		withdrawal = q.text("withdraw")
@@ -140,17 +141,17 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	var f filter
 	err := *in.err
 	if s.settings.invoiceFilter != "ignored" {
-		f = s.settings.readFilter(in, s.settings.invoiceStatuses[:], s.settings.invoiceFilter == "required")
+		f = s.settings.readFilter(in, s.settings.InvoiceStatuses[:], s.settings.invoiceFilter == "required")
 		err = in.done()
 	}
 	if err != nil {
 		return nil, err
 	}
-	var page pageOf[invoice]
-	s.store.read(func(st *state) {
-		var a *account
-		if a, err = st.account(id); err == nil {
-			page, err = pick(&s.settings.rules, a.invoices, f, p, s.settings.invoiceTagged)
+	var page pageOf[store.Invoice]
+	s.store.Read(func(st *store.State) {
+		var a *store.Account
+		if a, err = st.Account(id); err == nil {
+			page, err = pick(&s.settings.rules, a.Invoices, f, p, s.settings.InvoiceTagged)
 		}
 	})
 	if err != nil {
@@ -179,11 +180,11 @@ func (s *Server) getResellerInvoiceFinished(r *request) (any, error) {
 	return s.settings.finished(&v), nil
 }
 
-func (s *Server) resellerInvoice(r *request) (invoice, error) {
+func (s *Server) resellerInvoice(r *request) (store.Invoice, error) {
 	q := r.query()
 	id, invoiceID := q.uuid("id"), q.uuid("invoice")
 	if err := s.knownReseller(q, id); err != nil {
-		return invoice{}, err
+		return store.Invoice{}, err
 	}
 	return s.invoiceOf(id, invoiceID)
 }
@@ -193,7 +194,7 @@ func (s *Server) knownReseller(q *query, id string) error {
 	if err := q.done(); err != nil {
 		return err
 	}
-	return s.ofReseller(id, func(*reseller, *account) {})
+	return s.ofReseller(id, func(*store.Reseller, *store.Account) {})
 }
 
 // onlyID reads a query that is nothing but a reseller's id.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // seedUnits is how many whole units of each currency a fresh sandbox holds.
@@ -16,26 +17,26 @@ const seedUnits = 1_000_000
 
 // seedOptions are what a seed depends on besides itself.
 type seedOptions struct {
-	terms       *terms
+	terms       *store.Terms
 	clock       func() time.Time // the machine's
-	merchantKey keyHash
+	merchantKey store.KeyHash
 	checkKey    func(key string) error // says what is wrong with a reseller's key
 	operations  []string               // that a fault can be for
 }
 
 // named returns the change that begins a new state, with a seed in it. The seed is
 // sown in a store of its own, so that all of it can become one change.
-func (o *seedOptions) named(name string) (change, error) {
-	b := beginning{ID: newUUID(), Merchant: newUUID()}
-	c := change{Begin: &b}
-	p := planter{newDraft(o.terms, o.clock, b, func(next change) { c.Then = append(c.Then, next) }), b.Merchant}
+func (o *seedOptions) named(name string) (store.Change, error) {
+	b := store.Beginning{ID: store.NewUUID(), Merchant: store.NewUUID()}
+	c := store.Change{Begin: &b}
+	p := planter{store.NewDraft(o.terms, o.clock, b, func(next store.Change) { c.Then = append(c.Then, next) }), b.Merchant}
 	err := p.seed(name)
 	return c, err
 }
 
 // A planter fills a store with what a named seed holds.
 type planter struct {
-	*store
+	*store.Store
 	merchantID string
 }
 
@@ -55,8 +56,8 @@ func (s planter) seed(name string) error {
 }
 
 func (s planter) seedFunds() error {
-	for _, c := range s.terms.Currencies {
-		if err := s.fund(c.Code, freshFunds(c)); err != nil {
+	for _, c := range s.Terms.Currencies {
+		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
 			return err
 		}
 	}
@@ -87,17 +88,17 @@ var demoSellers = []struct {
 const demoMonths = 6
 
 func (s planter) seedDemo() error {
-	now := s.now()
+	now := s.Now()
 	begin := time.Date(now.Year(), now.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
 	first := "" // of the resellers
 	for _, d := range demoSellers {
 		id := s.merchantID
 		if d.label != "" {
-			v, err := s.addInvite(newUUID(), begin)
+			v, err := s.AddInvite(store.NewUUID(), begin)
 			if err != nil {
 				return err
 			}
-			if id, err = s.redeemInvite(v.ID, d.label, hashKey(rand.Text()), begin); err != nil {
+			if id, err = s.RedeemInvite(v.ID, d.label, store.HashKey(rand.Text()), begin); err != nil {
 				return err
 			}
 			first = cmp.Or(first, id)
@@ -111,7 +112,7 @@ func (s planter) seedDemo() error {
 			}
 		}
 	}
-	if _, err := s.addInvite(newUUID(), now.AddDate(0, 0, -1)); err != nil { // this one is not redeemed
+	if _, err := s.AddInvite(store.NewUUID(), now.AddDate(0, 0, -1)); err != nil { // this one is not redeemed
 		return err
 	}
 	return s.seedWithdrawals(now, first)
@@ -120,76 +121,76 @@ func (s planter) seedDemo() error {
 // seedInvoice leaves every seventh invoice waiting and lets one expire.
 func (s planter) seedInvoice(account, currency string, cents int64, n int, created time.Time) error {
 	number := int64(1000 + n)
-	amount, err := s.terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
+	amount, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
 	if err != nil {
 		return err
 	}
-	v := &invoice{
-		ID:       newUUID(),
+	v := &store.Invoice{
+		ID:       store.NewUUID(),
 		Account:  account,
 		Number:   &number,
 		Title:    fmt.Sprintf("Order %d", number),
 		Currency: currency,
-		Items:    []item{{"Goods", strconv.FormatInt(amount, 10)}},
+		Items:    []store.Item{{Name: "Goods", Amount: strconv.FormatInt(amount, 10)}},
 		Total:    amount,
 		Created:  created,
 	}
-	if err := s.addInvoice(v); err != nil {
+	if err := s.AddInvoice(v); err != nil {
 		return err
 	}
 	switch {
 	case n%7 == 6:
 		return nil
 	case n%7 == 5:
-		return s.expireInvoice(v.ID, created.AddDate(0, 0, 1))
+		return s.ExpireInvoice(v.ID, created.AddDate(0, 0, 1))
 	}
-	return s.payInvoice(v.ID, created.Add(20*time.Minute))
+	return s.PayInvoice(v.ID, created.Add(20*time.Minute))
 }
 
 // seedWithdrawals makes one of the merchant's own for each status, whatever the
 // settings call it, and one of a reseller, each a day after the one before.
 func (s planter) seedWithdrawals(now time.Time, reseller string) error {
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000}, {Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
-	statuses := slices.DeleteFunc(slices.Clone(s.terms.flow.statuses), func(status string) bool { return s.terms.flow.way(status) == nil })
+	statuses := slices.DeleteFunc(slices.Clone(s.Terms.Flow.Statuses), func(status string) bool { return s.Terms.Flow.Way(status) == nil })
 	for i, status := range statuses {
-		w := &withdrawal{
+		w := &store.Withdrawal{
 			Account:  s.merchantID,
 			Amount:   amounts[i%len(amounts)],
 			Address:  fmt.Sprintf("demo-address-%d", i+1),
 			OrderID:  strconv.Itoa(4711 + i),
-			Statuses: []reached{{s.terms.flow.first, now.AddDate(0, 0, i-len(statuses)-1)}},
+			Statuses: []store.Reached{{Status: s.Terms.Flow.First, At: now.AddDate(0, 0, i-len(statuses)-1)}},
 		}
 		if err := s.seedWithdrawal(w, status); err != nil {
 			return err
 		}
 	}
-	paidOut, err := s.terms.Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc") // less than its first invoice in it
+	paidOut, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc") // less than its first invoice in it
 	if err != nil {
 		return err
 	}
-	w := &withdrawal{
+	w := &store.Withdrawal{
 		Account:  reseller,
 		Amount:   money.Amount{Code: "Btc", Minor: paidOut},
 		Address:  "demo-address-of-a-reseller",
-		Statuses: []reached{{s.terms.flow.first, now.AddDate(0, 0, -1)}},
+		Statuses: []store.Reached{{Status: s.Terms.Flow.First, At: now.AddDate(0, 0, -1)}},
 	}
-	status := s.terms.flow.first
-	if next := s.terms.flow.next[status]; len(next) > 0 {
+	status := s.Terms.Flow.First
+	if next := s.Terms.Flow.Next[status]; len(next) > 0 {
 		status = next[0]
 	}
 	return s.seedWithdrawal(w, status)
 }
 
 // seedWithdrawal brings a withdrawal to a status, with five minutes for each step.
-func (s planter) seedWithdrawal(w *withdrawal, status string) error {
-	w.ID, w.Currency = s.terms.newWithdrawalID(), w.Amount.Code
-	if err := s.addWithdrawal(w); err != nil {
+func (s planter) seedWithdrawal(w *store.Withdrawal, status string) error {
+	w.ID, w.Currency = s.Terms.NewWithdrawalID(), w.Amount.Code
+	if err := s.AddWithdrawal(w); err != nil {
 		return err
 	}
-	at := w.created()
-	for _, next := range s.terms.flow.way(status)[1:] {
+	at := w.MadeAt()
+	for _, next := range s.Terms.Flow.Way(status)[1:] {
 		at = at.Add(5 * time.Minute)
-		if _, err := s.advance(w.ID, next, at); err != nil {
+		if _, err := s.Advance(w.ID, next, at); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A seedReader reads a seed in JSON, one that a person has written or a dump, and
@@ -30,20 +31,20 @@ type seedReader struct {
 	err   error
 
 	ids      map[string]bool
-	accounts map[string]string  // whose id and whose label, to the id
-	keys     map[keyHash]bool   // of resellers
-	stated   map[string]bool    // accounts of which balances says what they hold
-	books    map[move]*big.Int  // what follows from invoices, withdrawals and swaps
-	lines    map[move]bool      // that balances names
-	invites  map[string]*invite // by id and by label; nil: several
-	byID     map[string]*withdrawal
+	accounts map[string]string        // whose id and whose label, to the id
+	keys     map[store.KeyHash]bool   // of resellers
+	stated   map[string]bool          // accounts of which balances says what they hold
+	books    map[store.Move]*big.Int  // what follows from invoices, withdrawals and swaps
+	lines    map[store.Move]bool      // that balances names
+	invites  map[string]*store.Invite // by id and by label; nil: several
+	byID     map[string]*store.Withdrawal
 }
 
 // readSeed returns the complete dump that a seed describes.
 func (o *seedOptions) readSeed(text []byte) (dump, error) {
 	p := &seedReader{
-		seedOptions: o, now: o.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[keyHash]bool{{}: true, o.merchantKey: true},
-		stated: map[string]bool{}, books: map[move]*big.Int{}, lines: map[move]bool{}, invites: map[string]*invite{}, byID: map[string]*withdrawal{},
+		seedOptions: o, now: o.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[store.KeyHash]bool{{}: true, o.merchantKey: true},
+		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{}, invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
 	}
 	raw, err := decodeSeed(text)
 	if err == nil {
@@ -81,7 +82,7 @@ func (p *seedReader) seed(in *object) {
 	}
 	if in.has("clock_ahead_seconds") {
 		p.d.ClockAhead = in.integer("clock_ahead_seconds")
-		if most := int64(maxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
+		if most := int64(store.MaxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
 			in.failAt("clock_ahead_seconds", "is more than a century")
 			return
 		}
@@ -130,7 +131,7 @@ func (p *seedReader) each(in *object, key, fields string, read func(*object)) {
 // id reads an id, or makes one.
 func (p *seedReader) id(in *object, key string) string {
 	if !in.has(key) {
-		return newUUID()
+		return store.NewUUID()
 	}
 	text := in.text(key)
 	id, ok := parseUUID(text)
@@ -148,7 +149,7 @@ func (p *seedReader) id(in *object, key string) string {
 // id_format has it, or makes one.
 func (p *seedReader) withdrawalID(in *object) string {
 	if !in.has("id") {
-		return p.terms.newWithdrawalID()
+		return p.terms.NewWithdrawalID()
 	}
 	id := lower(in.text("id"))
 	if p.ids[id] {
@@ -261,14 +262,14 @@ func orderID(in *object) string {
 }
 
 func (p *seedReader) invite(in *object) {
-	v := &invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
+	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
 	if in.has("redeemed") {
 		v.Redeemed = in.boolean("redeemed")
 	}
 	p.add(v)
 }
 
-func (p *seedReader) add(v *invite) {
+func (p *seedReader) add(v *store.Invite) {
 	p.d.Invites = append(p.d.Invites, v)
 	p.invites[v.ID] = v
 	if _, several := p.invites[v.Label]; several {
@@ -279,7 +280,7 @@ func (p *seedReader) add(v *invite) {
 }
 
 func (p *seedReader) reseller(in *object) {
-	r := &reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
+	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
 	if in.has("invite") {
 		name := lower(in.text("invite"))
 		v := p.invites[name]
@@ -292,7 +293,7 @@ func (p *seedReader) reseller(in *object) {
 		}
 		r.Invite, v.Redeemed = v.ID, true
 	} else {
-		v := &invite{newUUID(), r.Label, r.Created, true}
+		v := &store.Invite{ID: store.NewUUID(), Label: r.Label, Created: r.Created, Redeemed: true}
 		p.add(v)
 		r.Invite = v.ID
 	}
@@ -308,7 +309,7 @@ func (p *seedReader) reseller(in *object) {
 
 // key reads a reseller's key, or the hash of it that a dump has. Without either,
 // its key is not known.
-func (p *seedReader) key(in *object, r *reseller) {
+func (p *seedReader) key(in *object, r *store.Reseller) {
 	at := "api_key"
 	switch {
 	case in.has("key"):
@@ -321,9 +322,9 @@ func (p *seedReader) key(in *object, r *reseller) {
 		if err := p.checkKey(key); err != nil {
 			in.failAt("api_key", "cannot be used: %v", err)
 		}
-		r.Key = hashKey(key)
+		r.Key = store.HashKey(key)
 	default:
-		r.Key = hashKey(rand.Text())
+		r.Key = store.HashKey(rand.Text())
 	}
 	if p.keys[r.Key] {
 		in.failAt(at, "is not this reseller's alone; give each one a key of its own")
@@ -332,7 +333,7 @@ func (p *seedReader) key(in *object, r *reseller) {
 }
 
 func (p *seedReader) invoice(in *object) {
-	v := &invoice{ID: p.id(in, "id"), Account: p.account(in), Title: fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)}
+	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in), Title: fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)}
 	if in.has("title") {
 		v.Title = in.text("title")
 	}
@@ -353,17 +354,17 @@ func (p *seedReader) invoice(in *object) {
 		return
 	}
 	p.d.Invoices = append(p.d.Invoices, v)
-	if v.Phase == paid {
-		got := v.payment()
-		p.book(v.Account, balance, got.Code, got.Minor)
-		p.book(v.Account, volume, got.Code, got.Minor)
-		p.book(v.Account, rebates, got.Code, v.Rebate)
+	if v.Phase == store.Paid {
+		got := v.Payment()
+		p.book(v.Account, store.Balance, got.Code, got.Minor)
+		p.book(v.Account, store.Volume, got.Code, got.Minor)
+		p.book(v.Account, store.Rebates, got.Code, v.Rebate)
 	}
 }
 
 // items reads what an invoice is for, in one currency: items, their total, or
 // both.
-func (p *seedReader) items(in *object, v *invoice) {
+func (p *seedReader) items(in *object, v *store.Invoice) {
 	if in.has("currency") {
 		v.Currency = p.code(in, "currency")
 	}
@@ -382,7 +383,7 @@ func (p *seedReader) items(in *object, v *invoice) {
 		if len(items) == 0 && !p.whole {
 			in.failAt("items", "is empty; leave it out, or name at least one")
 		}
-		v.Items = []item{}
+		v.Items = []store.Item{}
 		for i, raw := range items {
 			one := in.element("items", i, raw)
 			one.asked = []string{"name", "amount"}
@@ -394,13 +395,13 @@ func (p *seedReader) items(in *object, v *invoice) {
 				return
 			}
 			sum += minor
-			v.Items = append(v.Items, item{name, strconv.FormatInt(minor, 10)})
+			v.Items = append(v.Items, store.Item{Name: name, Amount: strconv.FormatInt(minor, 10)})
 		}
 	}
 	if empty := v.Items != nil && len(v.Items) == 0; !empty && in.has("total") || v.Items == nil {
 		v.Total = agree(in, "total", p.positive(in, "total", ""))
 		if v.Items == nil {
-			v.Items, sum = []item{{v.Title, strconv.FormatInt(v.Total, 10)}}, v.Total
+			v.Items, sum = []store.Item{{Name: v.Title, Amount: strconv.FormatInt(v.Total, 10)}}, v.Total
 		}
 		if sum != v.Total {
 			in.failAt("total", "is %d minor units, and the items add up to %d", v.Total, sum)
@@ -413,34 +414,34 @@ func (p *seedReader) items(in *object, v *invoice) {
 
 // phase reads the phase of an invoice, by its status or, as a dump has it, by
 // number, and the times.
-func (p *seedReader) phase(in *object, v *invoice) {
+func (p *seedReader) phase(in *object, v *store.Invoice) {
 	hasPaid, hasExpired := in.has("paid_at"), in.has("expired_at")
 	switch {
 	case in.has("status") && in.has("phase"):
 		in.failAt("status", "and phase say the same; leave one out")
 	case in.has("status"):
 		status := in.text("status")
-		at := slices.Index(p.terms.invoiceStatuses[:], status)
+		at := slices.Index(p.terms.InvoiceStatuses[:], status)
 		if at < 0 {
-			in.failAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.terms.invoiceStatuses[:], " or "))
+			in.failAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.terms.InvoiceStatuses[:], " or "))
 		}
-		v.Phase = invoicePhase(at)
+		v.Phase = store.InvoicePhase(at)
 	case in.has("phase"):
 		n := in.integer("phase")
-		if n < int64(awaiting) || n > int64(expired) {
+		if n < int64(store.Awaiting) || n > int64(store.Expired) {
 			in.failAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
 			return
 		}
-		v.Phase = invoicePhase(n)
+		v.Phase = store.InvoicePhase(n)
 	case hasPaid:
-		v.Phase = paid
+		v.Phase = store.Paid
 	case hasExpired:
-		v.Phase = expired
+		v.Phase = store.Expired
 	}
-	if hasPaid && v.Phase != paid {
+	if hasPaid && v.Phase != store.Paid {
 		in.failAt("paid_at", "belongs to a paid invoice only")
 	}
-	if hasExpired && v.Phase != expired {
+	if hasExpired && v.Phase != store.Expired {
 		in.failAt("expired_at", "belongs to an expired invoice only")
 	}
 	ended := p.time(in, "paid_at", time.Time{})
@@ -452,33 +453,33 @@ func (p *seedReader) phase(in *object, v *invoice) {
 		v.Created = v.ExpiredAt
 	}
 	v.Created = p.time(in, "created", v.Created)
-	if v.Phase == paid {
+	if v.Phase == store.Paid {
 		if v.PaidAt = ended; !hasPaid {
 			v.PaidAt = v.Created
 		}
 	}
 	if in.has("paid") {
-		if v.Paid = p.positive(in, "paid", v.Currency); v.Phase != paid {
+		if v.Paid = p.positive(in, "paid", v.Currency); v.Phase != store.Paid {
 			in.failAt("paid", "belongs to a paid invoice only")
 		}
-	} else if v.Phase == paid && !p.whole && p.err == nil {
+	} else if v.Phase == store.Paid && !p.whole && p.err == nil {
 		v.Paid = p.paid(in, v)
 	}
-	earns := v.Phase == paid && v.Account != p.d.Merchant
+	earns := v.Phase == store.Paid && v.Account != p.d.Merchant
 	if earns && !p.whole {
-		v.Rebate = p.terms.rebate(v.payment().Minor)
+		v.Rebate = p.terms.Rebate(v.Payment().Minor)
 	}
 	if in.has("rebate") {
 		v.Rebate = in.integer("rebate")
-		if v.Rebate < 0 || v.Rebate > v.payment().Minor || v.Rebate > 0 && !earns {
+		if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
 			in.failAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
 		}
 	}
 }
 
 // paid is what a customer paid, where that was not the total.
-func (p *seedReader) paid(in *object, v *invoice) money.Amount {
-	m, err := p.terms.paid(v)
+func (p *seedReader) paid(in *object, v *store.Invoice) money.Amount {
+	m, err := p.terms.Paid(v)
 	if err != nil {
 		in.failAt("", "%v", err)
 	}
@@ -486,7 +487,7 @@ func (p *seedReader) paid(in *object, v *invoice) money.Amount {
 }
 
 func (p *seedReader) withdrawal(in *object) {
-	w := &withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.text("address")}
+	w := &store.Withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.text("address")}
 	if in.has("currency") {
 		w.Currency = p.code(in, "currency")
 	}
@@ -508,7 +509,7 @@ func (p *seedReader) withdrawal(in *object) {
 	}
 	if in.has("order_id") {
 		w.OrderID = orderID(in)
-		if n, ok := money.ParseInteger(w.OrderID); p.terms.orderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
+		if n, ok := money.ParseInteger(w.OrderID); p.terms.OrderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
 			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
@@ -528,25 +529,25 @@ func (p *seedReader) withdrawal(in *object) {
 	}
 	p.d.Withdrawals = append(p.d.Withdrawals, w)
 	p.byID[w.ID] = w
-	if !p.terms.flow.refunds[w.current()] {
-		p.book(w.Account, balance, w.Currency, -w.Debit)
+	if !p.terms.Flow.Refunds[w.Current()] {
+		p.book(w.Account, store.Balance, w.Currency, -w.Debit)
 	}
 }
 
 // statuses reads a withdrawal's history, or makes one that leads to its status.
-func (p *seedReader) statuses(in *object, w *withdrawal) {
+func (p *seedReader) statuses(in *object, w *store.Withdrawal) {
 	created := p.time(in, "created", p.now)
 	if !in.has("statuses") {
-		status := p.terms.flow.first
+		status := p.terms.Flow.First
 		if in.has("status") {
 			status = in.text("status")
 		}
-		way := p.terms.flow.way(status)
+		way := p.terms.Flow.Way(status)
 		if way == nil {
-			in.failAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.terms.flow.statuses, ", "))
+			in.failAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.terms.Flow.Statuses, ", "))
 		}
 		for _, status := range way {
-			w.Statuses = append(w.Statuses, reached{status, created})
+			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: created})
 		}
 		return
 	}
@@ -561,7 +562,7 @@ func (p *seedReader) statuses(in *object, w *withdrawal) {
 	for i, raw := range list {
 		one := in.element("statuses", i, raw)
 		one.asked = []string{"status", "at"}
-		r := reached{one.text("status"), p.time(one, "at", created)}
+		r := store.Reached{Status: one.text("status"), At: p.time(one, "at", created)}
 		if !refusal.IsName(r.Status) {
 			one.failAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(r.Status))
 		}
@@ -574,7 +575,7 @@ func (p *seedReader) statuses(in *object, w *withdrawal) {
 }
 
 func (p *seedReader) swap(in *object) {
-	s := swap{Withdrawal: lower(in.text("withdrawal"))}
+	s := store.Swap{Withdrawal: lower(in.text("withdrawal"))}
 	w := p.byID[s.Withdrawal]
 	if w == nil {
 		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", refusal.Shorten(s.Withdrawal))
@@ -585,25 +586,25 @@ func (p *seedReader) swap(in *object) {
 	}
 	s.From, s.To = p.code(in, "from"), p.code(in, "to")
 	s.Taken, s.Given = p.positive(in, "taken", s.From).Minor, p.positive(in, "given", s.To).Minor
-	s.At = p.time(in, "at", w.created())
+	s.At = p.time(in, "at", w.MadeAt())
 	p.d.Swaps = append(p.d.Swaps, s)
-	p.book(s.Account, balance, s.From, -s.Taken)
-	p.book(s.Account, balance, s.To, s.Given)
+	p.book(s.Account, store.Balance, s.From, -s.Taken)
+	p.book(s.Account, store.Balance, s.To, s.Given)
 }
 
 // balance reads what an account holds in the end: "1.5 Btc" of the merchant's, or
 // an object, which says whose, and in a dump in which book.
 func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
-	m := move{Account: p.d.Merchant, Book: balance}
+	m := store.Move{Account: p.d.Merchant, Book: store.Balance}
 	var one *object
 	if raw[0] == '{' {
 		one = in.element("balances", i, raw)
 		one.asked = strings.Fields("account amount book code delta")
 		m.Account = p.account(one)
 		if one.has("book") {
-			m.Book = book(one.text("book"))
+			m.Book = store.Book(one.text("book"))
 		}
-		if m.Book != balance && m.Book != volume && m.Book != rebates {
+		if m.Book != store.Balance && m.Book != store.Volume && m.Book != store.Rebates {
 			one.failAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
 		}
 		if one.has("amount") {
@@ -632,7 +633,7 @@ func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
 		one.failAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
 	}
 	p.lines[line] = true
-	p.stated[m.Account] = p.stated[m.Account] || m.Book == balance
+	p.stated[m.Account] = p.stated[m.Account] || m.Book == store.Balance
 	p.d.Balances = append(p.d.Balances, m)
 }
 
@@ -640,13 +641,13 @@ func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
 func (p *seedReader) fresh() {
 	p.stated[p.d.Merchant] = true
 	for _, c := range p.terms.Currencies {
-		p.d.Balances = append(p.d.Balances, move{p.d.Merchant, balance, c.Code, freshFunds(c)})
+		p.d.Balances = append(p.d.Balances, store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
 	}
 }
 
 // book adds to a line that follows from the records.
-func (p *seedReader) book(account string, b book, code string, minor int64) {
-	line := move{Account: account, Book: b, Code: code}
+func (p *seedReader) book(account string, b store.Book, code string, minor int64) {
+	line := store.Move{Account: account, Book: b, Code: code}
 	if p.books[line] == nil {
 		p.books[line] = new(big.Int)
 	}
@@ -660,9 +661,9 @@ func (p *seedReader) close() {
 	if p.err != nil {
 		return
 	}
-	var all []move
+	var all []store.Move
 	for _, m := range p.d.Balances {
-		if m.Book == balance {
+		if m.Book == store.Balance {
 			if m.Delta > 0 {
 				all = append(all, m)
 			}
@@ -676,11 +677,11 @@ func (p *seedReader) close() {
 		}
 	}
 	for _, id := range p.accountOrder() {
-		for _, b := range []book{balance, volume, rebates} {
+		for _, b := range []store.Book{store.Balance, store.Volume, store.Rebates} {
 			for _, c := range money.Registry {
-				minor := p.books[move{Account: id, Book: b, Code: c.Code}]
+				minor := p.books[store.Move{Account: id, Book: b, Code: c.Code}]
 				switch {
-				case minor == nil || b == balance && (p.whole || p.stated[id]):
+				case minor == nil || b == store.Balance && (p.whole || p.stated[id]):
 					continue
 				case minor.Sign() < 0:
 					p.err = refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
@@ -689,7 +690,7 @@ func (p *seedReader) close() {
 					p.err = refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
 					return
 				case minor.Sign() > 0:
-					all = append(all, move{id, b, c.Code, minor.Int64()})
+					all = append(all, store.Move{Account: id, Book: b, Code: c.Code, Delta: minor.Int64()})
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // Deliveries and faults come from a dump more often than from a person, so they
@@ -25,7 +26,7 @@ func (p *seedReader) exactly(in *object, record any) bool {
 }
 
 func (p *seedReader) delivery(in *object) {
-	var v delivery
+	var v store.Delivery
 	if !p.exactly(in, &v) {
 		return
 	}
@@ -39,21 +40,21 @@ func (p *seedReader) delivery(in *object) {
 		in.failAt("url", "is missing; it is required")
 	case !json.Valid([]byte(v.Body)):
 		in.failAt("body", "is not JSON")
-	case !slices.Contains(deliveryStates, v.State):
+	case !slices.Contains(store.DeliveryStates, v.State):
 		in.failAt("state", "is %q, which there is not", refusal.Shorten(v.State))
-	case slices.ContainsFunc(v.Attempts, func(a attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
+	case slices.ContainsFunc(v.Attempts, func(a store.Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
 		in.failAt("attempts", "have no times in UTC")
 	}
 	p.d.Deliveries = append(p.d.Deliveries, &v)
 }
 
 func (p *seedReader) fault(in *object) {
-	var f fault
+	var f store.Fault
 	if !p.exactly(in, &f) {
 		return
 	}
 	n, ok := money.ParseInteger(f.ID)
-	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other fault) bool { return other.ID == f.ID }) {
+	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other store.Fault) bool { return other.ID == f.ID }) {
 		in.failAt("id", "is %q; it must be a number that no other fault has", refusal.Shorten(f.ID))
 	}
 	whole, err := checkFault(f, p.operations)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A Server is one sandbox. It is an http.Handler, safe for concurrent use.
@@ -21,8 +22,8 @@ type Server struct {
 	settings *settings
 	clock    func() time.Time
 	key      string
-	keyHash  keyHash
-	store    *store
+	keyHash  store.KeyHash
+	store    *store.Store
 	routes   map[string]map[string]route // by path, then method
 	sender   *sender
 	seeds    seedOptions
@@ -86,10 +87,10 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: hashKey(o.key)}
+	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key)}
 	s.routes = s.routeTable()
-	s.store = newStore(settings.terms, o.clock, s.announce)
-	s.seeds = seedOptions{settings.terms, o.clock, s.keyHash, checkKey, Operations()}
+	s.store = store.New(settings.Terms, o.clock, s.announce)
+	s.seeds = seedOptions{settings.Terms, o.clock, s.keyHash, checkKey, Operations()}
 	s.pages = &pages{s.store, func(k refusal.Kind) int { return settings.errors[k].Status }}
 	s.sender = newSender(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
@@ -112,7 +113,7 @@ func (s *Server) open(o options) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
+	err = s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -135,14 +136,14 @@ func (e *StateError) Unwrap() error { return e.Err }
 // of the state's file. What is pending stays so in the file.
 func (s *Server) Close() error {
 	s.sender.close()
-	return s.store.close()
+	return s.store.Close()
 }
 
 // Identity tells this state from every other: it is random, stays the same for as
 // long as the state lives, and is another one after Reset.
 func (s *Server) Identity() (id string) {
-	s.store.refresh()
-	s.store.read(func(st *state) { id = st.id })
+	s.store.Refresh()
+	s.store.Read(func(st *store.State) { id = st.ID })
 	return id
 }
 
@@ -153,12 +154,12 @@ func (s *Server) Reset(seed string) error {
 	if err != nil {
 		return err
 	}
-	return s.store.write(func(*state) (change, error) { return first, nil })
+	return s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
 }
 
 // Dump returns the whole state as JSON, which Restore and WithSeedJSON take back.
 func (s *Server) Dump() ([]byte, error) {
-	if err := s.store.refresh(); err != nil {
+	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
 	return json.MarshalIndent(dumpOf(s.store), "", "  ")
@@ -172,7 +173,7 @@ func (s *Server) Restore(seed []byte) error {
 	if err != nil {
 		return err
 	}
-	return s.store.write(func(*state) (change, error) { return first, nil })
+	return s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
 }
 
 func checkKey(key string) error {
@@ -295,7 +296,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path, refusal.Shorten(r.Method), allow)
 	}
 	// Another process may have added a fault, or begun the state anew, with other accounts.
-	if err := s.store.refresh(); err != nil {
+	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
 	account, err := s.authorize(r, route.access)
@@ -311,7 +312,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
-	list := s.store.faults.Load()
+	list := s.store.Faults.Load()
 	if list == nil || !route.takesFaults() {
 		return route.handle(req)
 	}
@@ -352,7 +353,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return withEnd(ctx) }, // its end ends the waiting for callbacks and faults
 	}
-	defer s.store.keepTimeBeside(ctx)()
+	defer s.store.StartSchedule(ctx)()
 	attention, enough := context.WithCancel(ctx)
 	attended := make(chan struct{})
 	go func() {

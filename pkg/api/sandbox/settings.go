@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A Setting is one choice that the sandbox makes where the interface is silent.
@@ -35,7 +36,7 @@ func Settings() []Setting {
 // settings holds the choices in the form in which the handlers use them, each with the part of the sandbox that it is
 // about. It is filled once, when a server is made, and only read afterwards.
 type settings struct {
-	*terms
+	*store.Terms
 	rules
 
 	callbacks limits
@@ -61,8 +62,8 @@ type definition struct {
 
 // newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
-	t := &terms{Market: money.Market{UnitValue: map[string]*big.Int{}}}
-	s := &settings{terms: t, rules: rules{terms: t}, errors: refusal.Rules}
+	t := &store.Terms{Market: money.Market{UnitValue: map[string]*big.Int{}}}
+	s := &settings{Terms: t, rules: rules{Terms: t}, errors: refusal.Rules}
 	known := map[string]bool{}
 	for _, d := range definitions() {
 		value, given := values[d.Name]
@@ -114,12 +115,12 @@ func definitions() []definition {
 		{Setting{"withdrawal_flow", "New>Processing>Completed,Processing>Failed*,New>Cancelled*", "FROM>TO[>TO]..., comma-separated",
 			"Withdrawal statuses and the steps between them. The first one named is where a withdrawal begins; a star marks a last status that gives the money back."}, setFlow},
 		choice("history_order", "oldest|newest", "Which entry of statuses comes first.", func(s *settings) *string { return &s.historyOrder }),
-		choice("id_format", "uuid|text|digits", "What a withdrawal's id looks like: a UUID, W- and 16 letters and digits, or 18 digits.", func(s *settings) *string { return &s.idFormat }),
+		choice("id_format", "uuid|text|digits", "What a withdrawal's id looks like: a UUID, W- and 16 letters and digits, or 18 digits.", func(s *settings) *string { return &s.IdFormat }),
 		choice("merchant_id_of", "owner|merchant", "The merchant_id of a reseller's withdrawal: its own id, or the merchant's.", func(s *settings) *string { return &s.merchantIDOf }),
 		choice("merchant_id_format", "uuid|digits", "What a merchant_id looks like.", func(s *settings) *string { return &s.merchantIDFormat }),
-		choice("merchant_sees", "own|all", "What the merchant's key finds on the withdrawal and invoice paths: its own, or its resellers' too.", func(s *settings) *string { return &s.merchantSees }),
+		choice("merchant_sees", "own|all", "What the merchant's key finds on the withdrawal and invoice paths: its own, or its resellers' too.", func(s *settings) *string { return &s.MerchantSees }),
 		choice("reseller_withdraws", "allowed|forbidden", "Whether a reseller's key may create withdrawals.", func(s *settings) *string { return &s.resellerWithdraws }),
-		choice("order_id_format", "digits|text", "What an external_order_id may be: digits without leading zeros within int64, or any text, and external_id is then there where it is a number.", func(s *settings) *string { return &s.orderIDFormat }),
+		choice("order_id_format", "digits|text", "What an external_order_id may be: digits without leading zeros within int64, or any text, and external_id is then there where it is a number.", func(s *settings) *string { return &s.OrderIDFormat }),
 		number("min_amount", "1", 1, math.MaxInt64, "The smallest amount of a withdrawal or an invoice's item, in minor units.", func(s *settings) *int64 { return &s.minAmount }),
 		limit("max_amount", "The largest amount, likewise.", func(s *settings) *int64 { return &s.maxAmount }),
 		choice("needless_memo", "accept|reject", "What becomes of a memo where none is required.", func(s *settings) *string { return &s.needlessMemo }),
@@ -130,10 +131,10 @@ func definitions() []definition {
 		choice("memo_shown", "no|yes", "Whether a withdrawal shows its memo.", func(s *settings) *string { return &s.memoShown }),
 		choice("is_testnet", "true|false", "The is_testnet of every withdrawal.", func(s *settings) *string { return &s.isTestnet }),
 		choice("absent_fields", "omit|null", "How a field that was not given (external_id, external_order_id, external_number, callback) is shown.", func(s *settings) *string { return &s.absentFields }),
-		choice("duplicate_order_ids", "accept|reject", "What becomes of a withdrawal whose external_order_id the account has used before.", func(s *settings) *string { return &s.duplicateOrderIDs }),
+		choice("duplicate_order_ids", "accept|reject", "What becomes of a withdrawal whose external_order_id the account has used before.", func(s *settings) *string { return &s.DuplicateOrderIDs }),
 
 		// Callbacks
-		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is told of its creation, too.", func(s *settings) *string { return &s.callbackOnCreate }),
+		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is told of its creation, too.", func(s *settings) *string { return &s.CallbackOnCreate }),
 		number("callback_attempts", "5", 1, 50, "How often a callback is posted until it is given up.", func(s *settings) *int64 { return &s.callbacks.attempts }),
 		duration("callback_backoff", "1s", "1h", "The time from the first attempt to the second. It doubles with each one more, up to an hour.", func(s *settings) *time.Duration { return &s.callbacks.backoff }),
 		duration("callback_timeout", "5s", "1m", "How long a receiver may take to answer a callback.", func(s *settings) *time.Duration { return &s.callbacks.timeout }),
@@ -151,12 +152,12 @@ func definitions() []definition {
 		limit("max_items", "The most items.", func(s *settings) *int64 { return &s.maxItems }),
 		{Setting{"paid_in", "invoice", "invoice or a code of the registry", "The currency that customers pay in: the invoice's, or another, by the rate table and rounded up."}, setPaidIn},
 		text("due_date_text", "deprecated", "The placeholder in due_date.", func(s *settings) *string { return &s.dueDate }),
-		choice("duplicate_invoice_order_ids", "accept|reject", "What becomes of an invoice whose order_id the account has used before.", func(s *settings) *string { return &s.duplicateInvoiceIDs }),
+		choice("duplicate_invoice_order_ids", "accept|reject", "What becomes of an invoice whose order_id the account has used before.", func(s *settings) *string { return &s.DuplicateInvoiceIDs }),
 
 		// Invites and resellers
-		choice("invite_uuid", "id|reference", "What the UUID sent to create an invite is: the new invite's own UUID, or a reference that becomes its label.", func(s *settings) *string { return &s.inviteUUID }),
+		choice("invite_uuid", "id|reference", "What the UUID sent to create an invite is: the new invite's own UUID, or a reference that becomes its label.", func(s *settings) *string { return &s.InviteUUID }),
 		text("invite_url", "http://{host}/invite/{invite}", "The url of a new invite; {host} is the request's Host.", func(s *settings) *string { return &s.inviteURL }),
-		choice("invite_reuse", "reject|accept", "Whether an invite may be redeemed more than once.", func(s *settings) *string { return &s.inviteReuse }),
+		choice("invite_reuse", "reject|accept", "Whether an invite may be redeemed more than once.", func(s *settings) *string { return &s.InviteReuse }),
 		{Setting{"invite_label", "Invite {n}", "any text, also none", "The label of an invite until it is redeemed; {n} counts invites, {invite} is its UUID."}, setInviteLabel},
 		choice("invites_listed", "all|open", "Whether the list of invites has those that were redeemed.", func(s *settings) *string { return &s.invitesListed }),
 		choice("reseller_auth", "bearer|any_key|none", "What the invite and reseller routes want: the merchant's key, that or a reseller's, or none.", func(s *settings) *string { return &s.resellerAuth }),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A sandbox in memory, too, moves on without requests. This looks at the state
@@ -22,8 +23,8 @@ func TestServeKeepsTimeInMemory(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(t.Context(), listener) }()
 	for range 2 { // when the second comes, nothing else was due
-		w := &withdrawal{ID: newUUID(), Account: *s.store.merchant.Load(), Currency: "Btc", Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
-		if err := s.store.addWithdrawal(w); err != nil {
+		w := &store.Withdrawal{ID: store.NewUUID(), Account: *s.store.Merchant.Load(), Currency: "Btc", Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
+		if err := s.store.AddWithdrawal(w); err != nil {
 			t.Fatal(err)
 		}
 		current := ""
@@ -31,7 +32,7 @@ func TestServeKeepsTimeInMemory(t *testing.T) {
 			if time.Since(begin) > 30*time.Second {
 				t.Fatalf("after 30 seconds it is %s", current)
 			}
-			s.store.read(func(st *state) { current = st.withdrawals[w.ID].current() })
+			s.store.Read(func(st *store.State) { current = st.Withdrawals[w.ID].Current() })
 		}
 	}
 	select {

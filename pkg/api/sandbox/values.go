@@ -10,6 +10,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // How the values of settings are read, one function for each sort of value.
@@ -107,23 +108,23 @@ func names(field func(*settings) *[3]string) func(*settings, string) error {
 
 // setInvoiceStatuses wants three different names; states may share one.
 func setInvoiceStatuses(s *settings, value string) error {
-	if err := names(func(s *settings) *[3]string { return &s.invoiceStatuses })(s, value); err != nil {
+	if err := names(func(s *settings) *[3]string { return &s.InvoiceStatuses })(s, value); err != nil {
 		return err
 	}
-	if n := s.invoiceStatuses; n[0] == n[1] || n[1] == n[2] || n[0] == n[2] {
+	if n := s.InvoiceStatuses; n[0] == n[1] || n[1] == n[2] || n[0] == n[2] {
 		return fmt.Errorf("use three different names")
 	}
 	return nil
 }
 
 func setFlow(s *settings, value string) (err error) {
-	s.flow, err = parseFlow(value)
+	s.Flow, err = store.ParseFlow(value)
 	return err
 }
 
 // setPace comes after setFlow: its steps are some of the flow's.
 func setPace(s *settings, value string) (err error) {
-	s.pace, err = parsePace(value, &s.flow)
+	s.Pace, err = store.ParsePace(value, &s.Flow)
 	return err
 }
 
@@ -131,11 +132,11 @@ func setExpiry(s *settings, value string) error {
 	if value == "never" {
 		return nil
 	}
-	d, ok := parseWait(value)
+	d, ok := store.ParseWait(value)
 	if !ok {
 		return fmt.Errorf("use never, or a duration of whole seconds such as 15m, 36h or 7d")
 	}
-	s.invoiceExpiry = d
+	s.InvoiceExpiry = d
 	return nil
 }
 
@@ -150,10 +151,10 @@ func setFiatCurrency(s *settings, value string) error {
 
 func setRebate(s *settings, value string) error {
 	n, ok := money.ParseDecimal(value, 4)
-	if !ok || n > 100*percentScale {
+	if !ok || n > 100*store.PercentScale {
 		return fmt.Errorf("use a number from 0 to 100 with at most four decimals, such as 1.25")
 	}
-	s.rebatePercent = n
+	s.RebatePercent = n
 	return nil
 }
 
@@ -171,9 +172,9 @@ func setCurrencies(s *settings, value string) error {
 }
 
 func setPaidIn(s *settings, value string) error {
-	s.paidIn = value
+	s.PaidIn = value
 	if value == "invoice" {
-		s.paidIn = ""
+		s.PaidIn = ""
 	} else if c := money.ByCode[value]; c.Code != value || value == "" {
 		return fmt.Errorf("use invoice or one of %s", money.Codes(""))
 	}
@@ -184,7 +185,7 @@ func setInviteLabel(s *settings, value string) error {
 	if value != "" && !isPlain(value) {
 		return fmt.Errorf("it is blank or holds control characters; use plain text, or nothing at all")
 	}
-	s.inviteLabel = value
+	s.InviteLabel = value
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // limits are the choices of how callbacks are posted.
@@ -35,7 +36,7 @@ type limits struct {
 // a server claims it by a write, which only one of them can.
 type sender struct {
 	name   string // random; tells this server from the others on its file
-	store  *store
+	store  *store.Store
 	limits limits
 	client *http.Client
 	ctx    context.Context
@@ -65,8 +66,8 @@ const (
 	adoptEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
 )
 
-func newSender(s *store, l limits) *sender {
-	c := &sender{name: newUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
+func newSender(s *store.Store, l limits) *sender {
+	c := &sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{}
 	if l.targets == "loopback" {
@@ -77,7 +78,7 @@ func newSender(s *store, l limits) *sender {
 		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	s.made = c.began
+	s.Made = c.began
 	return c
 }
 
@@ -107,9 +108,9 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 
 // newDelivery is the delivery that tells a withdrawal's callback of its current status.
 // This server holds it from the beginning.
-func (c *sender) newDelivery(w *withdrawal, body string) *delivery {
-	return &delivery{ID: newUUID(), Withdrawal: w.ID, Status: w.current(), URL: w.Callback, Body: body,
-		State: pendingDelivery, Holder: c.name, Until: c.term(0)}
+func (c *sender) newDelivery(w *store.Withdrawal, body string) *store.Delivery {
+	return &store.Delivery{ID: store.NewUUID(), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
+		State: store.Pending, Holder: c.name, Until: c.term(0)}
 }
 
 // term is until when a delivery is held that is posted, or will be after a rest.
@@ -118,26 +119,26 @@ func (c *sender) term(rest time.Duration) time.Time {
 }
 
 // post makes one request, and reports whether its target was refused.
-func (c *sender) post(address, body string) (a attempt, refused bool) {
+func (c *sender) post(address, body string) (a store.Attempt, refused bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.limits.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
-		return attempt{Error: cleaned(err.Error())}, false
+		return store.Attempt{Error: cleaned(err.Error())}, false
 	}
 	if c.limits.targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
-		return attempt{Error: (&targetError{req.URL.Host}).Error()}, true
+		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "till-sandbox")
 	answer, err := c.client.Do(req)
 	if err != nil {
 		_, refused = errors.AsType[*targetError](err)
-		return attempt{Error: c.reason(ctx, err)}, refused
+		return store.Attempt{Error: c.reason(ctx, err)}, refused
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has come, and it is what counts
-	return attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
+	return store.Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
 }
 
 func (c *sender) reason(ctx context.Context, err error) string {
@@ -170,7 +171,7 @@ func cleaned(text string) string {
 }
 
 // delivered reports whether an answer takes the body on.
-func delivered(a attempt) bool { return a.Status >= 200 && a.Status < 300 }
+func delivered(a store.Attempt) bool { return a.Status >= 200 && a.Status < 300 }
 
 var (
 	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")
@@ -180,7 +181,7 @@ var (
 )
 
 // attempt posts a delivery, records what came of it, and returns it as it is then.
-func (c *sender) attempt(d delivery) (delivery, error) {
+func (c *sender) attempt(d store.Delivery) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -189,55 +190,55 @@ func (c *sender) attempt(d delivery) (delivery, error) {
 	if c.ctx.Err() != nil {
 		return d, errClosed
 	}
-	if d.State == pendingDelivery {
+	if d.State == store.Pending {
 		if err := c.claim(&d); err != nil {
 			return d, err
 		}
 	}
-	at := c.store.now()
+	at := c.store.Now()
 	a, refused := c.post(d.URL, d.Body)
 	a.At = at
-	err := c.store.put(func(st *state) (change, error) {
-		old := st.deliveries[d.ID]
+	err := c.store.Put(func(st *store.State) (store.Change, error) {
+		old := st.Deliveries[d.ID]
 		if old == nil { // the state was begun anew meanwhile
-			return change{}, errGone
+			return store.Change{}, errGone
 		}
 		d = *old
-		d.Attempts = append(append([]attempt{}, old.Attempts...), a)
+		d.Attempts = append(append([]store.Attempt{}, old.Attempts...), a)
 		switch {
 		case delivered(a):
-			d.State = deliveredDelivery
-		case old.State == deliveredDelivery:
+			d.State = store.Delivered
+		case old.State == store.Delivered:
 		case refused:
-			d.State = refusedDelivery
-		case old.State != pendingDelivery || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits.attempts:
-			d.State = failedDelivery
+			d.State = store.Refused
+		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits.attempts:
+			d.State = store.Failed
 		}
 		switch {
-		case d.State != pendingDelivery:
+		case d.State != store.Pending:
 			d.Holder, d.Until = "", time.Time{}
 		case old.Holder == c.name:
 			d.Until = c.term(c.rest(len(d.Attempts)))
 		}
-		return change{Delivery: &d}, nil
+		return store.Change{Delivery: &d}, nil
 	})
 	return d, err
 }
 
 // claim makes this server the one that posts a pending delivery. When another one
 // is, d says until when.
-func (c *sender) claim(d *delivery) error {
-	return c.store.put(func(st *state) (change, error) {
-		queue := st.pending[d.Withdrawal]
+func (c *sender) claim(d *store.Delivery) error {
+	return c.store.Put(func(st *store.State) (store.Change, error) {
+		queue := st.Pending[d.Withdrawal]
 		if len(queue) == 0 || queue[0].ID != d.ID {
-			return change{}, errGone
+			return store.Change{}, errGone
 		}
 		*d = *queue[0]
-		if !d.free(c.name, time.Now()) {
-			return change{}, errHeld
+		if !d.Free(c.name, time.Now()) {
+			return store.Change{}, errHeld
 		}
 		d.Holder, d.Until = c.name, c.term(0)
-		return change{Delivery: d}, nil
+		return store.Change{Delivery: d}, nil
 	})
 }
 
@@ -251,7 +252,7 @@ func (c *sender) rest(attempts int) time.Duration {
 }
 
 // began starts the rounds of the deliveries that a write has made.
-func (c *sender) began(made change) {
+func (c *sender) began(made store.Change) {
 	if d := made.Delivery; d != nil && d.Holder == c.name {
 		c.start(d.Withdrawal, d.ID)
 	}
@@ -285,9 +286,9 @@ func (c *sender) start(withdrawal, cause string) *round {
 // deliver is a round.
 func (c *sender) deliver(withdrawal string, r *round) {
 	for {
-		var d delivery
-		c.store.read(func(st *state) {
-			if queue := st.pending[withdrawal]; len(queue) > 0 {
+		var d store.Delivery
+		c.store.Read(func(st *store.State) {
+			if queue := st.Pending[withdrawal]; len(queue) > 0 {
 				d = *queue[0]
 			}
 		})
@@ -301,7 +302,7 @@ func (c *sender) deliver(withdrawal string, r *round) {
 		c.tell(r)
 		pause := time.Duration(0)
 		switch {
-		case err == errGone, err == nil && d.State != pendingDelivery:
+		case err == errGone, err == nil && d.State != store.Pending:
 			continue // with what is the first now
 		case err == errHeld:
 			pause = time.Until(d.Until)
@@ -382,14 +383,14 @@ func (c *sender) underWay(withdrawal string) (news chan struct{}, cause string) 
 // returns the delivery as it is then. It does not wait where an earlier one of the
 // same withdrawal has to come first and was under way already: that may take long,
 // and it may be the receiver of that very one who asks.
-func (c *sender) awaitFirst(ctx context.Context, made *delivery) delivery {
+func (c *sender) awaitFirst(ctx context.Context, made *store.Delivery) store.Delivery {
 	for {
 		news, cause := c.underWay(made.Withdrawal)
-		d, first := c.store.delivery(made.ID)
+		d, first := c.store.Delivery(made.ID)
 		switch {
 		case d.ID == "":
 			return *made
-		case len(d.Attempts) > 0, d.State != pendingDelivery, news == nil, first != d.ID && cause != made.ID:
+		case len(d.Attempts) > 0, d.State != store.Pending, news == nil, first != d.ID && cause != made.ID:
 			return d
 		}
 		select {
@@ -401,12 +402,12 @@ func (c *sender) awaitFirst(ctx context.Context, made *delivery) delivery {
 }
 
 // resend posts a delivery once more, whatever became of it, and returns it as it is then.
-func (c *sender) resend(ctx context.Context, id string) (delivery, error) {
-	d, first := c.store.delivery(id)
+func (c *sender) resend(ctx context.Context, id string) (store.Delivery, error) {
+	d, first := c.store.Delivery(id)
 	switch {
 	case d.ID == "":
 		return d, refusal.New(refusal.NotFound, "There is no delivery %q; check the id.", refusal.Shorten(id))
-	case d.State != pendingDelivery:
+	case d.State != store.Pending:
 		return c.again(ctx, d)
 	case first != id:
 		return d, refusal.New(refusal.WrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
@@ -415,7 +416,7 @@ func (c *sender) resend(ctx context.Context, id string) (delivery, error) {
 }
 
 // again posts a delivery that was over and done with.
-func (c *sender) again(ctx context.Context, d delivery) (delivery, error) {
+func (c *sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -423,7 +424,7 @@ func (c *sender) again(ctx context.Context, d delivery) (delivery, error) {
 	}
 	c.running.Add(1)
 	c.mu.Unlock()
-	var after delivery
+	var after store.Delivery
 	var err error
 	done := make(chan struct{})
 	go func() {
@@ -440,7 +441,7 @@ func (c *sender) again(ctx context.Context, d delivery) (delivery, error) {
 }
 
 // deliverNow has a pending delivery posted now, which is the first of its withdrawal.
-func (c *sender) deliverNow(ctx context.Context, d delivery) (delivery, error) {
+func (c *sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	before := len(d.Attempts)
 	if r := c.start(d.Withdrawal, d.ID); r != nil {
 		c.mu.Lock()
@@ -456,7 +457,7 @@ func (c *sender) deliverNow(ctx context.Context, d delivery) (delivery, error) {
 	}
 	for {
 		news, _ := c.underWay(d.Withdrawal)
-		now, _ := c.store.delivery(d.ID)
+		now, _ := c.store.Delivery(d.ID)
 		switch {
 		case now.ID == "":
 			return now, errGone
@@ -465,7 +466,7 @@ func (c *sender) deliverNow(ctx context.Context, d delivery) (delivery, error) {
 		case c.ctx.Err() != nil:
 			return now, errClosed
 		case news == nil:
-			if err := c.store.refresh(); err != nil {
+			if err := c.store.Refresh(); err != nil {
 				return now, err
 			}
 			return now, refusal.New(refusal.WrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
@@ -483,7 +484,7 @@ func (c *sender) adoptOrphans(ctx context.Context) {
 	tick := time.NewTicker(adoptEvery)
 	defer tick.Stop()
 	for {
-		c.store.refresh()
+		c.store.Refresh()
 		for withdrawal, id := range c.unheld() {
 			c.start(withdrawal, id)
 		}
@@ -499,9 +500,9 @@ func (c *sender) adoptOrphans(ctx context.Context) {
 // for one that broke off because the state could not be written.
 func (c *sender) unheld() map[string]string {
 	found := map[string]string{}
-	c.store.read(func(st *state) {
-		for withdrawal, queue := range st.pending {
-			if queue[0].free(c.name, time.Now()) {
+	c.store.Read(func(st *store.State) {
+		for withdrawal, queue := range st.Pending {
+			if queue[0].Free(c.name, time.Now()) {
 				found[withdrawal] = queue[0].ID
 			}
 		}
@@ -517,21 +518,21 @@ func (c *sender) close() {
 	c.mu.Unlock()
 	c.stop()
 	c.running.Wait()
-	held := func(st *state) (all []change) {
-		for _, queue := range st.pending {
+	held := func(st *store.State) (all []store.Change) {
+		for _, queue := range st.Pending {
 			for _, d := range queue {
 				if d.Holder == c.name {
 					free := *d
 					free.Holder, free.Until = "", time.Time{}
-					all = append(all, change{Delivery: &free})
+					all = append(all, store.Change{Delivery: &free})
 				}
 			}
 		}
 		return all
 	}
 	any := false
-	c.store.read(func(st *state) { any = len(held(st)) > 0 })
+	c.store.Read(func(st *store.State) { any = len(held(st)) > 0 })
 	if any {
-		c.store.put(func(st *state) (change, error) { return change{Then: held(st)}, nil }) // if that fails, the terms run out
+		c.store.Put(func(st *store.State) (store.Change, error) { return store.Change{Then: held(st)}, nil }) // if that fails, the terms run out
 	}
 }

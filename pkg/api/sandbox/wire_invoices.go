@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // invoiceView is section 2.5, with its own spelling of tittle and choosen.
@@ -13,7 +14,7 @@ type invoiceView struct {
 	ExternalNumber  any          `json:"external_number,omitempty"`
 	Title           string       `json:"tittle"`
 	Currency        currencyView `json:"currency"`
-	Items           []item       `json:"items"`
+	Items           []store.Item `json:"items"`
 	CreatedDate     string       `json:"created_date"`
 	DueDate         string       `json:"due_date"`
 	Choosen         any          `json:"choosen,omitempty"`
@@ -28,7 +29,7 @@ type choosenView struct {
 	At       string       `json:"at"`
 }
 
-func (s *rules) viewInvoice(v *invoice) invoiceView {
+func (s *rules) viewInvoice(v *store.Invoice) invoiceView {
 	c := money.ByCode[v.Currency]
 	view := invoiceView{
 		ID:              v.ID,
@@ -39,7 +40,7 @@ func (s *rules) viewInvoice(v *invoice) invoiceView {
 		Items:           v.Items,
 		CreatedDate:     v.Created.Format(s.createdLayout),
 		DueDate:         s.dueDate,
-		Status:          s.invoiceStatuses[v.Phase],
+		Status:          s.InvoiceStatuses[v.Phase],
 		State:           s.invoiceStates[v.Phase],
 	}
 	if v.OrderID != nil {
@@ -49,7 +50,7 @@ func (s *rules) viewInvoice(v *invoice) invoiceView {
 		view.ExternalNumber = *v.Number
 	}
 	switch {
-	case v.Phase == paid:
+	case v.Phase == store.Paid:
 		view.Choosen = s.viewChoosen(v)
 	case s.choosenUnpaid == "null":
 		view.Choosen = json.RawMessage("null")
@@ -60,8 +61,8 @@ func (s *rules) viewInvoice(v *invoice) invoiceView {
 }
 
 // viewChoosen is the payment choice in a paid invoice.
-func (s *rules) viewChoosen(v *invoice) any {
-	got := v.payment()
+func (s *rules) viewChoosen(v *store.Invoice) any {
+	got := v.Payment()
 	switch s.choosenPaid {
 	case "currency":
 		return viewCurrency(money.ByCode[got.Code])

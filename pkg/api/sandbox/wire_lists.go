@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A filter is what a list request narrows its answer to.
@@ -122,8 +123,8 @@ func viewPage[R, V any](p pageOf[R], view func(*R) V) pageView[V] {
 
 // listed is a record in a list.
 type listed interface {
-	dated
-	currencyCode() string
+	store.Dated
+	CurrencyCode() string
 }
 
 // pick finds one page in records, which are in order of creation. The period is
@@ -137,7 +138,7 @@ func pick[R any, P interface {
 	if len(f.currencies) > 0 || len(f.tags) > 0 {
 		var matching []P
 		for _, r := range records {
-			if (len(f.currencies) == 0 || slices.Contains(f.currencies, r.currencyCode())) &&
+			if (len(f.currencies) == 0 || slices.Contains(f.currencies, r.CurrencyCode())) &&
 				(len(f.tags) == 0 || tagged(r, f.tags)) {
 				matching = append(matching, r)
 			}
@@ -174,13 +175,13 @@ func pick[R any, P interface {
 }
 
 // within cuts records down to the filter's period.
-func within[R dated](records []R, f filter) []R {
+func within[R store.Dated](records []R, f filter) []R {
 	low, high := 0, len(records)
 	if !f.from.IsZero() {
-		low = sort.Search(high, func(i int) bool { return !records[i].created().Before(f.from) })
+		low = sort.Search(high, func(i int) bool { return !records[i].MadeAt().Before(f.from) })
 	}
 	if !f.to.IsZero() {
-		high = sort.Search(high, func(i int) bool { return !records[i].created().Before(f.to) })
+		high = sort.Search(high, func(i int) bool { return !records[i].MadeAt().Before(f.to) })
 	}
 	return records[low:max(low, high)]
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // inviteView is section 2.6; URL is shown once, when the invite is made.
@@ -20,11 +21,11 @@ type resellerView struct {
 	Rebates    map[string]amountView `json:"rebates"`
 }
 
-func viewInviteOf(r *reseller) inviteView { return inviteView{Invite: r.Invite, Label: r.Label} }
+func viewInviteOf(r *store.Reseller) inviteView { return inviteView{Invite: r.Invite, Label: r.Label} }
 
-func (s *rules) viewReseller(r *reseller, a *account) resellerView {
+func (s *rules) viewReseller(r *store.Reseller, a *store.Account) resellerView {
 	view := resellerView{r.ID, viewInviteOf(r), map[string]amountView{}}
-	for _, m := range s.held(a, rebates) {
+	for _, m := range s.held(a, store.Rebates) {
 		view.Rebates[s.rebateCode(m.Code)] = viewAmount(m)
 	}
 	return view
@@ -56,10 +57,10 @@ type rebateView struct {
 }
 
 // held lists one book of an account in the order of the registry.
-func (s *rules) held(a *account, b book) []money.Amount {
+func (s *rules) held(a *store.Account, b store.Book) []money.Amount {
 	all := []money.Amount{}
 	for _, c := range money.Registry {
-		minor := a.books[line{b, c.Code}]
+		minor := a.Books[store.Line{Book: b, Code: c.Code}]
 		if minor != 0 || s.zeroAmounts == "show" && slices.Contains(s.Currencies, c.Currency) {
 			all = append(all, money.Amount{Code: c.Code, Minor: minor})
 		}
@@ -69,7 +70,7 @@ func (s *rules) held(a *account, b book) []money.Amount {
 
 // totals is one book in the shape of the statistics: each code over an object
 // with that code.
-func (s *rules) totals(a *account, b book) map[string]map[string]int64 {
+func (s *rules) totals(a *store.Account, b store.Book) map[string]map[string]int64 {
 	totals := map[string]map[string]int64{}
 	for _, m := range s.held(a, b) {
 		code := s.statsCode(money.ByCode[m.Code])

@@ -1,8 +1,10 @@
 package sandbox
 
+import "example.com/till/pkg/api/sandbox/internal/store"
+
 // rules are the choices of how strictly a request is read and of what an answer looks like.
 type rules struct {
-	*terms
+	*store.Terms
 	firstPage, emptyPageCount              int64
 	defaultPageSize, maxPageSize           int64
 	pageSizeTooLarge, pageOutOfRange       string

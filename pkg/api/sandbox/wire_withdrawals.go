@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // withdrawalView is section 2.2. The fields of type any are a value, a JSON null
@@ -41,7 +42,7 @@ type addressIn struct {
 	Address  string `json:"address"`
 }
 
-func (s *rules) listAddress(w *withdrawal) listAddress {
+func (s *rules) listAddress(w *store.Withdrawal) listAddress {
 	in := &addressIn{w.Currency, w.Address}
 	if s.fiatAddress == "fiat" && money.ByCode[w.Currency].Kind == money.Fiat {
 		return listAddress{Fiat: in}
@@ -49,7 +50,7 @@ func (s *rules) listAddress(w *withdrawal) listAddress {
 	return listAddress{Crypto: in}
 }
 
-func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
+func (s *rules) viewWithdrawal(w *store.Withdrawal, merchant string) withdrawalView {
 	v := withdrawalView{
 		ID:              w.ID,
 		ExternalID:      s.absent(),
@@ -57,7 +58,7 @@ func (s *rules) viewWithdrawal(w *withdrawal, merchant string) withdrawalView {
 		Currency:        viewCurrency(money.ByCode[w.Currency]),
 		Amount:          viewAmount(w.Amount),
 		Statuses:        make([]statusView, len(w.Statuses)),
-		Current:         w.current(),
+		Current:         w.Current(),
 		IsTestnet:       s.isTestnet == "true",
 		Callback:        s.absent(),
 		ExternalOrderID: s.absent(),

@@ -7,30 +7,31 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 func (s *Server) createWithdrawal(r *request) (any, error) {
 	if err := r.query().done(); err != nil {
 		return nil, err
 	}
-	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.merchant.Load() {
+	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
 		return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
 	}
 	w, err := s.readWithdrawal(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.addWithdrawal(w); err != nil {
+	if err := s.store.AddWithdrawal(w); err != nil {
 		return nil, err
 	}
 	return w.ID, nil
 }
 
-func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
+func (s *Server) readWithdrawal(r *request) (*store.Withdrawal, error) {
 	in := r.object()
 	currency := in.currency("currency")
-	w := &withdrawal{
-		ID:       s.settings.newWithdrawalID(),
+	w := &store.Withdrawal{
+		ID:       s.settings.NewWithdrawalID(),
 		Account:  r.account,
 		Currency: currency.Code,
 		Amount:   in.amount("amount"),
@@ -41,7 +42,7 @@ func (s *Server) readWithdrawal(r *request) (*withdrawal, error) {
 	}
 	if in.has("external_order_id") {
 		w.OrderID = in.text("external_order_id")
-		if _, ok := orderNumber(w.OrderID); !ok && s.settings.orderIDFormat == "digits" {
+		if _, ok := orderNumber(w.OrderID); !ok && s.settings.OrderIDFormat == "digits" {
 			in.failAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
@@ -74,16 +75,16 @@ func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
 	if uuid, ok := parseUUID(id); ok {
 		id = uuid
 	}
-	var w withdrawal
-	s.store.read(func(st *state) {
-		if found := st.withdrawals[id]; found != nil && s.settings.shows(st, account, found.Account) {
+	var w store.Withdrawal
+	s.store.Read(func(st *store.State) {
+		if found := st.Withdrawals[id]; found != nil && s.settings.Shows(st, account, found.Account) {
 			w = *found
 		}
 	})
 	if w.ID == "" {
 		return withdrawalView{}, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.", refusal.Shorten(id))
 	}
-	view := s.settings.viewWithdrawal(&w, *s.store.merchant.Load())
+	view := s.settings.viewWithdrawal(&w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	return view, nil
 }
@@ -99,29 +100,29 @@ func (s *Server) listWithdrawals(r *request) (any, error) {
 
 func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error) {
 	in := r.object()
-	f := s.settings.readFilter(in, s.settings.flow.statuses, true)
+	f := s.settings.readFilter(in, s.settings.Flow.Statuses, true)
 	if err := in.done(); err != nil {
 		return nil, err
 	}
-	tagged := func(w *withdrawal, tags []string) bool {
+	tagged := func(w *store.Withdrawal, tags []string) bool {
 		if s.settings.tagsMatch == "current" {
-			return slices.Contains(tags, w.current())
+			return slices.Contains(tags, w.Current())
 		}
-		return slices.ContainsFunc(w.Statuses, func(r reached) bool { return slices.Contains(tags, r.Status) })
+		return slices.ContainsFunc(w.Statuses, func(r store.Reached) bool { return slices.Contains(tags, r.Status) })
 	}
-	var page pageOf[withdrawal]
+	var page pageOf[store.Withdrawal]
 	var err error
-	s.store.read(func(st *state) {
-		var a *account
-		if a, err = st.account(id); err == nil {
-			page, err = pick(&s.settings.rules, s.settings.withdrawalsOf(st, a), f, p, tagged)
+	s.store.Read(func(st *store.State) {
+		var a *store.Account
+		if a, err = st.Account(id); err == nil {
+			page, err = pick(&s.settings.rules, s.settings.WithdrawalsOf(st, a), f, p, tagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return viewPage(page, func(w *withdrawal) withdrawalView {
-		view := s.settings.viewWithdrawal(w, *s.store.merchant.Load())
+	return viewPage(page, func(w *store.Withdrawal) withdrawalView {
+		view := s.settings.viewWithdrawal(w, *s.store.Merchant.Load())
 		view.Address = s.settings.listAddress(w)
 		return view
 	}), nil
@@ -138,7 +139,7 @@ func (s *Server) AdvanceWithdrawal(id, status string) error {
 }
 
 func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, error) {
-	made, err := s.store.advance(id, status, time.Time{})
+	made, err := s.store.Advance(id, status, time.Time{})
 	if err != nil || made == nil {
 		return nil, err
 	}

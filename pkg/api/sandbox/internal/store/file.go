@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"context"
@@ -166,7 +166,7 @@ func (f *file) transaction(work func() error) (err error) {
 // append adds what decide returns as one commit, after what others have
 // committed. The store must be locked. When it fails, what the store holds is
 // worthless and the next read begins with nothing.
-func (f *file) append(apply func(change), decide func() []change) error {
+func (f *file) append(apply func(Change), decide func() []Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sound := false
@@ -219,7 +219,7 @@ func (f *file) changed() (bool, error) {
 }
 
 // read brings the store, which must be locked, up to date.
-func (f *file) read(apply func(change)) error {
+func (f *file) read(apply func(Change)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	version := int64(0)
@@ -236,7 +236,7 @@ func (f *file) read(apply func(change)) error {
 }
 
 // catchUp applies the commits that the store does not have yet.
-func (f *file) catchUp(apply func(change)) error {
+func (f *file) catchUp(apply func(Change)) error {
 	rows, err := f.conn.QueryContext(context.Background(), "SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (f *file) catchUp(apply func(change)) error {
 		if err := rows.Scan(&number, &text); err != nil {
 			return err
 		}
-		var changes []change
+		var changes []Change
 		if err := json.Unmarshal(text, &changes); err != nil {
 			return fmt.Errorf("its commit %d is damaged: %w", number, err)
 		}

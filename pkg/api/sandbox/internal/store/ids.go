@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"crypto/rand"
@@ -8,18 +8,18 @@ import (
 	"math/big"
 )
 
-// keyHash is what the state has of a key: looking a key up by its hash takes the
+// KeyHash is what the state has of a key: looking a key up by its hash takes the
 // same time whether half of it is right or nothing.
-type keyHash [sha256.Size]byte
+type KeyHash [sha256.Size]byte
 
-func hashKey(key string) keyHash { return sha256.Sum256([]byte(key)) }
+func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
 // MarshalText and UnmarshalText let a saved reseller carry its key's hash.
-func (h keyHash) MarshalText() ([]byte, error) {
+func (h KeyHash) MarshalText() ([]byte, error) {
 	return []byte(hex.EncodeToString(h[:])), nil
 }
 
-func (h *keyHash) UnmarshalText(text []byte) error {
+func (h *KeyHash) UnmarshalText(text []byte) error {
 	raw, err := hex.DecodeString(string(text))
 	if err == nil && len(raw) != len(h) {
 		err = errors.New("the hash of a key has another length")
@@ -28,8 +28,8 @@ func (h *keyHash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// newUUID returns a random UUID, version 4.
-func newUUID() string {
+// NewUUID returns a random UUID, version 4.
+func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	b[6] = b[6]&0x0f | 0x40
@@ -44,15 +44,15 @@ func newUUID() string {
 	return string(text[:])
 }
 
-// newWithdrawalID is a withdrawal's id, of which the interface says only that it is
+// NewWithdrawalID is a withdrawal's id, of which the interface says only that it is
 // a string.
-func (s *terms) newWithdrawalID() string {
-	switch s.idFormat {
+func (s *Terms) NewWithdrawalID() string {
+	switch s.IdFormat {
 	case "text":
 		return "W-" + rand.Text()[:16]
 	case "digits":
 		n, _ := rand.Int(rand.Reader, big.NewInt(9e17)) // never fails
 		return n.Add(n, big.NewInt(1e17)).String()
 	}
-	return newUUID()
+	return NewUUID()
 }

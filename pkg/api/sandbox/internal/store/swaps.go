@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"math/big"
@@ -8,8 +8,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A swap is what one automatic exchange moved, as the store keeps it.
-type swap struct {
+// A Swap is what one automatic exchange moved, as the store keeps it.
+type Swap struct {
 	Withdrawal string    `json:"withdrawal"`
 	Account    string    `json:"account"`
 	From       string    `json:"from"`
@@ -22,17 +22,17 @@ type swap struct {
 // raise finds need minor units of code in the balances: its own first, then the
 // other currencies in the order of the registry, by the rate table. It changes
 // nothing and says what has to change.
-func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps []swap, err error) {
-	own := min(a.books[line{balance, code}], need)
+func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps []Swap, err error) {
+	own := min(a.Books[Line{Balance, code}], need)
 	if own > 0 {
-		moves = append(moves, move{a.ID, balance, code, -own})
+		moves = append(moves, Move{a.ID, Balance, code, -own})
 	}
 	short := need - own
 	for _, source := range s.Currencies {
 		if short == 0 {
 			break
 		}
-		held := a.books[line{balance, source.Code}]
+		held := a.Books[Line{Balance, source.Code}]
 		if source.Code == code || held <= 0 {
 			continue
 		}
@@ -44,8 +44,8 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 			continue // all of it is worth less than one minor unit
 		}
 		taken := s.Convert(given, code, source.Code, true).Int64() // at most held, because given is at most its worth
-		moves = append(moves, move{a.ID, balance, source.Code, -taken})
-		swaps = append(swaps, swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
+		moves = append(moves, Move{a.ID, Balance, source.Code, -taken})
+		swaps = append(swaps, Swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
 		short -= given
 	}
 	if short > 0 {
@@ -55,16 +55,16 @@ func (s *terms) raise(a *account, code string, need int64) (moves []move, swaps 
 	return moves, swaps, nil
 }
 
-// rebate is the reseller's part of a paid invoice, rounded down.
-func (s *terms) rebate(paid int64) int64 {
-	const whole = 100 * percentScale
-	return money.MulDiv(big.NewInt(paid), big.NewInt(s.rebatePercent), big.NewInt(whole), false).Int64()
+// Rebate is the reseller's part of a paid invoice, rounded down.
+func (s *Terms) Rebate(paid int64) int64 {
+	const whole = 100 * PercentScale
+	return money.MulDiv(big.NewInt(paid), big.NewInt(s.RebatePercent), big.NewInt(whole), false).Int64()
 }
 
-// fund adds to the merchant's balance.
-func (s *store) fund(code string, minor int64) error {
-	return s.write(func(st *state) (change, error) {
-		m, err := st.accounts[st.merchant].credit(balance, code, minor)
-		return change{Moves: []move{m}}, err
+// Fund adds to the merchant's balance.
+func (s *Store) Fund(code string, minor int64) error {
+	return s.Write(func(st *State) (Change, error) {
+		m, err := st.Accounts[st.Merchant].credit(Balance, code, minor)
+		return Change{Moves: []Move{m}}, err
 	})
 }

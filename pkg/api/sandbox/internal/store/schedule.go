@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"container/heap"
@@ -12,7 +12,7 @@ import (
 // A schedule holds what the clock will do, the next first. It is made from the
 // changes of the state, as the state itself is, and goes with it.
 type schedule struct {
-	pace   pace
+	pace   Pace
 	expiry time.Duration // of a waiting invoice; 0: never
 	queue  appointments
 	turns  int64
@@ -31,7 +31,7 @@ type appointment struct {
 }
 
 // note takes down what follows from a change.
-func (t *schedule) note(c change) {
+func (t *schedule) note(c Change) {
 	if len(t.pace) == 0 && t.expiry == 0 {
 		return
 	}
@@ -39,16 +39,16 @@ func (t *schedule) note(c change) {
 	t.announce()
 }
 
-func (t *schedule) take(c change) {
+func (t *schedule) take(c Change) {
 	if c.Begin != nil {
 		t.queue = nil
 	}
 	if w := c.Withdrawal; w != nil {
-		if step, paced := t.pace[w.current()]; paced {
+		if step, paced := t.pace[w.Current()]; paced {
 			t.add(appointment{at: w.Statuses[len(w.Statuses)-1].At.Add(step.after), withdrawal: w.ID, statuses: len(w.Statuses)})
 		}
 	}
-	if v := c.Invoice; v != nil && v.Phase == awaiting && t.expiry > 0 {
+	if v := c.Invoice; v != nil && v.Phase == Awaiting && t.expiry > 0 {
 		t.add(appointment{at: v.Created.Add(t.expiry), invoice: v.ID})
 	}
 	for _, next := range c.Then {
@@ -91,9 +91,9 @@ func (t *schedule) isDue(now time.Time) bool {
 // returns them. The store must be locked. A move that is refused, because money
 // that it gives back does not fit into the balance, is tried again with the next
 // look at the clock.
-func (s *store) settle() (made []change) {
+func (s *Store) settle() (made []Change) {
 	t := &s.schedule
-	now := s.now()
+	now := s.Now()
 	if !t.isDue(now) {
 		return nil
 	}
@@ -108,8 +108,8 @@ func (s *store) settle() (made []change) {
 		default:
 			s.apply(c)
 			made = append(made, c)
-			if s.made != nil {
-				s.made(c) // which must wait for the lock before it looks
+			if s.Made != nil {
+				s.Made(c) // which must wait for the lock before it looks
 			}
 		}
 	}
@@ -125,27 +125,27 @@ var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
 
 // move is the change for an appointment. It is the one that the control would
 // make, at the time when it was due.
-func (s *store) move(st *state, a appointment) (change, error) {
+func (s *Store) move(st *State, a appointment) (Change, error) {
 	if a.invoice != "" {
 		v, err := st.waiting(a.invoice)
 		if err != nil {
-			return change{}, errVoid
+			return Change{}, errVoid
 		}
 		return v.expire(a.at), nil
 	}
-	w := st.withdrawals[a.withdrawal]
+	w := st.Withdrawals[a.withdrawal]
 	if w == nil || len(w.Statuses) != a.statuses {
-		return change{}, errVoid
+		return Change{}, errVoid
 	}
-	return s.proceed(st, w, s.terms.pace[w.current()].to, a.at)
+	return s.proceed(st, w, s.Terms.Pace[w.Current()].to, a.at)
 }
 
 // keepTime makes what is due happen when it is, whether anybody asks or not. It
 // sleeps until then.
-func (s *store) keepTime(ctx context.Context) {
+func (s *Store) keepTime(ctx context.Context) {
 	t := &s.schedule
 	for ctx.Err() == nil {
-		s.refresh() // what is wrong with the file, the next request says
+		s.Refresh() // what is wrong with the file, the next request says
 		timer := time.NewTimer(s.untilDue())
 		select {
 		case <-ctx.Done():
@@ -156,9 +156,9 @@ func (s *store) keepTime(ctx context.Context) {
 	}
 }
 
-// keepTimeBeside keeps time until the function that it returns is called.
-func (s *store) keepTimeBeside(ctx context.Context) (end func()) {
-	if len(s.terms.pace) == 0 && s.terms.invoiceExpiry == 0 {
+// StartSchedule keeps time until the function that it returns is called.
+func (s *Store) StartSchedule(ctx context.Context) (end func()) {
+	if len(s.Terms.Pace) == 0 && s.Terms.InvoiceExpiry == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -176,7 +176,7 @@ func (s *store) keepTimeBeside(ctx context.Context) (end func()) {
 // untilDue is how long the sandbox can sleep. Another process does not tell what
 // it puts into a file, so a file is looked at in every second, in which the clock
 // ticks; and the machine's own clock may be set.
-func (s *store) untilDue() time.Duration {
+func (s *Store) untilDue() time.Duration {
 	longest := time.Minute
 	if s.file != nil {
 		longest = time.Second
@@ -185,7 +185,7 @@ func (s *store) untilDue() time.Duration {
 	if next == nil {
 		return longest
 	}
-	wait := next.Sub(s.clock().Add(time.Duration(s.offset.Load())))
+	wait := next.Sub(s.clock().Add(time.Duration(s.Offset.Load())))
 	if wait <= 0 { // it was refused a moment ago
 		return time.Second
 	}
@@ -215,21 +215,21 @@ func (q *appointments) Pop() any {
 	return a
 }
 
-// maxOffset is how far the sandbox's clock may be from the machine's: a century.
-const maxOffset = 100 * 365 * 24 * time.Hour
+// MaxOffset is how far the sandbox's clock may be from the machine's: a century.
+const MaxOffset = 100 * 365 * 24 * time.Hour
 
-// now is the sandbox's time. It ticks in whole seconds, so that a time which was
+// Now is the sandbox's time. It ticks in whole seconds, so that a time which was
 // shown, sent back as from or to, means the very moment.
-func (s *store) now() time.Time {
-	return s.clock().Add(time.Duration(s.offset.Load())).UTC().Truncate(time.Second)
+func (s *Store) Now() time.Time {
+	return s.clock().Add(time.Duration(s.Offset.Load())).UTC().Truncate(time.Second)
 }
 
-func (s *store) moveClock(to func(offset time.Duration) time.Duration) error {
-	return s.write(func(st *state) (change, error) {
-		offset := int64(to(st.offset))
-		if offset < -int64(maxOffset) || offset > int64(maxOffset) {
-			return change{}, refusal.New(refusal.InvalidBody, "The clock would be more than a century off; choose a time that is nearer.")
+func (s *Store) MoveClock(to func(offset time.Duration) time.Duration) error {
+	return s.Write(func(st *State) (Change, error) {
+		offset := int64(to(st.Offset))
+		if offset < -int64(MaxOffset) || offset > int64(MaxOffset) {
+			return Change{}, refusal.New(refusal.InvalidBody, "The clock would be more than a century off; choose a time that is nearer.")
 		}
-		return change{Offset: &offset}, nil
+		return Change{Offset: &offset}, nil
 	})
 }

@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"maps"
@@ -8,8 +8,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A fault as the store keeps it; see package fault for what it does.
-type fault struct {
+// A Fault as the store keeps it; see package fault for what it does.
+type Fault struct {
 	ID    string            `json:"id"`
 	On    string            `json:"on"`
 	Do    string            `json:"do"`
@@ -21,10 +21,10 @@ type fault struct {
 	Fired int64             `json:"fired"`
 }
 
-func (st *state) fault(id string) *fault {
-	if st.faults != nil {
-		for i := range *st.faults {
-			if f := &(*st.faults)[i]; f.ID == id {
+func (st *State) fault(id string) *Fault {
+	if st.Faults != nil {
+		for i := range *st.Faults {
+			if f := &(*st.Faults)[i]; f.ID == id {
 				return f
 			}
 		}
@@ -34,12 +34,12 @@ func (st *state) fault(id string) *fault {
 
 // putFault and mend make a new list each time: requests look at the old one
 // without a lock.
-func (st *state) putFault(f *fault) {
-	var list []fault
-	if st.faults != nil {
-		list = slices.Clone(*st.faults)
+func (st *State) putFault(f *Fault) {
+	var list []Fault
+	if st.Faults != nil {
+		list = slices.Clone(*st.Faults)
 	}
-	at := slices.IndexFunc(list, func(old fault) bool { return old.ID == f.ID })
+	at := slices.IndexFunc(list, func(old Fault) bool { return old.ID == f.ID })
 	if at < 0 {
 		list = append(list, *f)
 		if n, err := strconv.ParseInt(f.ID, 10, 64); err == nil {
@@ -48,21 +48,21 @@ func (st *state) putFault(f *fault) {
 	} else {
 		list[at] = *f
 	}
-	st.faults = &list
+	st.Faults = &list
 }
 
-func (st *state) mend(ids []string) {
-	if st.faults == nil {
+func (st *State) mend(ids []string) {
+	if st.Faults == nil {
 		return
 	}
-	list := slices.DeleteFunc(slices.Clone(*st.faults), func(f fault) bool { return slices.Contains(ids, f.ID) })
-	st.faults = &list
+	list := slices.DeleteFunc(slices.Clone(*st.Faults), func(f Fault) bool { return slices.Contains(ids, f.ID) })
+	st.Faults = &list
 	if len(list) == 0 {
-		st.faults = nil // so that requests need not look any further
+		st.Faults = nil // so that requests need not look any further
 	}
 }
 
-func (f fault) copied() fault {
+func (f Fault) copied() Fault {
 	f.Match = maps.Clone(f.Match)
 	if f.Match == nil {
 		f.Match = map[string]string{}
@@ -70,27 +70,27 @@ func (f fault) copied() fault {
 	return f
 }
 
-// addFault adds a fault behind those that are there, and returns it with its id and seed.
-func (s *store) addFault(f fault) (fault, error) {
+// AddFault adds a fault behind those that are there, and returns it with its id and seed.
+func (s *Store) AddFault(f Fault) (Fault, error) {
 	f.Match = maps.Clone(f.Match) // the caller's own may change
 	f.Seen, f.Fired = 0, 0
-	err := s.write(func(st *state) (change, error) {
+	err := s.Write(func(st *State) (Change, error) {
 		f.ID = strconv.FormatInt(st.lastFault+1, 10)
 		if f.Seed == 0 {
 			f.Seed = st.lastFault + 1
 		}
-		return change{Fault: &f}, nil
+		return Change{Fault: &f}, nil
 	})
 	if err != nil {
-		return fault{}, err
+		return Fault{}, err
 	}
 	return f.copied(), nil
 }
 
-// listFaults returns all faults, in the order in which they are asked.
-func (s *store) listFaults() []fault {
-	all := []fault{}
-	if list := s.faults.Load(); list != nil {
+// ListFaults returns all faults, in the order in which they are asked.
+func (s *Store) ListFaults() []Fault {
+	all := []Fault{}
+	if list := s.Faults.Load(); list != nil {
 		for _, f := range *list {
 			all = append(all, f.copied())
 		}
@@ -98,18 +98,18 @@ func (s *store) listFaults() []fault {
 	return all
 }
 
-// clearFaults takes faults away, or all of them without an id, and returns them.
-func (s *store) clearFaults(ids []string) (cleared []fault, err error) {
-	err = s.write(func(st *state) (change, error) {
-		c := change{}
+// ClearFaults takes faults away, or all of them without an id, and returns them.
+func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
+	err = s.Write(func(st *State) (Change, error) {
+		c := Change{}
 		cleared = nil
 		for _, id := range ids {
 			if st.fault(id) == nil {
 				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.", refusal.Shorten(id))
 			}
 		}
-		if st.faults != nil {
-			for _, f := range *st.faults {
+		if st.Faults != nil {
+			for _, f := range *st.Faults {
 				if len(ids) == 0 || slices.Contains(ids, f.ID) {
 					c.Mended = append(c.Mended, f.ID)
 					cleared = append(cleared, f.copied())

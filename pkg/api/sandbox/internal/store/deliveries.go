@@ -1,0 +1,76 @@
+package store
+
+import (
+	"slices"
+	"time"
+)
+
+// A Delivery as the store keeps it. Who holds it, until when, is what servers on
+// one file agree by on who posts it: see package webhook.
+type Delivery struct {
+	ID         string    `json:"id"`
+	Withdrawal string    `json:"withdrawal"`
+	Status     string    `json:"status"`
+	URL        string    `json:"url"`
+	Body       string    `json:"body"` // to the byte what is posted, each time
+	State      string    `json:"state"`
+	Attempts   []Attempt `json:"attempts,omitempty"` // grows only by making a new slice
+	Holder     string    `json:"holder,omitempty"`
+	Until      time.Time `json:"until,omitzero"` // by the machine's clock
+}
+
+// An Attempt is one time that a delivery was posted, or was tried to be.
+type Attempt struct {
+	At     time.Time `json:"at"`
+	Status int       `json:"status"`
+	Answer string    `json:"answer"`
+	Error  string    `json:"error"`
+}
+
+// The states of a delivery. Once delivered, it stays delivered.
+const (
+	Pending   = "pending"
+	Delivered = "delivered"
+	Failed    = "failed"
+	Refused   = "refused"
+)
+
+var DeliveryStates = []string{Pending, Delivered, Failed, Refused}
+
+// Free reports whether a server may post it, or another one is about to.
+func (d *Delivery) Free(server string, now time.Time) bool {
+	return d.Holder == "" || d.Holder == server || !now.Before(d.Until)
+}
+
+func (st *State) putDelivery(d *Delivery) {
+	old := st.Deliveries[d.ID]
+	if old == nil {
+		kept := *d
+		st.Deliveries[d.ID] = &kept
+		st.DeliveryOrder = append(st.DeliveryOrder, &kept)
+		if d.State == Pending {
+			st.Pending[d.Withdrawal] = append(st.Pending[d.Withdrawal], &kept)
+		}
+		return
+	}
+	*old = *d
+	if d.State != Pending {
+		st.Pending[d.Withdrawal] = slices.DeleteFunc(st.Pending[d.Withdrawal], func(p *Delivery) bool { return p == old })
+		if len(st.Pending[d.Withdrawal]) == 0 {
+			delete(st.Pending, d.Withdrawal)
+		}
+	}
+}
+
+// Delivery looks one up, and the first of its withdrawal that is pending.
+func (s *Store) Delivery(id string) (d Delivery, first string) {
+	s.Read(func(st *State) {
+		if found := st.Deliveries[id]; found != nil {
+			d = *found
+			if queue := st.Pending[d.Withdrawal]; len(queue) > 0 {
+				first = queue[0].ID
+			}
+		}
+	})
+	return d, first
+}

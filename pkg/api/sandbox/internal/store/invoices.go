@@ -1,0 +1,152 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+)
+
+// An Invoice as the store keeps it.
+type Invoice struct {
+	ID        string       `json:"id"`
+	Account   string       `json:"account"`
+	OrderID   *string      `json:"order_id,omitempty"`
+	Number    *int64       `json:"number,omitempty"`
+	Title     string       `json:"title"`
+	Currency  string       `json:"currency"`
+	Items     []Item       `json:"items"`
+	Total     int64        `json:"total"`
+	Callback  string       `json:"callback,omitempty"`
+	Created   time.Time    `json:"created"`
+	Phase     InvoicePhase `json:"phase"`
+	PaidAt    time.Time    `json:"paid_at,omitzero"`
+	Paid      money.Amount `json:"paid,omitzero"` // where it was not Total in Currency
+	ExpiredAt time.Time    `json:"expired_at,omitzero"`
+	Rebate    int64        `json:"rebate"` // fixed at payment
+}
+
+// An Item is kept as it is shown: its amount is a string.
+type Item struct {
+	Name   string `json:"name"`
+	Amount string `json:"amount"`
+}
+
+// An InvoicePhase is the phase of an invoice, whatever the settings call it.
+type InvoicePhase int
+
+const (
+	Awaiting InvoicePhase = iota
+	Paid
+	Expired
+)
+
+func (v *Invoice) MadeAt() time.Time { return v.Created }
+
+func (v *Invoice) CurrencyCode() string { return v.Currency }
+
+// Payment is what a paid invoice brought in.
+func (v *Invoice) Payment() money.Amount {
+	if v.Paid.Code != "" {
+		return v.Paid
+	}
+	return money.Amount{Code: v.Currency, Minor: v.Total}
+}
+
+// AddInvoice stores an invoice, made now or when the demo says.
+func (s *Store) AddInvoice(v *Invoice) error {
+	return s.Write(func(st *State) (Change, error) {
+		a, err := st.Account(v.Account)
+		if err != nil {
+			return Change{}, err
+		}
+		if v.Created.IsZero() {
+			v.Created = s.Now()
+		}
+		if v.OrderID != nil && s.Terms.DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
+			return Change{}, refusal.New(refusal.DuplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
+		}
+		return Change{Invoice: v}, nil
+	})
+}
+
+func (s *Store) PayInvoice(id string, at time.Time) error {
+	return s.Write(func(st *State) (Change, error) {
+		v, err := st.waiting(id)
+		if err != nil {
+			return Change{}, err
+		}
+		v.Phase, v.PaidAt = Paid, at
+		if at.IsZero() {
+			v.PaidAt = s.Now()
+		}
+		if v.Paid, err = s.Terms.Paid(&v); err != nil {
+			return Change{}, err
+		}
+		got := v.Payment()
+		if st.Resellers[v.Account] != nil {
+			v.Rebate = s.Terms.Rebate(got.Minor)
+		}
+		c := Change{Invoice: &v}
+		for _, credit := range []struct {
+			book  Book
+			minor int64
+		}{{Balance, got.Minor}, {Volume, got.Minor}, {Rebates, v.Rebate}} {
+			m, err := st.Accounts[v.Account].credit(credit.book, got.Code, credit.minor)
+			if err != nil {
+				return Change{}, err
+			}
+			c.Moves = append(c.Moves, m)
+		}
+		return c, nil
+	})
+}
+
+// Paid is what a customer pays for an invoice in another currency than its own, and
+// nothing where it is its own.
+func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
+	code := s.PaidIn
+	if code == "" || code == v.Currency {
+		return money.Amount{}, nil
+	}
+	worth := s.Convert(v.Total, v.Currency, code, true)
+	if !worth.IsInt64() {
+		return money.Amount{}, refusal.New(refusal.AmountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
+	}
+	return money.Amount{Code: code, Minor: worth.Int64()}, nil
+}
+
+func (s *Store) ExpireInvoice(id string, at time.Time) error {
+	return s.Write(func(st *State) (Change, error) {
+		v, err := st.waiting(id)
+		if at.IsZero() {
+			at = s.Now()
+		}
+		return v.expire(at), err
+	})
+}
+
+// expire is the change that ends an invoice unpaid, by a control or by the clock.
+func (v Invoice) expire(at time.Time) Change {
+	v.Phase, v.ExpiredAt = Expired, at
+	return Change{Invoice: &v}
+}
+
+// waiting is a copy of an invoice that can still be paid.
+func (st *State) waiting(id string) (Invoice, error) {
+	v := st.Invoices[id]
+	switch {
+	case v == nil:
+		return Invoice{}, refusal.New(refusal.NotFound, "There is no invoice %q; check the id.", refusal.Shorten(id))
+	case v.Phase == Paid:
+		return Invoice{}, refusal.New(refusal.WrongStatus, "Invoice %s is paid already.", id)
+	case v.Phase == Expired:
+		return Invoice{}, refusal.New(refusal.WrongStatus, "Invoice %s has expired; make a new one.", id)
+	}
+	return *v, nil
+}
+
+func (s *Terms) InvoiceTagged(v *Invoice, tags []string) bool {
+	return slices.Contains(tags, s.InvoiceStatuses[v.Phase])
+}

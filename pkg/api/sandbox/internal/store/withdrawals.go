@@ -1,0 +1,121 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+)
+
+// A Withdrawal as the store keeps it, and as a change is saved.
+type Withdrawal struct {
+	ID       string       `json:"id"`
+	Account  string       `json:"account"`
+	Currency string       `json:"currency"`
+	Amount   money.Amount `json:"amount"` // as it was sent
+	Debit    int64        `json:"debit"`  // what it cost, in Currency
+	Address  string       `json:"address"`
+	Memo     string       `json:"memo,omitempty"`
+	Callback string       `json:"callback,omitempty"`
+	OrderID  string       `json:"order_id,omitempty"`
+	Statuses []Reached    `json:"statuses"` // never empty; grows only by making a new slice
+}
+
+type Reached struct {
+	Status string    `json:"status"`
+	At     time.Time `json:"at"`
+}
+
+func (w *Withdrawal) MadeAt() time.Time { return w.Statuses[0].At }
+
+func (w *Withdrawal) CurrencyCode() string { return w.Currency }
+
+func (w *Withdrawal) Current() string { return w.Statuses[len(w.Statuses)-1].Status }
+
+// AddWithdrawal takes the money and stores the withdrawal, in one change. It is
+// made now, unless the demo has given it a history.
+func (s *Store) AddWithdrawal(w *Withdrawal) error {
+	debit, err := s.Terms.Debit(w.Amount, w.Currency)
+	if err != nil {
+		return err
+	}
+	w.Debit = debit
+	return s.Write(func(st *State) (Change, error) {
+		a, err := st.Account(w.Account)
+		if err != nil {
+			return Change{}, err
+		}
+		if w.Statuses == nil {
+			w.Statuses = []Reached{{s.Terms.Flow.First, s.Now()}}
+		}
+		if s.Terms.DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
+			return Change{}, refusal.New(refusal.DuplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
+		}
+		moves, swaps, err := s.Terms.raise(a, w.Currency, debit)
+		for i := range swaps {
+			swaps[i].Withdrawal, swaps[i].At = w.ID, w.MadeAt()
+		}
+		c := Change{Withdrawal: w, Moves: moves, Swaps: swaps}
+		if s.Terms.CallbackOnCreate == "yes" {
+			c.Delivery = s.announce(w)
+		}
+		return c, err
+	})
+}
+
+// proceed is the change that brings a withdrawal to its next status: the record,
+// the money where it goes back, and what its callback is to be told. Whatever
+// changes a status is made of it.
+func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (Change, error) {
+	if err := s.Terms.Flow.check(w.Current(), status); err != nil {
+		return Change{}, err
+	}
+	next := *w
+	next.Statuses = append(slices.Clone(w.Statuses), Reached{status, at})
+	c := Change{Withdrawal: &next, Delivery: s.announce(&next)}
+	if s.Terms.Flow.Refunds[status] {
+		back, err := st.Accounts[w.Account].credit(Balance, w.Currency, w.Debit)
+		if err != nil {
+			return Change{}, err
+		}
+		c.Moves = []Move{back}
+	}
+	return c, nil
+}
+
+// Advance moves a withdrawal to its next status, now or when the demo says. It returns the delivery, or nil where
+// the withdrawal has no callback.
+func (s *Store) Advance(id, status string, at time.Time) (made *Delivery, err error) {
+	err = s.Write(func(st *State) (Change, error) {
+		w := st.Withdrawals[id]
+		if w == nil {
+			return Change{}, refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
+		}
+		if at.IsZero() {
+			at = s.Now()
+		}
+		c, err := s.proceed(st, w, status, at)
+		made = c.Delivery
+		return c, err
+	})
+	return made, err
+}
+
+// Shows says whether what belongs to owner is there for the key of account.
+func (s *Terms) Shows(st *State, account, owner string) bool {
+	return owner == account || account == st.Merchant && s.MerchantSees == "all"
+}
+
+// WithdrawalsOf are the withdrawals in the list of an account, by time of creation.
+func (s *Terms) WithdrawalsOf(st *State, a *Account) []*Withdrawal {
+	if !s.Shows(st, a.ID, "") {
+		return a.Withdrawals
+	}
+	all := slices.Clone(a.Withdrawals)
+	for _, id := range st.ResellerIDs {
+		all = append(all, st.Accounts[id].Withdrawals...)
+	}
+	slices.SortStableFunc(all, func(v, w *Withdrawal) int { return v.MadeAt().Compare(w.MadeAt()) })
+	return all
+}
