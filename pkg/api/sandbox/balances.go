@@ -8,6 +8,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 func (s *Server) getResellerBalance(r *request) (any, error) {
@@ -16,10 +17,10 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 		return nil, err
 	}
 	var all []money.Amount
-	if err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) { all = s.settings.held(a, store.Balance) }); err != nil {
+	if err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) { all = s.settings.Held(a, store.Balance) }); err != nil {
 		return nil, err
 	}
-	grouped := groupedView{map[string]int64{}, map[string]int64{}}
+	grouped := wire.GroupedView{Crypto: map[string]int64{}, Fiat: map[string]int64{}}
 	list := []any{}
 	for _, m := range all {
 		group := grouped.Crypto
@@ -27,9 +28,9 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 			group = grouped.Fiat
 		}
 		group[money.ByCode[m.Code].AmountCode()] = m.Minor
-		list = append(list, s.settings.viewBalance(m, nil))
+		list = append(list, s.settings.ViewBalance(m, nil))
 	}
-	if s.settings.balanceRecord == "list" {
+	if s.settings.BalanceRecord == "list" {
 		return list, nil
 	}
 	return grouped, nil
@@ -37,9 +38,9 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 
 func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	q := r.query()
-	id, currency := q.uuid("id"), q.currency("currency")
+	id, currency := q.UUID("id"), q.Currency("currency")
 	fiatCode := s.settings.readIncludeFiat(q)
-	if err := q.done(); err != nil {
+	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	held := money.Amount{Code: currency.Code}
@@ -50,36 +51,36 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 		return nil, err
 	}
 	if fiatCode == "" {
-		return s.settings.viewBalance(held, nil), nil
+		return s.settings.ViewBalance(held, nil), nil
 	}
 	worth := s.settings.Convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
 		return nil, refusal.New(refusal.AmountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
 	}
-	return s.settings.viewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
+	return s.settings.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
 // readIncludeFiat returns the fiat currency in which an equivalent is wanted, or "".
-func (s *settings) readIncludeFiat(q *query) string {
-	if !q.has("include_fiat") {
+func (s *settings) readIncludeFiat(q *wire.Query) string {
+	if !q.Has("include_fiat") {
 		if s.includeFiat == "required" {
-			q.fail("The query parameter include_fiat is missing; add include_fiat=%s.", map[string]string{"flag": "true or include_fiat=false", "currency": s.fiatCurrency}[s.includeFiatIs])
+			q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.", map[string]string{"flag": "true or include_fiat=false", "currency": s.fiatCurrency}[s.includeFiatIs])
 		}
 		return ""
 	}
 	if s.includeFiatIs == "currency" {
-		c := q.currency("include_fiat")
+		c := q.Currency("include_fiat")
 		if c.Kind != money.Fiat {
-			q.fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(q.values.Get("include_fiat")), s.known(money.Fiat))
+			q.Fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(q.Values.Get("include_fiat")), s.Known(money.Fiat))
 		}
 		return c.Code
 	}
-	switch value := q.values.Get("include_fiat"); value {
+	switch value := q.Values.Get("include_fiat"); value {
 	case "", "true":
 		return s.fiatCurrency
 	case "false":
 	default:
-		q.fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
+		q.Fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
 	}
 	return ""
 }
@@ -89,10 +90,10 @@ func (s *Server) getResellerRebate(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	amounts := []amountView{}
+	amounts := []wire.AmountView{}
 	err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
-		for _, m := range s.settings.held(a, store.Rebates) {
-			amounts = append(amounts, viewAmount(m))
+		for _, m := range s.settings.Held(a, store.Rebates) {
+			amounts = append(amounts, wire.ViewAmount(m))
 		}
 	})
 	return amounts, err
@@ -100,22 +101,22 @@ func (s *Server) getResellerRebate(r *request) (any, error) {
 
 func (s *Server) getResellerRebateIn(r *request) (any, error) {
 	q := r.query()
-	id, currency := q.uuid("id"), q.currency("currency")
-	if err := q.done(); err != nil {
+	id, currency := q.UUID("id"), q.Currency("currency")
+	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	earned := money.Amount{Code: currency.Code}
 	err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
 		earned.Minor = a.Books[store.Line{Book: store.Rebates, Code: earned.Code}]
 	})
-	return map[string]amountView{s.settings.rebateCode(earned.Code): viewAmount(earned)}, err
+	return map[string]wire.AmountView{s.settings.RebateCode(earned.Code): wire.ViewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.
 func (s *Server) Fund(code string, minor int64) error {
 	c := money.ByCode[code]
 	if !slices.Contains(s.settings.Currencies, c) {
-		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code), s.settings.known(""))
+		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code), s.settings.Known(""))
 	}
 	if minor <= 0 {
 		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))

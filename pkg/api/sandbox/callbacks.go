@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A Delivery is one status of a withdrawal on its way to the withdrawal's
@@ -43,7 +44,7 @@ func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 	if w.Callback == "" {
 		return nil
 	}
-	view := s.settings.viewWithdrawal(w, *s.store.Merchant.Load())
+	view := s.settings.ViewWithdrawal(w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -84,7 +85,7 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 }
 
 func (s *Server) controlCallbacks(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	return s.Deliveries(), nil
@@ -96,8 +97,8 @@ func (s *Server) controlResend(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := lower(in.text("id"))
-	if err := in.done(); err != nil {
+	id := wire.Lower(in.Text("id"))
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	return s.resend(r.http.Context(), id)

@@ -19,6 +19,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // The pages are what a browser shows: an invoice, which a customer pays there,
@@ -125,7 +126,7 @@ func (s *pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	if toPay, pays := strings.CutSuffix(id, "/pay"); pays && isInvoice {
 		id, show, methods = toPay, s.payPage, []string{http.MethodPost}
 	}
-	id, ok := parseUUID(id)
+	id, ok := wire.ParseUUID(id)
 	if !ok {
 		return page{}, refusal.New(refusal.UnknownPath, "There is no page at this address. Check that it was copied whole.")
 	}
@@ -293,7 +294,7 @@ func (s *pages) problem(path string, err error) page {
 		view.Title = "Refused"
 	case refusal.WrongMethod:
 		if toPay, pays := strings.CutSuffix(path, "/pay"); pays {
-			view.Invoice, _ = parseUUID(strings.TrimPrefix(toPay, invoicePages))
+			view.Invoice, _ = wire.ParseUUID(strings.TrimPrefix(toPay, invoicePages))
 		}
 	}
 	return page{status: s.status(f.Kind), template: "problem", view: view}

@@ -6,6 +6,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // The controls are what lies outside the interface: what a customer or the
@@ -39,8 +40,8 @@ const maxDump = 256 << 20
 
 // ordered reads a control's body, in which every field is required unless the
 // control asks otherwise, and checks that there is no query.
-func (r *request) ordered() (*object, error) {
-	if err := r.query().done(); err != nil {
+func (r *request) ordered() (*wire.Object, error) {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	return r.object(), nil
@@ -58,7 +59,7 @@ func (s *Server) viewState() (view stateView) {
 }
 
 func (s *Server) controlState(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	view := s.viewState()
@@ -73,8 +74,8 @@ func (s *Server) controlFund(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	amount := in.amount("amount")
-	if err := in.done(); err != nil {
+	amount := in.Amount("amount")
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	if err := s.Fund(amount.Code, amount.Minor); err != nil {
@@ -84,7 +85,7 @@ func (s *Server) controlFund(r *request) (any, error) {
 	s.store.Read(func(st *store.State) {
 		held.Minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: held.Code}]
 	})
-	return viewBalanceIn(held), nil
+	return wire.ViewBalanceIn(held), nil
 }
 
 // controlPay takes {"invoice": id} and answers with the invoice, whichever key made it.
@@ -97,8 +98,8 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := lower(in.text("invoice"))
-	if err := in.done(); err != nil {
+	id := wire.Lower(in.Text("invoice"))
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	if err := how(id); err != nil {
@@ -110,12 +111,12 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 			v = *found
 		}
 	})
-	return s.settings.viewInvoice(&v), nil
+	return s.settings.ViewInvoice(&v), nil
 }
 
 // advancedView is a withdrawal, and what its callback was told; null without one.
 type advancedView struct {
-	withdrawalView
+	wire.WithdrawalView
 	Delivery *Delivery `json:"delivery"`
 }
 
@@ -126,8 +127,8 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, status := lower(in.text("withdrawal")), in.text("status")
-	if err := in.done(); err != nil {
+	id, status := wire.Lower(in.Text("withdrawal")), in.Text("status")
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	delivery, err := s.advance(r.http.Context(), id, status)
@@ -158,18 +159,18 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	invite, label := in.text("invite"), ""
-	if in.has("label") {
-		label = in.text("label")
+	invite, label := in.Text("invite"), ""
+	if in.Has("label") {
+		label = in.Text("label")
 	}
-	if err := in.done(); err != nil {
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	id, key, err := s.RedeemInvite(invite, label)
 	if err != nil {
 		return nil, err
 	}
-	view := redeemedView{ID: id, Invite: lower(invite), Key: key}
+	view := redeemedView{ID: id, Invite: wire.Lower(invite), Key: key}
 	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view.Label = r.Label })
 	return view, err
 }
@@ -181,10 +182,10 @@ func (s *Server) controlReset(r *request) (any, error) {
 		return nil, err
 	}
 	seed := ""
-	if in.has("seed") {
-		seed = in.text("seed")
+	if in.Has("seed") {
+		seed = in.Text("seed")
 	}
-	if err := in.done(); err != nil {
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	switch seed {
@@ -199,7 +200,7 @@ func (s *Server) controlReset(r *request) (any, error) {
 }
 
 func (s *Server) controlDump(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	return dumpOf(s.store), nil
@@ -207,7 +208,7 @@ func (s *Server) controlDump(r *request) (any, error) {
 
 // controlRestore takes a dump and answers with the new state's name.
 func (s *Server) controlRestore(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	text, err := r.body()
@@ -227,7 +228,7 @@ type clockView struct {
 }
 
 func (s *Server) controlClock(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	return s.viewClock(), nil
@@ -246,24 +247,24 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 		return nil, err
 	}
 	var move func() error
-	switch to, by := in.has("set"), in.has("advance_seconds"); {
+	switch to, by := in.Has("set"), in.Has("advance_seconds"); {
 	case to == by:
-		in.failAt("", "must hold either set or advance_seconds")
+		in.FailAt("", "must hold either set or advance_seconds")
 	case to:
-		text := in.text("set")
+		text := in.Text("set")
 		at, err := time.Parse(time.RFC3339, text)
 		if text != "now" && (err != nil || at.IsZero()) {
-			in.failAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", refusal.Shorten(text))
+			in.FailAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", refusal.Shorten(text))
 		}
 		move = func() error { return s.SetClock(at) }
 	default:
-		n := in.integer("advance_seconds")
+		n := in.Integer("advance_seconds")
 		if n <= 0 || n > int64(store.MaxOffset/time.Second) {
-			in.failAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(store.MaxOffset/time.Second))
+			in.FailAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(store.MaxOffset/time.Second))
 		}
 		move = func() error { return s.AdvanceClock(time.Duration(n) * time.Second) }
 	}
-	if err := in.done(); err != nil {
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	if err := move(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // doing is what a fault does, taken apart.
@@ -86,7 +87,7 @@ func newFields(query string, body []byte) *fields {
 	if values, err := url.ParseQuery(query); err == nil {
 		in.query = values
 	}
-	if raw, err := decodeBody(body); err == nil {
+	if raw, err := wire.DecodeBody(body); err == nil {
 		in.body = raw
 	}
 	return in
@@ -108,12 +109,12 @@ func (in *fields) hold(path, value string) bool {
 			raw = elementAt(raw, name)
 			continue
 		}
-		raw = newObject(raw, "", nil, &err).fields[name]
+		raw = wire.NewObject(raw, "", nil, &err).Fields[name]
 	}
 	if err != nil || len(raw) == 0 {
 		return false
 	}
-	if text, ok := asString(raw); ok {
+	if text, ok := wire.AsString(raw); ok {
 		return text == value
 	}
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
@@ -255,7 +256,7 @@ func checkFault(f store.Fault, operations []string) (store.Fault, error) {
 		return f, &faultError{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
 	for _, field := range slices.Sorted(maps.Keys(f.Match)) {
-		if !isPlain(field) || slices.Contains(strings.Split(field, "."), "") {
+		if !wire.IsPlain(field) || slices.Contains(strings.Split(field, "."), "") {
 			return f, &faultError{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
 		}
 	}

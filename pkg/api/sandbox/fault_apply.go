@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // errAnswered comes back where an answer has been written already.
@@ -168,7 +169,7 @@ func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
 	case do.bare:
 		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
 	default:
-		writeJSON(w, do.status, envelope{envelopeError{faultCode, faultReason, fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
+		wire.WriteJSON(w, do.status, wire.Envelope{Error: wire.EnvelopeError{Code: faultCode, Reason: faultReason, Description: fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
 	}
 }
 

@@ -107,7 +107,7 @@ func (r route) operation() string { return r.method + " " + r.path }
 func (r route) takesFaults() bool { return strings.HasPrefix(r.path, "/api/") }
 
 func (s *Server) controlFaults(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	return s.store.ListFaults(), nil
@@ -120,23 +120,23 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := Fault{Do: in.text("do")}
-	if in.has("on") {
-		f.On = in.text("on")
+	f := Fault{Do: in.Text("do")}
+	if in.Has("on") {
+		f.On = in.Text("on")
 	}
-	if in.has("rate") {
-		f.Rate = in.rate("rate")
+	if in.Has("rate") {
+		f.Rate = in.Rate("rate")
 	}
-	if in.has("times") {
-		f.Times = in.integer("times")
+	if in.Has("times") {
+		f.Times = in.Integer("times")
 	}
-	if in.has("match") {
-		f.Match = in.texts("match")
+	if in.Has("match") {
+		f.Match = in.Texts("match")
 	}
-	if in.has("seed") {
-		f.Seed = in.integer("seed")
+	if in.Has("seed") {
+		f.Seed = in.Integer("seed")
 	}
-	if err := in.done(); err != nil {
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	f, err = s.AddFault(f)
@@ -157,10 +157,10 @@ func (s *Server) controlClearFaults(r *request) (any, error) {
 		return nil, err
 	}
 	var ids []string
-	if in.has("id") {
-		ids = []string{in.text("id")}
+	if in.Has("id") {
+		ids = []string{in.Text("id")}
 	}
-	if err := in.done(); err != nil {
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	cleared, err := s.ClearFaults(ids...)

@@ -6,17 +6,18 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 func (s *Server) listInvites(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
-	all := []inviteView{}
+	all := []wire.InviteView{}
 	s.store.Read(func(st *store.State) {
 		for _, v := range st.InviteOrder {
 			if !v.Redeemed || s.settings.invitesListed == "all" {
-				all = append(all, inviteView{Invite: v.ID, Label: v.Label})
+				all = append(all, wire.InviteView{Invite: v.ID, Label: v.Label})
 			}
 		}
 	})
@@ -25,14 +26,14 @@ func (s *Server) listInvites(r *request) (any, error) {
 
 func (s *Server) getInvite(r *request) (any, error) {
 	q := r.query()
-	id := q.uuid("id")
-	if err := q.done(); err != nil {
+	id := q.UUID("id")
+	if err := q.Done(); err != nil {
 		return nil, err
 	}
-	var view inviteView
+	var view wire.InviteView
 	s.store.Read(func(st *store.State) {
 		if v := st.Invites[id]; v != nil {
-			view = inviteView{Invite: v.ID, Label: v.Label}
+			view = wire.InviteView{Invite: v.ID, Label: v.Label}
 		}
 	})
 	if view.Invite == "" {
@@ -42,15 +43,15 @@ func (s *Server) getInvite(r *request) (any, error) {
 }
 
 func (s *Server) createInvite(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	raw, err := r.body()
 	if err != nil {
 		return nil, err
 	}
-	text, _ := asString(raw)
-	sent, ok := parseUUID(text)
+	text, _ := wire.AsString(raw)
+	sent, ok := wire.ParseUUID(text)
 	if !ok {
 		return nil, refusal.New(refusal.InvalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", refusal.Shorten(string(raw)))
 	}
@@ -59,18 +60,18 @@ func (s *Server) createInvite(r *request) (any, error) {
 		return nil, err
 	}
 	url := strings.NewReplacer("{host}", hostOf(r.http), "{invite}", v.ID).Replace(s.settings.inviteURL)
-	return inviteView{v.ID, v.Label, url}, nil
+	return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 }
 
 // RedeemInvite turns an invite into a reseller and returns the reseller's id and
 // its own API key, which is not kept and cannot be had again. A label replaces
 // the invite's; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
-	id, ok := parseUUID(invite)
+	id, ok := wire.ParseUUID(invite)
 	if !ok {
 		return "", "", refusal.New(refusal.InvalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", refusal.Shorten(invite))
 	}
-	if label != "" && !isPlain(label) {
+	if label != "" && !wire.IsPlain(label) {
 		return "", "", refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.", refusal.Shorten(label))
 	}
 	key = newKey()

@@ -7,10 +7,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 func (s *Server) createInvoice(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	v, err := s.readInvoice(r)
@@ -26,52 +27,52 @@ func (s *Server) createInvoice(r *request) (any, error) {
 func (s *Server) readInvoice(r *request) (*store.Invoice, error) {
 	in := r.object()
 	v := &store.Invoice{ID: store.NewUUID(), Account: r.account}
-	if in.has("order_id") {
-		orderID := in.text("order_id")
+	if in.Has("order_id") {
+		orderID := in.Text("order_id")
 		v.OrderID = &orderID
 	}
-	if in.has("number") {
-		number := in.integer("number")
+	if in.Has("number") {
+		number := in.Integer("number")
 		v.Number = &number
 	}
-	v.Title = in.text("title")
-	v.Currency = in.currency("currency").Code
+	v.Title = in.Text("title")
+	v.Currency = in.Currency("currency").Code
 	s.settings.readItems(in, v)
-	if in.has("due_date") {
-		due := in.text("due_date") // deprecated: checked and forgotten
-		if _, err := time.Parse(s.settings.createdLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
-			in.failAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due), s.settings.createdLayout)
+	if in.Has("due_date") {
+		due := in.Text("due_date") // deprecated: checked and forgotten
+		if _, err := time.Parse(s.settings.CreatedLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
+			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due), s.settings.CreatedLayout)
 		}
 	}
-	if in.has("callback_url") {
-		v.Callback = in.url("callback_url")
+	if in.Has("callback_url") {
+		v.Callback = in.URL("callback_url")
 	}
-	return v, in.done()
+	return v, in.Done()
 }
 
-func (s *settings) readItems(in *object, v *store.Invoice) {
-	items := in.array("items")
+func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
+	items := in.Array("items")
 	if n := int64(len(items)); n < s.minItems {
-		in.failAt("items", "is empty; an invoice needs at least one item")
+		in.FailAt("items", "is empty; an invoice needs at least one item")
 	} else if n > s.maxItems {
-		in.failAt("items", "holds %d items; send %d at most", n, s.maxItems)
+		in.FailAt("items", "holds %d items; send %d at most", n, s.maxItems)
 	}
 	v.Items = []store.Item{}
 	for i, raw := range items {
-		one := in.element("items", i, raw)
-		item := store.Item{Name: one.text("name"), Amount: one.text("amount")}
+		one := in.Element("items", i, raw)
+		item := store.Item{Name: one.Text("name"), Amount: one.Text("amount")}
 		minor, ok := money.ParseInteger(item.Amount)
 		switch {
 		case !ok || minor <= 0:
-			one.failKind(refusal.InvalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", refusal.Shorten(item.Amount))
+			one.FailKind(refusal.InvalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", refusal.Shorten(item.Amount))
 		case v.Total > math.MaxInt64-minor:
-			in.failKind(refusal.AmountTooLarge, "items", "add up to more than an int64 of minor units can hold; make several invoices")
+			in.FailKind(refusal.AmountTooLarge, "items", "add up to more than an int64 of minor units can hold; make several invoices")
 		default:
 			v.Total += minor
 		}
-		one.checkBounds("amount", minor)
-		if err := one.done(); err != nil {
-			*in.err = err
+		one.CheckBounds("amount", minor)
+		if err := one.Done(); err != nil {
+			*in.Err = err
 			return
 		}
 		v.Items = append(v.Items, item)
@@ -80,15 +81,15 @@ func (s *settings) readItems(in *object, v *store.Invoice) {
 
 func (s *Server) getInvoice(r *request) (any, error) {
 	q := r.query()
-	id := q.uuid("id")
-	if err := q.done(); err != nil {
+	id := q.UUID("id")
+	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	v, err := s.invoiceOf(r.account, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.settings.viewInvoice(&v), nil
+	return s.settings.ViewInvoice(&v), nil
 }
 
 // invoiceOf is a copy of an invoice. Another account's is not found.

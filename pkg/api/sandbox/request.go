@@ -13,6 +13,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A request is one HTTP request that passed the gate: the right host, no
@@ -22,15 +23,15 @@ type request struct {
 	writer  http.ResponseWriter
 	account string // whose key was used
 	maxBody int64
-	rules   *rules // how strictly it is read; nil on a control, which is always strict
+	rules   *wire.Rules // how strictly it is read; nil on a control, which is always strict
 }
 
-func (r *request) query() *query { return newQuery(r.http.URL.RawQuery, r.rules) }
+func (r *request) query() *wire.Query { return wire.NewQuery(r.http.URL.RawQuery, r.rules) }
 
 // body reads the whole body and checks that it is one JSON value.
 func (r *request) body() (json.RawMessage, error) {
 	if r.http.Body == nil {
-		return decodeBody(nil)
+		return wire.DecodeBody(nil)
 	}
 	if err := r.checkContentType(); err != nil {
 		return nil, err
@@ -42,18 +43,18 @@ func (r *request) body() (json.RawMessage, error) {
 	if err != nil {
 		return nil, refusal.New(refusal.InvalidBody, "The body ended before it was complete; send it again.")
 	}
-	return decodeBody(body)
+	return wire.DecodeBody(body)
 }
 
 // object reads the body as a JSON object. What is wrong with it shows when the
 // object is asked whether it is done.
-func (r *request) object() *object {
+func (r *request) object() *wire.Object {
 	raw, err := r.body()
-	return newObject(raw, "", r.rules, &err)
+	return wire.NewObject(raw, "", r.rules, &err)
 }
 
 func (r *request) checkContentType() error {
-	if r.rules == nil || r.rules.contentType == "ignored" {
+	if r.rules == nil || r.rules.ContentType == "ignored" {
 		return nil
 	}
 	given := r.http.Header.Get("Content-Type")

@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // ofReseller runs look on one reseller and its account while nothing changes.
@@ -23,20 +24,20 @@ func (s *Server) ofReseller(id string, look func(*store.Reseller, *store.Account
 }
 
 func (s *Server) listResellers(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
-	all := map[string]resellerView{}
+	all := map[string]wire.ResellerView{}
 	s.store.Read(func(st *store.State) {
 		for _, id := range st.ResellerIDs {
-			all[id] = s.settings.viewReseller(st.Resellers[id], st.Accounts[id])
+			all[id] = s.settings.ViewReseller(st.Resellers[id], st.Accounts[id])
 		}
 	})
 	return all, nil
 }
 
 func (s *Server) listResellerIDs(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	ids := []string{}
@@ -49,8 +50,8 @@ func (s *Server) getReseller(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var view resellerView
-	err = s.ofReseller(id, func(r *store.Reseller, a *store.Account) { view = s.settings.viewReseller(r, a) })
+	var view wire.ResellerView
+	err = s.ofReseller(id, func(r *store.Reseller, a *store.Account) { view = s.settings.ViewReseller(r, a) })
 	return view, err
 }
 
@@ -59,8 +60,8 @@ func (s *Server) getResellerInvite(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var view inviteView
-	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view = viewInviteOf(r) })
+	var view wire.InviteView
+	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view = wire.ViewInviteOf(r) })
 	return view, err
 }
 
@@ -71,12 +72,12 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := statsView{
+	view := wire.StatsView{
 		ID:             id,
 		InvoiceStats:   map[string]int64{},
-		InvoiceRebates: map[string]rebateView{},
+		InvoiceRebates: map[string]wire.RebateView{},
 	}
-	if s.settings.statsZeros == "show" {
+	if s.settings.StatsZeros == "show" {
 		for _, status := range s.settings.InvoiceStatuses {
 			view.InvoiceStats[status] = 0
 		}
@@ -89,26 +90,26 @@ func (s *Server) getResellerStats(r *request) (any, error) {
 				continue
 			}
 			got, at := v.Payment(), v.Created
-			if s.settings.rebateCreated == "payment" {
+			if s.settings.RebateCreated == "payment" {
 				at = v.PaidAt
 			}
-			code := s.settings.statsCode(money.ByCode[got.Code])
-			view.InvoiceRebates[v.ID] = rebateView{
+			code := s.settings.StatsCode(money.ByCode[got.Code])
+			view.InvoiceRebates[v.ID] = wire.RebateView{
 				ID:         v.ID,
 				PaidAmount: map[string]int64{code: got.Minor},
 				Rebate:     map[string]int64{code: v.Rebate},
-				Created:    at.Format(s.settings.createdLayout),
+				Created:    at.Format(s.settings.CreatedLayout),
 			}
 		}
-		view.TotalVolume = s.settings.totals(a, store.Volume)
-		view.TotalRebates = s.settings.totals(a, store.Rebates)
+		view.TotalVolume = s.settings.Totals(a, store.Volume)
+		view.TotalRebates = s.settings.Totals(a, store.Rebates)
 	})
 	return view, err
 }
 
 func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 	q := r.query()
-	id, p := q.uuid("id"), s.settings.readPaging(q)
+	id, p := q.UUID("id"), s.settings.ReadPaging(q)
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
@@ -117,11 +118,11 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
-	id, withdrawal := q.uuid("id"), ""
+	id, withdrawal := q.UUID("id"), ""
 	if s.settings.IdFormat == "uuid" {
-		withdrawal = q.uuid("withdraw")
+		withdrawal = q.UUID("withdraw")
 	} else {
-		withdrawal = q.text("withdraw")
+		withdrawal = q.Text("withdraw")
 	}
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
@@ -133,31 +134,31 @@ func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 // optional, so that {} is all of them.
 func (s *Server) listResellerInvoices(r *request) (any, error) {
 	q := r.query()
-	id, p := q.uuid("id"), s.settings.readPaging(q)
+	id, p := q.UUID("id"), s.settings.ReadPaging(q)
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
 	in := r.object()
-	var f filter
-	err := *in.err
+	var f wire.Filter
+	err := *in.Err
 	if s.settings.invoiceFilter != "ignored" {
-		f = s.settings.readFilter(in, s.settings.InvoiceStatuses[:], s.settings.invoiceFilter == "required")
-		err = in.done()
+		f = s.settings.ReadFilter(in, s.settings.InvoiceStatuses[:], s.settings.invoiceFilter == "required")
+		err = in.Done()
 	}
 	if err != nil {
 		return nil, err
 	}
-	var page pageOf[store.Invoice]
+	var page wire.PageOf[store.Invoice]
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = pick(&s.settings.rules, a.Invoices, f, p, s.settings.InvoiceTagged)
+			page, err = wire.Pick(&s.settings.Rules, a.Invoices, f, p, s.settings.InvoiceTagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	view := viewPage(page, s.settings.viewInvoice)
+	view := wire.ViewPage(page, s.settings.ViewInvoice)
 	if s.settings.invoiceList == "array" {
 		return view.Content, nil
 	}
@@ -169,7 +170,7 @@ func (s *Server) getResellerInvoice(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.settings.viewInvoice(&v), nil
+	return s.settings.ViewInvoice(&v), nil
 }
 
 func (s *Server) getResellerInvoiceFinished(r *request) (any, error) {
@@ -182,7 +183,7 @@ func (s *Server) getResellerInvoiceFinished(r *request) (any, error) {
 
 func (s *Server) resellerInvoice(r *request) (store.Invoice, error) {
 	q := r.query()
-	id, invoiceID := q.uuid("id"), q.uuid("invoice")
+	id, invoiceID := q.UUID("id"), q.UUID("invoice")
 	if err := s.knownReseller(q, id); err != nil {
 		return store.Invoice{}, err
 	}
@@ -190,8 +191,8 @@ func (s *Server) resellerInvoice(r *request) (store.Invoice, error) {
 }
 
 // knownReseller ends the reading of a query that names a reseller.
-func (s *Server) knownReseller(q *query, id string) error {
-	if err := q.done(); err != nil {
+func (s *Server) knownReseller(q *wire.Query, id string) error {
+	if err := q.Done(); err != nil {
 		return err
 	}
 	return s.ofReseller(id, func(*store.Reseller, *store.Account) {})
@@ -200,6 +201,6 @@ func (s *Server) knownReseller(q *query, id string) error {
 // onlyID reads a query that is nothing but a reseller's id.
 func (r *request) onlyID() (string, error) {
 	q := r.query()
-	id := q.uuid("id")
-	return id, q.done()
+	id := q.UUID("id")
+	return id, q.Done()
 }

@@ -17,6 +17,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A seedReader reads a seed in JSON, one that a person has written or a dump, and
@@ -48,7 +49,7 @@ func (o *seedOptions) readSeed(text []byte) (dump, error) {
 	}
 	raw, err := decodeSeed(text)
 	if err == nil {
-		p.seed(newObject(raw, "", nil, &p.err))
+		p.seed(wire.NewObject(raw, "", nil, &p.err))
 		err = p.err
 	}
 	if err != nil {
@@ -68,22 +69,22 @@ func decodeSeed(text []byte) (json.RawMessage, error) {
 		return nil, refusal.New(refusal.InvalidBody, "line %d is not JSON (%v); mend it.", line, err)
 	}
 	if err == nil && raw[0] != '{' {
-		err = refusal.New(refusal.InvalidBody, "it is %s; it must be an object with fields such as resellers and invoices.", jsonType(raw))
+		err = refusal.New(refusal.InvalidBody, "it is %s; it must be an object with fields such as resellers and invoices.", wire.JSONType(raw))
 	}
 	return raw, err
 }
 
-func (p *seedReader) seed(in *object) {
-	in.asked = strings.Fields("format merchant_id clock_ahead_seconds balances invites resellers invoices withdrawals deliveries swaps faults")
-	if p.whole = in.has("format"); p.whole {
-		if format := in.text("format"); format != dumpFormat {
-			in.failAt("format", "is %q; it must be %q, or left out", refusal.Shorten(format), dumpFormat)
+func (p *seedReader) seed(in *wire.Object) {
+	in.Asked = strings.Fields("format merchant_id clock_ahead_seconds balances invites resellers invoices withdrawals deliveries swaps faults")
+	if p.whole = in.Has("format"); p.whole {
+		if format := in.Text("format"); format != dumpFormat {
+			in.FailAt("format", "is %q; it must be %q, or left out", refusal.Shorten(format), dumpFormat)
 		}
 	}
-	if in.has("clock_ahead_seconds") {
-		p.d.ClockAhead = in.integer("clock_ahead_seconds")
+	if in.Has("clock_ahead_seconds") {
+		p.d.ClockAhead = in.Integer("clock_ahead_seconds")
 		if most := int64(store.MaxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
-			in.failAt("clock_ahead_seconds", "is more than a century")
+			in.FailAt("clock_ahead_seconds", "is more than a century")
 			return
 		}
 	}
@@ -97,8 +98,8 @@ func (p *seedReader) seed(in *object) {
 	p.each(in, "deliveries", "id withdrawal status url body state attempts", p.delivery)
 	p.each(in, "faults", "id on do rate times match seed seen fired", p.fault)
 	p.each(in, "swaps", "withdrawal account from taken to given at", p.swap)
-	if in.has("balances") {
-		for i, raw := range in.array("balances") {
+	if in.Has("balances") {
+		for i, raw := range in.Array("balances") {
 			if p.err == nil {
 				p.balance(in, i, raw)
 			}
@@ -106,40 +107,40 @@ func (p *seedReader) seed(in *object) {
 	} else if !p.whole {
 		p.fresh()
 	}
-	p.err = in.done()
+	p.err = in.Done()
 	p.close()
 }
 
 // each reads a list of objects with these fields.
-func (p *seedReader) each(in *object, key, fields string, read func(*object)) {
-	if !in.has(key) {
+func (p *seedReader) each(in *wire.Object, key, fields string, read func(*wire.Object)) {
+	if !in.Has(key) {
 		return
 	}
-	for i, raw := range in.array(key) {
-		one := in.element(key, i, raw)
+	for i, raw := range in.Array(key) {
+		one := in.Element(key, i, raw)
 		if p.err != nil {
 			return
 		}
-		one.asked = strings.Fields(fields)
+		one.Asked = strings.Fields(fields)
 		read(one)
-		if p.err = one.done(); p.err != nil {
+		if p.err = one.Done(); p.err != nil {
 			return
 		}
 	}
 }
 
 // id reads an id, or makes one.
-func (p *seedReader) id(in *object, key string) string {
-	if !in.has(key) {
+func (p *seedReader) id(in *wire.Object, key string) string {
+	if !in.Has(key) {
 		return store.NewUUID()
 	}
-	text := in.text(key)
-	id, ok := parseUUID(text)
+	text := in.Text(key)
+	id, ok := wire.ParseUUID(text)
 	switch {
 	case !ok:
-		in.failAt(key, "is %q, which is not a UUID", refusal.Shorten(text))
+		in.FailAt(key, "is %q, which is not a UUID", refusal.Shorten(text))
 	case p.ids[id]:
-		in.failAt(key, "is %s, as that of another is", id)
+		in.FailAt(key, "is %s, as that of another is", id)
 	}
 	p.ids[id] = true
 	return id
@@ -147,74 +148,74 @@ func (p *seedReader) id(in *object, key string) string {
 
 // withdrawalID reads the id of a withdrawal, which may be any text, as the setting
 // id_format has it, or makes one.
-func (p *seedReader) withdrawalID(in *object) string {
-	if !in.has("id") {
+func (p *seedReader) withdrawalID(in *wire.Object) string {
+	if !in.Has("id") {
 		return p.terms.NewWithdrawalID()
 	}
-	id := lower(in.text("id"))
+	id := wire.Lower(in.Text("id"))
 	if p.ids[id] {
-		in.failAt("id", "is %s, as that of another is", refusal.Shorten(id))
+		in.FailAt("id", "is %s, as that of another is", refusal.Shorten(id))
 	}
 	p.ids[id] = true
 	return id
 }
 
 // label reads a label, which a dump may have without a text.
-func (p *seedReader) label(in *object, otherwise string) string {
-	if !in.has("label") {
+func (p *seedReader) label(in *wire.Object, otherwise string) string {
+	if !in.Has("label") {
 		return otherwise
 	}
-	if p.whole && string(in.fields["label"]) == `""` {
+	if p.whole && string(in.Fields["label"]) == `""` {
 		return ""
 	}
-	return in.text("label")
+	return in.Text("label")
 }
 
 // time reads a time in RFC 3339, which is another one when it is not given.
-func (p *seedReader) time(in *object, key string, otherwise time.Time) time.Time {
-	if !in.has(key) {
+func (p *seedReader) time(in *wire.Object, key string, otherwise time.Time) time.Time {
+	if !in.Has(key) {
 		return otherwise
 	}
-	text := in.text(key)
+	text := in.Text(key)
 	at, err := time.Parse(time.RFC3339, text)
 	if at = at.UTC(); err != nil || at.IsZero() || at.Year() < 1 || at.Year() > 9999 {
-		in.failAt(key, "is %q; it must be a time such as 2026-05-03T10:00:00Z", refusal.Shorten(text))
+		in.FailAt(key, "is %q; it must be a time such as 2026-05-03T10:00:00Z", refusal.Shorten(text))
 	}
 	return at
 }
 
 // account reads whose a record is: the merchant's, if it does not say.
-func (p *seedReader) account(in *object) string {
-	if !in.has("account") {
+func (p *seedReader) account(in *wire.Object) string {
+	if !in.Has("account") {
 		return p.d.Merchant
 	}
-	name := in.text("account")
+	name := in.Text("account")
 	id, known := p.accounts[name]
 	switch {
 	case !known:
-		in.failAt("account", "is %q, which is neither the label nor the id of a reseller here", refusal.Shorten(name))
+		in.FailAt("account", "is %q, which is neither the label nor the id of a reseller here", refusal.Shorten(name))
 	case id == "":
-		in.failAt("account", "is %q, which is the label of several resellers; give them ids, and name one", refusal.Shorten(name))
+		in.FailAt("account", "is %q, which is the label of several resellers; give them ids, and name one", refusal.Shorten(name))
 	}
 	return id
 }
 
 // amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
 // number of minor units of a currency that is given elsewhere.
-func (p *seedReader) amount(in *object, key string) (m money.Amount) {
-	raw := in.take(key)
+func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
+	raw := in.Take(key)
 	if raw == nil {
 		return m
 	}
 	if raw[0] == '{' {
-		one := in.inner(raw, in.at(key))
-		m = money.Amount{Code: p.code(one, "code"), Minor: one.integer("minor")}
-		p.err = one.done()
+		one := in.Inner(raw, in.At(key))
+		m = money.Amount{Code: p.code(one, "code"), Minor: one.Integer("minor")}
+		p.err = one.Done()
 		return m
 	}
 	text := string(raw)
 	if raw[0] == '"' {
-		text, _ = asString(raw)
+		text, _ = wire.AsString(raw)
 	}
 	if minor, ok := money.ParseInteger(text); ok {
 		return money.Amount{Minor: minor}
@@ -224,47 +225,47 @@ func (p *seedReader) amount(in *object, key string) (m money.Amount) {
 	if known {
 		minor, ok := money.ParseDecimal(number, c.Decimals)
 		if !ok {
-			in.failAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
+			in.FailAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
 		}
 		return money.Amount{Code: c.Code, Minor: minor}
 	}
-	in.failAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
+	in.FailAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
 	return m
 }
 
 // positive is an amount of a record, in the currency of the record if it names none.
-func (p *seedReader) positive(in *object, key, code string) money.Amount {
+func (p *seedReader) positive(in *wire.Object, key, code string) money.Amount {
 	m := p.amount(in, key)
 	if m.Code == "" {
 		m.Code = code
 	}
 	if m.Minor <= 0 {
-		in.failAt(key, "is %d minor units; it must be above 0", m.Minor)
+		in.FailAt(key, "is %d minor units; it must be above 0", m.Minor)
 	}
 	return m
 }
 
-func (p *seedReader) code(in *object, key string) string {
-	text := in.text(key)
+func (p *seedReader) code(in *wire.Object, key string) string {
+	text := in.Text(key)
 	c, known := money.ByCode[text]
 	if !known {
-		in.failAt(key, "is %q, which is no currency of the sandbox", refusal.Shorten(text))
+		in.FailAt(key, "is %q, which is no currency of the sandbox", refusal.Shorten(text))
 	}
 	return c.Code
 }
 
 // orderID reads an order id, which is text, though of digits more often than not.
-func orderID(in *object) string {
-	if raw := in.take("order_id"); raw != nil && raw[0] != '"' {
-		return strconv.FormatInt(in.integer("order_id"), 10)
+func orderID(in *wire.Object) string {
+	if raw := in.Take("order_id"); raw != nil && raw[0] != '"' {
+		return strconv.FormatInt(in.Integer("order_id"), 10)
 	}
-	return in.text("order_id")
+	return in.Text("order_id")
 }
 
-func (p *seedReader) invite(in *object) {
+func (p *seedReader) invite(in *wire.Object) {
 	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
-	if in.has("redeemed") {
-		v.Redeemed = in.boolean("redeemed")
+	if in.Has("redeemed") {
+		v.Redeemed = in.Boolean("redeemed")
 	}
 	p.add(v)
 }
@@ -279,16 +280,16 @@ func (p *seedReader) add(v *store.Invite) {
 	}
 }
 
-func (p *seedReader) reseller(in *object) {
+func (p *seedReader) reseller(in *wire.Object) {
 	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
-	if in.has("invite") {
-		name := lower(in.text("invite"))
+	if in.Has("invite") {
+		name := wire.Lower(in.Text("invite"))
 		v := p.invites[name]
 		if v == nil {
-			in.failAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", refusal.Shorten(name))
+			in.FailAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", refusal.Shorten(name))
 			return
 		}
-		if !in.has("label") {
+		if !in.Has("label") {
 			r.Label = v.Label
 		}
 		r.Invite, v.Redeemed = v.ID, true
@@ -309,44 +310,44 @@ func (p *seedReader) reseller(in *object) {
 
 // key reads a reseller's key, or the hash of it that a dump has. Without either,
 // its key is not known.
-func (p *seedReader) key(in *object, r *store.Reseller) {
+func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 	at := "api_key"
 	switch {
-	case in.has("key"):
+	case in.Has("key"):
 		at = "key"
-		if err := r.Key.UnmarshalText([]byte(in.text("key"))); err != nil {
-			in.failAt("key", "is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
+		if err := r.Key.UnmarshalText([]byte(in.Text("key"))); err != nil {
+			in.FailAt("key", "is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
 		}
-	case in.has("api_key"):
-		key := in.text("api_key")
+	case in.Has("api_key"):
+		key := in.Text("api_key")
 		if err := p.checkKey(key); err != nil {
-			in.failAt("api_key", "cannot be used: %v", err)
+			in.FailAt("api_key", "cannot be used: %v", err)
 		}
 		r.Key = store.HashKey(key)
 	default:
 		r.Key = store.HashKey(rand.Text())
 	}
 	if p.keys[r.Key] {
-		in.failAt(at, "is not this reseller's alone; give each one a key of its own")
+		in.FailAt(at, "is not this reseller's alone; give each one a key of its own")
 	}
 	p.keys[r.Key] = true
 }
 
-func (p *seedReader) invoice(in *object) {
+func (p *seedReader) invoice(in *wire.Object) {
 	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in), Title: fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)}
-	if in.has("title") {
-		v.Title = in.text("title")
+	if in.Has("title") {
+		v.Title = in.Text("title")
 	}
-	if in.has("order_id") {
+	if in.Has("order_id") {
 		text := orderID(in)
 		v.OrderID = &text
 	}
-	if in.has("number") {
-		n := in.integer("number")
+	if in.Has("number") {
+		n := in.Integer("number")
 		v.Number = &n
 	}
-	if in.has("callback") {
-		v.Callback = in.url("callback")
+	if in.Has("callback") {
+		v.Callback = in.URL("callback")
 	}
 	p.items(in, v)
 	p.phase(in, v)
@@ -364,32 +365,32 @@ func (p *seedReader) invoice(in *object) {
 
 // items reads what an invoice is for, in one currency: items, their total, or
 // both.
-func (p *seedReader) items(in *object, v *store.Invoice) {
-	if in.has("currency") {
+func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
+	if in.Has("currency") {
 		v.Currency = p.code(in, "currency")
 	}
-	agree := func(in *object, key string, m money.Amount) int64 {
+	agree := func(in *wire.Object, key string, m money.Amount) int64 {
 		switch {
 		case v.Currency == "":
 			v.Currency = m.Code
 		case m.Code != "" && m.Code != v.Currency:
-			in.failAt(key, "is in %s, and the invoice in %s", m.Code, v.Currency)
+			in.FailAt(key, "is in %s, and the invoice in %s", m.Code, v.Currency)
 		}
 		return m.Minor
 	}
 	var sum int64
-	if in.has("items") {
-		items := in.array("items")
+	if in.Has("items") {
+		items := in.Array("items")
 		if len(items) == 0 && !p.whole {
-			in.failAt("items", "is empty; leave it out, or name at least one")
+			in.FailAt("items", "is empty; leave it out, or name at least one")
 		}
 		v.Items = []store.Item{}
 		for i, raw := range items {
-			one := in.element("items", i, raw)
-			one.asked = []string{"name", "amount"}
-			name, minor := one.text("name"), agree(one, "amount", p.positive(one, "amount", ""))
-			if p.err = one.done(); p.err == nil && sum > math.MaxInt64-minor {
-				in.failAt("items", "add up to more than an int64 of minor units can hold")
+			one := in.Element("items", i, raw)
+			one.Asked = []string{"name", "amount"}
+			name, minor := one.Text("name"), agree(one, "amount", p.positive(one, "amount", ""))
+			if p.err = one.Done(); p.err == nil && sum > math.MaxInt64-minor {
+				in.FailAt("items", "add up to more than an int64 of minor units can hold")
 			}
 			if p.err != nil {
 				return
@@ -398,38 +399,38 @@ func (p *seedReader) items(in *object, v *store.Invoice) {
 			v.Items = append(v.Items, store.Item{Name: name, Amount: strconv.FormatInt(minor, 10)})
 		}
 	}
-	if empty := v.Items != nil && len(v.Items) == 0; !empty && in.has("total") || v.Items == nil {
+	if empty := v.Items != nil && len(v.Items) == 0; !empty && in.Has("total") || v.Items == nil {
 		v.Total = agree(in, "total", p.positive(in, "total", ""))
 		if v.Items == nil {
 			v.Items, sum = []store.Item{{Name: v.Title, Amount: strconv.FormatInt(v.Total, 10)}}, v.Total
 		}
 		if sum != v.Total {
-			in.failAt("total", "is %d minor units, and the items add up to %d", v.Total, sum)
+			in.FailAt("total", "is %d minor units, and the items add up to %d", v.Total, sum)
 		}
 	}
 	if v.Total = sum; v.Currency == "" {
-		in.failAt("currency", "is missing, and no amount names one")
+		in.FailAt("currency", "is missing, and no amount names one")
 	}
 }
 
 // phase reads the phase of an invoice, by its status or, as a dump has it, by
 // number, and the times.
-func (p *seedReader) phase(in *object, v *store.Invoice) {
-	hasPaid, hasExpired := in.has("paid_at"), in.has("expired_at")
+func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
+	hasPaid, hasExpired := in.Has("paid_at"), in.Has("expired_at")
 	switch {
-	case in.has("status") && in.has("phase"):
-		in.failAt("status", "and phase say the same; leave one out")
-	case in.has("status"):
-		status := in.text("status")
+	case in.Has("status") && in.Has("phase"):
+		in.FailAt("status", "and phase say the same; leave one out")
+	case in.Has("status"):
+		status := in.Text("status")
 		at := slices.Index(p.terms.InvoiceStatuses[:], status)
 		if at < 0 {
-			in.failAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.terms.InvoiceStatuses[:], " or "))
+			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.terms.InvoiceStatuses[:], " or "))
 		}
 		v.Phase = store.InvoicePhase(at)
-	case in.has("phase"):
-		n := in.integer("phase")
+	case in.Has("phase"):
+		n := in.Integer("phase")
 		if n < int64(store.Awaiting) || n > int64(store.Expired) {
-			in.failAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
+			in.FailAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
 			return
 		}
 		v.Phase = store.InvoicePhase(n)
@@ -439,10 +440,10 @@ func (p *seedReader) phase(in *object, v *store.Invoice) {
 		v.Phase = store.Expired
 	}
 	if hasPaid && v.Phase != store.Paid {
-		in.failAt("paid_at", "belongs to a paid invoice only")
+		in.FailAt("paid_at", "belongs to a paid invoice only")
 	}
 	if hasExpired && v.Phase != store.Expired {
-		in.failAt("expired_at", "belongs to an expired invoice only")
+		in.FailAt("expired_at", "belongs to an expired invoice only")
 	}
 	ended := p.time(in, "paid_at", time.Time{})
 	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
@@ -458,9 +459,9 @@ func (p *seedReader) phase(in *object, v *store.Invoice) {
 			v.PaidAt = v.Created
 		}
 	}
-	if in.has("paid") {
+	if in.Has("paid") {
 		if v.Paid = p.positive(in, "paid", v.Currency); v.Phase != store.Paid {
-			in.failAt("paid", "belongs to a paid invoice only")
+			in.FailAt("paid", "belongs to a paid invoice only")
 		}
 	} else if v.Phase == store.Paid && !p.whole && p.err == nil {
 		v.Paid = p.paid(in, v)
@@ -469,26 +470,26 @@ func (p *seedReader) phase(in *object, v *store.Invoice) {
 	if earns && !p.whole {
 		v.Rebate = p.terms.Rebate(v.Payment().Minor)
 	}
-	if in.has("rebate") {
-		v.Rebate = in.integer("rebate")
+	if in.Has("rebate") {
+		v.Rebate = in.Integer("rebate")
 		if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
-			in.failAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
+			in.FailAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
 		}
 	}
 }
 
 // paid is what a customer paid, where that was not the total.
-func (p *seedReader) paid(in *object, v *store.Invoice) money.Amount {
+func (p *seedReader) paid(in *wire.Object, v *store.Invoice) money.Amount {
 	m, err := p.terms.Paid(v)
 	if err != nil {
-		in.failAt("", "%v", err)
+		in.FailAt("", "%v", err)
 	}
 	return m
 }
 
-func (p *seedReader) withdrawal(in *object) {
-	w := &store.Withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.text("address")}
-	if in.has("currency") {
+func (p *seedReader) withdrawal(in *wire.Object) {
+	w := &store.Withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.Text("address")}
+	if in.Has("currency") {
 		w.Currency = p.code(in, "currency")
 	}
 	w.Amount = p.positive(in, "amount", w.Currency)
@@ -497,33 +498,33 @@ func (p *seedReader) withdrawal(in *object) {
 	}
 	switch c := money.ByCode[w.Amount.Code]; {
 	case w.Currency == "":
-		in.failAt("currency", "is missing, and the amount names none")
+		in.FailAt("currency", "is missing, and the amount names none")
 	case c.Kind == money.Crypto && c.Code != w.Currency:
-		in.failAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
+		in.FailAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
 	}
-	if in.has("memo") {
-		w.Memo = in.text("memo")
+	if in.Has("memo") {
+		w.Memo = in.Text("memo")
 	}
-	if in.has("callback") {
-		w.Callback = in.url("callback")
+	if in.Has("callback") {
+		w.Callback = in.URL("callback")
 	}
-	if in.has("order_id") {
+	if in.Has("order_id") {
 		w.OrderID = orderID(in)
 		if n, ok := money.ParseInteger(w.OrderID); p.terms.OrderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
-			in.failAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
+			in.FailAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
 	p.statuses(in, w)
 	if p.err != nil {
 		return
 	}
-	if in.has("debit") {
+	if in.Has("debit") {
 		w.Debit = p.positive(in, "debit", w.Currency).Minor
 		if w.Amount.Code == w.Currency && w.Debit != w.Amount.Minor {
-			in.failAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
+			in.FailAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
 		}
 	} else if debit, err := p.terms.Debit(w.Amount, w.Currency); err != nil {
-		in.failAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
+		in.FailAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
 	} else {
 		w.Debit = debit
 	}
@@ -535,38 +536,38 @@ func (p *seedReader) withdrawal(in *object) {
 }
 
 // statuses reads a withdrawal's history, or makes one that leads to its status.
-func (p *seedReader) statuses(in *object, w *store.Withdrawal) {
+func (p *seedReader) statuses(in *wire.Object, w *store.Withdrawal) {
 	created := p.time(in, "created", p.now)
-	if !in.has("statuses") {
+	if !in.Has("statuses") {
 		status := p.terms.Flow.First
-		if in.has("status") {
-			status = in.text("status")
+		if in.Has("status") {
+			status = in.Text("status")
 		}
 		way := p.terms.Flow.Way(status)
 		if way == nil {
-			in.failAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.terms.Flow.Statuses, ", "))
+			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.terms.Flow.Statuses, ", "))
 		}
 		for _, status := range way {
 			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: created})
 		}
 		return
 	}
-	if in.has("status") || in.has("created") {
-		in.failAt("statuses", "say all that status and created do; leave those out")
+	if in.Has("status") || in.Has("created") {
+		in.FailAt("statuses", "say all that status and created do; leave those out")
 		return
 	}
-	list := in.array("statuses")
+	list := in.Array("statuses")
 	if len(list) == 0 {
-		in.failAt("statuses", "is empty; leave it out, or name at least one")
+		in.FailAt("statuses", "is empty; leave it out, or name at least one")
 	}
 	for i, raw := range list {
-		one := in.element("statuses", i, raw)
-		one.asked = []string{"status", "at"}
-		r := store.Reached{Status: one.text("status"), At: p.time(one, "at", created)}
+		one := in.Element("statuses", i, raw)
+		one.Asked = []string{"status", "at"}
+		r := store.Reached{Status: one.Text("status"), At: p.time(one, "at", created)}
 		if !refusal.IsName(r.Status) {
-			one.failAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(r.Status))
+			one.FailAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(r.Status))
 		}
-		if p.err = one.done(); p.err != nil {
+		if p.err = one.Done(); p.err != nil {
 			return
 		}
 		created = r.At
@@ -574,15 +575,15 @@ func (p *seedReader) statuses(in *object, w *store.Withdrawal) {
 	}
 }
 
-func (p *seedReader) swap(in *object) {
-	s := store.Swap{Withdrawal: lower(in.text("withdrawal"))}
+func (p *seedReader) swap(in *wire.Object) {
+	s := store.Swap{Withdrawal: wire.Lower(in.Text("withdrawal"))}
 	w := p.byID[s.Withdrawal]
 	if w == nil {
-		in.failAt("withdrawal", "is %q, which is not the id of a withdrawal here", refusal.Shorten(s.Withdrawal))
+		in.FailAt("withdrawal", "is %q, which is not the id of a withdrawal here", refusal.Shorten(s.Withdrawal))
 		return
 	}
-	if s.Account = w.Account; in.has("account") && p.account(in) != w.Account {
-		in.failAt("account", "is not that of the withdrawal")
+	if s.Account = w.Account; in.Has("account") && p.account(in) != w.Account {
+		in.FailAt("account", "is not that of the withdrawal")
 	}
 	s.From, s.To = p.code(in, "from"), p.code(in, "to")
 	s.Taken, s.Given = p.positive(in, "taken", s.From).Minor, p.positive(in, "given", s.To).Minor
@@ -594,43 +595,43 @@ func (p *seedReader) swap(in *object) {
 
 // balance reads what an account holds in the end: "1.5 Btc" of the merchant's, or
 // an object, which says whose, and in a dump in which book.
-func (p *seedReader) balance(in *object, i int, raw json.RawMessage) {
+func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	m := store.Move{Account: p.d.Merchant, Book: store.Balance}
-	var one *object
+	var one *wire.Object
 	if raw[0] == '{' {
-		one = in.element("balances", i, raw)
-		one.asked = strings.Fields("account amount book code delta")
+		one = in.Element("balances", i, raw)
+		one.Asked = strings.Fields("account amount book code delta")
 		m.Account = p.account(one)
-		if one.has("book") {
-			m.Book = store.Book(one.text("book"))
+		if one.Has("book") {
+			m.Book = store.Book(one.Text("book"))
 		}
 		if m.Book != store.Balance && m.Book != store.Volume && m.Book != store.Rebates {
-			one.failAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
+			one.FailAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
 		}
-		if one.has("amount") {
+		if one.Has("amount") {
 			held := p.amount(one, "amount")
 			m.Code, m.Delta = held.Code, held.Minor
 		} else {
-			m.Code, m.Delta = p.code(one, "code"), one.integer("delta")
+			m.Code, m.Delta = p.code(one, "code"), one.Integer("delta")
 		}
-		p.err = one.done()
+		p.err = one.Done()
 	} else { // the same, in an object that has nothing else
 		key := fmt.Sprintf("balances[%d]", i)
-		one = &object{fields: map[string]json.RawMessage{key: raw}, err: in.err}
+		one = &wire.Object{Fields: map[string]json.RawMessage{key: raw}, Err: in.Err}
 		held := p.amount(one, key)
 		m.Code, m.Delta = held.Code, held.Minor
-		one = &object{path: key, err: in.err}
+		one = &wire.Object{Path: key, Err: in.Err}
 	}
 	switch {
 	case m.Code == "":
-		one.failAt("", `names no currency; write it like "1.5 Btc"`)
+		one.FailAt("", `names no currency; write it like "1.5 Btc"`)
 	case m.Delta < 0:
-		one.failAt("", "is negative")
+		one.FailAt("", "is negative")
 	}
 	line := m
 	line.Delta = 0
 	if p.lines[line] {
-		one.failAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
+		one.FailAt("", "is the %s in %s of an account that has it already", m.Book, m.Code)
 	}
 	p.lines[line] = true
 	p.stated[m.Account] = p.stated[m.Account] || m.Book == store.Balance

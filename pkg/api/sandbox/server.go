@@ -15,6 +15,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A Server is one sandbox. It is an http.Handler, safe for concurrent use.
@@ -272,7 +273,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err e
 	case err != nil:
 		s.refuse(w, r, err)
 	default:
-		writeJSON(w, http.StatusOK, answer)
+		wire.WriteJSON(w, http.StatusOK, answer)
 	}
 }
 
@@ -308,7 +309,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: &s.settings.rules}
+	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: &s.settings.Rules}
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
@@ -331,7 +332,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, f.Description, rule.Status)
 		return
 	}
-	writeJSON(w, rule.Status, envelope{envelopeError{rule.Code, rule.Reason, f.Description}})
+	wire.WriteJSON(w, rule.Status, wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: rule.Reason, Description: f.Description}})
 }
 
 // Serve answers requests on a loopback listener until ctx is done, then lets

@@ -11,6 +11,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // How the values of settings are read, one function for each sort of value.
@@ -182,7 +183,7 @@ func setPaidIn(s *settings, value string) error {
 }
 
 func setInviteLabel(s *settings, value string) error {
-	if value != "" && !isPlain(value) {
+	if value != "" && !wire.IsPlain(value) {
 		return fmt.Errorf("it is blank or holds control characters; use plain text, or nothing at all")
 	}
 	s.InviteLabel = value

@@ -8,10 +8,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 func (s *Server) createWithdrawal(r *request) (any, error) {
-	if err := r.query().done(); err != nil {
+	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
 	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
@@ -29,41 +30,41 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 
 func (s *Server) readWithdrawal(r *request) (*store.Withdrawal, error) {
 	in := r.object()
-	currency := in.currency("currency")
+	currency := in.Currency("currency")
 	w := &store.Withdrawal{
 		ID:       s.settings.NewWithdrawalID(),
 		Account:  r.account,
 		Currency: currency.Code,
-		Amount:   in.amount("amount"),
-		Address:  in.text("address"),
+		Amount:   in.Amount("amount"),
+		Address:  in.Text("address"),
 	}
-	if in.has("callback") {
-		w.Callback = in.url("callback")
+	if in.Has("callback") {
+		w.Callback = in.URL("callback")
 	}
-	if in.has("external_order_id") {
-		w.OrderID = in.text("external_order_id")
-		if _, ok := orderNumber(w.OrderID); !ok && s.settings.OrderIDFormat == "digits" {
-			in.failAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", refusal.Shorten(w.OrderID))
+	if in.Has("external_order_id") {
+		w.OrderID = in.Text("external_order_id")
+		if _, ok := wire.OrderNumber(w.OrderID); !ok && s.settings.OrderIDFormat == "digits" {
+			in.FailAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
-	if in.has("memo") {
-		w.Memo = in.text("memo")
+	if in.Has("memo") {
+		w.Memo = in.Text("memo")
 		if !currency.MemoRequired && s.settings.needlessMemo == "reject" {
-			in.failAt("memo", "has no use in a withdrawal in %s; leave it out", currency.Code)
+			in.FailAt("memo", "has no use in a withdrawal in %s; leave it out", currency.Code)
 		}
 	} else if currency.MemoRequired {
-		in.failKind(refusal.MemoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
+		in.FailKind(refusal.MemoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
 	if unit := money.ByCode[w.Amount.Code]; unit.Kind == money.Crypto && unit.Code != currency.Code {
-		in.failKind(refusal.InvalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
+		in.FailKind(refusal.InvalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
-	return w, in.done()
+	return w, in.Done()
 }
 
 func (s *Server) getWithdrawal(r *request) (any, error) {
 	q := r.query()
-	id := q.text("id")
-	if err := q.done(); err != nil {
+	id := q.Text("id")
+	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	return s.withdrawalOf(r.account, id)
@@ -71,8 +72,8 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 
 // withdrawalOf is the single view of a withdrawal. Another account's is not
 // found, the same as one that never was.
-func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
-	if uuid, ok := parseUUID(id); ok {
+func (s *Server) withdrawalOf(account, id string) (wire.WithdrawalView, error) {
+	if uuid, ok := wire.ParseUUID(id); ok {
 		id = uuid
 	}
 	var w store.Withdrawal
@@ -82,48 +83,48 @@ func (s *Server) withdrawalOf(account, id string) (withdrawalView, error) {
 		}
 	})
 	if w.ID == "" {
-		return withdrawalView{}, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.", refusal.Shorten(id))
+		return wire.WithdrawalView{}, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.", refusal.Shorten(id))
 	}
-	view := s.settings.viewWithdrawal(&w, *s.store.Merchant.Load())
+	view := s.settings.ViewWithdrawal(&w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	return view, nil
 }
 
 func (s *Server) listWithdrawals(r *request) (any, error) {
 	q := r.query()
-	p := s.settings.readPaging(q)
-	if err := q.done(); err != nil {
+	p := s.settings.ReadPaging(q)
+	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	return s.pageOfWithdrawals(r, r.account, p)
 }
 
-func (s *Server) pageOfWithdrawals(r *request, id string, p paging) (any, error) {
+func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, error) {
 	in := r.object()
-	f := s.settings.readFilter(in, s.settings.Flow.Statuses, true)
-	if err := in.done(); err != nil {
+	f := s.settings.ReadFilter(in, s.settings.Flow.Statuses, true)
+	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	tagged := func(w *store.Withdrawal, tags []string) bool {
-		if s.settings.tagsMatch == "current" {
+		if s.settings.TagsMatch == "current" {
 			return slices.Contains(tags, w.Current())
 		}
 		return slices.ContainsFunc(w.Statuses, func(r store.Reached) bool { return slices.Contains(tags, r.Status) })
 	}
-	var page pageOf[store.Withdrawal]
+	var page wire.PageOf[store.Withdrawal]
 	var err error
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = pick(&s.settings.rules, s.settings.WithdrawalsOf(st, a), f, p, tagged)
+			page, err = wire.Pick(&s.settings.Rules, s.settings.WithdrawalsOf(st, a), f, p, tagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return viewPage(page, func(w *store.Withdrawal) withdrawalView {
-		view := s.settings.viewWithdrawal(w, *s.store.Merchant.Load())
-		view.Address = s.settings.listAddress(w)
+	return wire.ViewPage(page, func(w *store.Withdrawal) wire.WithdrawalView {
+		view := s.settings.ViewWithdrawal(w, *s.store.Merchant.Load())
+		view.Address = s.settings.ListAddress(w)
 		return view
 	}), nil
 }

@@ -1,4 +1,4 @@
-package sandbox
+package wire
 
 import (
 	"encoding/json"
@@ -9,15 +9,15 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// withdrawalView is section 2.2. The fields of type any are a value, a JSON null
+// WithdrawalView is section 2.2. The fields of type any are a value, a JSON null
 // or left out, as the settings have it; Address has a shape of its own in each
 // view, which the handlers fill in.
-type withdrawalView struct {
+type WithdrawalView struct {
 	ID              string       `json:"id"`
 	ExternalID      any          `json:"external_id,omitempty"`
 	MerchantID      string       `json:"merchant_id"`
 	Currency        currencyView `json:"currency"`
-	Amount          amountView   `json:"amount"`
+	Amount          AmountView   `json:"amount"`
 	Statuses        []statusView `json:"statuses"`
 	Current         string       `json:"current"`
 	Address         any          `json:"address"`
@@ -42,57 +42,57 @@ type addressIn struct {
 	Address  string `json:"address"`
 }
 
-func (s *rules) listAddress(w *store.Withdrawal) listAddress {
+func (s *Rules) ListAddress(w *store.Withdrawal) listAddress {
 	in := &addressIn{w.Currency, w.Address}
-	if s.fiatAddress == "fiat" && money.ByCode[w.Currency].Kind == money.Fiat {
+	if s.FiatAddress == "fiat" && money.ByCode[w.Currency].Kind == money.Fiat {
 		return listAddress{Fiat: in}
 	}
 	return listAddress{Crypto: in}
 }
 
-func (s *rules) viewWithdrawal(w *store.Withdrawal, merchant string) withdrawalView {
-	v := withdrawalView{
+func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string) WithdrawalView {
+	v := WithdrawalView{
 		ID:              w.ID,
 		ExternalID:      s.absent(),
 		MerchantID:      s.shownMerchant(w.Account, merchant),
-		Currency:        viewCurrency(money.ByCode[w.Currency]),
-		Amount:          viewAmount(w.Amount),
+		Currency:        ViewCurrency(money.ByCode[w.Currency]),
+		Amount:          ViewAmount(w.Amount),
 		Statuses:        make([]statusView, len(w.Statuses)),
 		Current:         w.Current(),
-		IsTestnet:       s.isTestnet == "true",
+		IsTestnet:       s.IsTestnet == "true",
 		Callback:        s.absent(),
 		ExternalOrderID: s.absent(),
 	}
 	for i, r := range w.Statuses {
-		v.Statuses[i] = statusView{r.Status, r.At.Format(s.timeLayout)}
+		v.Statuses[i] = statusView{r.Status, r.At.Format(s.TimeLayout)}
 	}
-	if s.historyOrder == "newest" {
+	if s.HistoryOrder == "newest" {
 		slices.Reverse(v.Statuses)
 	}
 	if w.OrderID != "" {
 		v.ExternalOrderID = w.OrderID
 	}
-	if n, ok := orderNumber(w.OrderID); ok {
+	if n, ok := OrderNumber(w.OrderID); ok {
 		v.ExternalID = n
 	}
 	if w.Callback != "" {
 		v.Callback = w.Callback
 	}
-	if s.amountShown == "converted" {
-		v.Amount = viewAmount(money.Amount{Code: w.Currency, Minor: w.Debit})
+	if s.AmountShown == "converted" {
+		v.Amount = ViewAmount(money.Amount{Code: w.Currency, Minor: w.Debit})
 	}
-	if s.memoShown == "yes" {
+	if s.MemoShown == "yes" {
 		v.Memo = w.Memo
 	}
 	return v
 }
 
 // shownMerchant is the merchant_id of what an account owns.
-func (s *rules) shownMerchant(account, merchant string) string {
-	if s.merchantIDOf == "merchant" {
+func (s *Rules) shownMerchant(account, merchant string) string {
+	if s.MerchantIDOf == "merchant" {
 		account = merchant
 	}
-	if s.merchantIDFormat == "digits" {
+	if s.MerchantIDFormat == "digits" {
 		n, _ := strconv.ParseUint(account[:8], 16, 64) // the first group of a UUID
 		return strconv.FormatUint(1e9+n, 10)
 	}
@@ -101,15 +101,15 @@ func (s *rules) shownMerchant(account, merchant string) string {
 
 // absent is a field without a value: a JSON null, or nil, which
 // leaves the field out.
-func (s *rules) absent() any {
-	if s.absentFields == "null" {
+func (s *Rules) absent() any {
+	if s.AbsentFields == "null" {
 		return json.RawMessage("null")
 	}
 	return nil
 }
 
-// orderNumber is the number in an external_order_id, if it is one.
-func orderNumber(text string) (int64, bool) {
+// OrderNumber is the number in an external_order_id, if it is one.
+func OrderNumber(text string) (int64, bool) {
 	n, ok := money.ParseInteger(text)
 	return n, ok && n >= 0
 }

@@ -1,4 +1,4 @@
-package sandbox
+package wire
 
 import (
 	"bytes"
@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// envelope is the body of every answer that is not 200.
-type envelope struct {
-	Error envelopeError `json:"error"`
+// Envelope is the body of every answer that is not 200.
+type Envelope struct {
+	Error EnvelopeError `json:"error"`
 }
 
-type envelopeError struct {
+type EnvelopeError struct {
 	Code        int    `json:"code"`
 	Reason      string `json:"reason"`
 	Description string `json:"description"`
@@ -21,8 +21,8 @@ type envelopeError struct {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// writeJSON encodes before it writes the status, and names the length.
-func writeJSON(w http.ResponseWriter, status int, body any) {
+// WriteJSON encodes before it writes the status, and names the length.
+func WriteJSON(w http.ResponseWriter, status int, body any) {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()

@@ -1,4 +1,4 @@
-package sandbox
+package wire
 
 import (
 	"encoding/json"
@@ -12,38 +12,38 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A filter is what a list request narrows its answer to.
-type filter struct {
+// A Filter is what a list request narrows its answer to.
+type Filter struct {
 	from, to   time.Time // zero: open; to is the first moment that is outside
 	currencies []string
 	tags       []string
 }
 
-// readFilter reads the filter of section 2.3. Where no filter is specified, as
+// ReadFilter reads the filter of section 2.3. Where no filter is specified, as
 // for a reseller's invoices, the same one serves with every field optional.
-func (s *rules) readFilter(in *object, statuses []string, arraysRequired bool) filter {
-	var f filter
+func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) Filter {
+	var f Filter
 	f.from = s.readTime(in, "from")
 	f.to = s.readTime(in, "to")
-	if !f.from.IsZero() && !f.to.IsZero() && f.from.After(f.to) && s.reversedPeriod == "reject" {
-		in.failAt("from", "is later than to; swap them")
+	if !f.from.IsZero() && !f.to.IsZero() && f.from.After(f.to) && s.ReversedPeriod == "reject" {
+		in.FailAt("from", "is later than to; swap them")
 	}
-	if !f.to.IsZero() && s.periodEnd == "inclusive" {
+	if !f.to.IsZero() && s.PeriodEnd == "inclusive" {
 		f.to = f.to.Add(time.Nanosecond)
 	}
-	if in.has("currencies") || arraysRequired {
-		for i, raw := range in.array("currencies") {
+	if in.Has("currencies") || arraysRequired {
+		for i, raw := range in.Array("currencies") {
 			code := s.readFilterCurrency(in, i, raw)
 			if !slices.Contains(f.currencies, code) {
 				f.currencies = append(f.currencies, code)
 			}
 		}
 	}
-	if in.has("tags") || arraysRequired {
-		for _, raw := range in.array("tags") {
-			tag, ok := asString(raw)
-			if !ok || !slices.Contains(statuses, tag) && s.unknownInFilter == "reject" {
-				in.failAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)), strings.Join(statuses, ", "))
+	if in.Has("tags") || arraysRequired {
+		for _, raw := range in.Array("tags") {
+			tag, ok := AsString(raw)
+			if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
+				in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)), strings.Join(statuses, ", "))
 			}
 			if !slices.Contains(f.tags, tag) {
 				f.tags = append(f.tags, tag)
@@ -55,52 +55,52 @@ func (s *rules) readFilter(in *object, statuses []string, arraysRequired bool) f
 
 // readFilterCurrency returns the code of a currency to filter by. One that matches
 // nothing is empty.
-func (s *rules) readFilterCurrency(in *object, i int, raw json.RawMessage) string {
-	one := in.element("currencies", i, raw)
-	if s.unknownInFilter == "reject" || *in.err != nil {
+func (s *Rules) readFilterCurrency(in *Object, i int, raw json.RawMessage) string {
+	one := in.Element("currencies", i, raw)
+	if s.UnknownInFilter == "reject" || *in.Err != nil {
 		return one.union().Code
 	}
 	c := one.union()
-	if f, ok := errors.AsType[*refusal.Error](*in.err); ok && f.Kind == refusal.UnknownCurrency {
-		*in.err = nil
+	if f, ok := errors.AsType[*refusal.Error](*in.Err); ok && f.Kind == refusal.UnknownCurrency {
+		*in.Err = nil
 	}
 	return c.Code
 }
 
-func (s *rules) readTime(in *object, key string) time.Time {
-	if !in.has(key) {
+func (s *Rules) readTime(in *Object, key string) time.Time {
+	if !in.Has(key) {
 		return time.Time{}
 	}
-	text := in.text(key)
-	t, err := time.ParseInLocation(s.timeLayout, text, time.UTC)
-	if err != nil && s.filterTimes == "either" {
+	text := in.Text(key)
+	t, err := time.ParseInLocation(s.TimeLayout, text, time.UTC)
+	if err != nil && s.FilterTimes == "either" {
 		t, err = time.Parse(time.RFC3339, text)
 	}
 	if err != nil {
-		in.failAt(key, "is %q, which is not a time; write it like %s", refusal.Shorten(text), time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC).Format(s.timeLayout))
+		in.FailAt(key, "is %q, which is not a time; write it like %s", refusal.Shorten(text), time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC).Format(s.TimeLayout))
 	}
 	return t
 }
 
-// A paging is the page that a list request asks for.
-type paging struct{ page, size int64 }
+// A Paging is the page that a list request asks for.
+type Paging struct{ page, size int64 }
 
-func (s *rules) readPaging(q *query) paging {
-	p := paging{q.integer("page", s.firstPage), q.integer("page_size", s.defaultPageSize)}
+func (s *Rules) ReadPaging(q *Query) Paging {
+	p := Paging{q.integer("page", s.FirstPage), q.integer("page_size", s.DefaultPageSize)}
 	switch {
 	case p.size == 0:
-		q.fail("The query parameter page_size is 0; ask for at least 1 item.")
-	case p.size > s.maxPageSize && s.pageSizeTooLarge == "clamp":
-		p.size = s.maxPageSize
-	case p.size > s.maxPageSize:
-		q.fail("The query parameter page_size is %d; ask for at most %d.", p.size, s.maxPageSize)
+		q.Fail("The query parameter page_size is 0; ask for at least 1 item.")
+	case p.size > s.MaxPageSize && s.PageSizeTooLarge == "clamp":
+		p.size = s.MaxPageSize
+	case p.size > s.MaxPageSize:
+		q.Fail("The query parameter page_size is %d; ask for at most %d.", p.size, s.MaxPageSize)
 	}
 	return p
 }
 
-// A pageOf is the answer of a list: the records of one page, copied, and how
+// A PageOf is the answer of a list: the records of one page, copied, and how
 // many there are in all.
-type pageOf[R any] struct {
+type PageOf[R any] struct {
 	records []R
 	pages   int64
 	total   int64
@@ -113,7 +113,7 @@ type pageView[V any] struct {
 	Total   int64 `json:"total"`
 }
 
-func viewPage[R, V any](p pageOf[R], view func(*R) V) pageView[V] {
+func ViewPage[R, V any](p PageOf[R], view func(*R) V) pageView[V] {
 	content := make([]V, len(p.records))
 	for i := range p.records {
 		content[i] = view(&p.records[i])
@@ -127,13 +127,13 @@ type listed interface {
 	CurrencyCode() string
 }
 
-// pick finds one page in records, which are in order of creation. The period is
+// Pick finds one page in records, which are in order of creation. The period is
 // found by halving and the page by its number, so a page costs what is on it;
 // only a filter by currency or status looks at every record of the period.
-func pick[R any, P interface {
+func Pick[R any, P interface {
 	*R
 	listed
-}](s *rules, records []P, f filter, p paging, tagged func(P, []string) bool) (pageOf[R], error) {
+}](s *Rules, records []P, f Filter, p Paging, tagged func(P, []string) bool) (PageOf[R], error) {
 	records = within(records, f)
 	if len(f.currencies) > 0 || len(f.tags) > 0 {
 		var matching []P
@@ -147,25 +147,25 @@ func pick[R any, P interface {
 	}
 
 	total := int64(len(records))
-	answer := pageOf[R]{total: total, pages: s.emptyPageCount, records: []R{}}
+	answer := PageOf[R]{total: total, pages: s.EmptyPageCount, records: []R{}}
 	if total > 0 {
 		answer.pages = (total-1)/p.size + 1
 	}
 	last := max(answer.pages-1, 0)
-	number := p.page - s.firstPage // from 0, whatever the base
+	number := p.page - s.FirstPage // from 0, whatever the base
 	if number < 0 || number > last {
-		switch s.pageOutOfRange {
+		switch s.PageOutOfRange {
 		case "empty":
 			return answer, nil
 		case "reject":
-			return answer, refusal.New(refusal.PageOutOfRange, "There is no page %d; the pages are %d to %d.", p.page, s.firstPage, last+s.firstPage)
+			return answer, refusal.New(refusal.PageOutOfRange, "There is no page %d; the pages are %d to %d.", p.page, s.FirstPage, last+s.FirstPage)
 		}
 		number = min(max(number, 0), last)
 	}
 	start := number * p.size
 	end := min(start+p.size, total)
 	for i := start; i < end; i++ {
-		if s.listOrder == "newest" {
+		if s.ListOrder == "newest" {
 			answer.records = append(answer.records, *records[total-1-i])
 		} else {
 			answer.records = append(answer.records, *records[i])
@@ -175,7 +175,7 @@ func pick[R any, P interface {
 }
 
 // within cuts records down to the filter's period.
-func within[R store.Dated](records []R, f filter) []R {
+func within[R store.Dated](records []R, f Filter) []R {
 	low, high := 0, len(records)
 	if !f.from.IsZero() {
 		low = sort.Search(high, func(i int) bool { return !records[i].MadeAt().Before(f.from) })

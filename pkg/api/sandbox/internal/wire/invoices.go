@@ -1,4 +1,4 @@
-package sandbox
+package wire
 
 import (
 	"encoding/json"
@@ -25,23 +25,23 @@ type invoiceView struct {
 // choosenView is the payment choice of a paid invoice.
 type choosenView struct {
 	Currency currencyView `json:"currency"`
-	Amount   amountView   `json:"amount"`
+	Amount   AmountView   `json:"amount"`
 	At       string       `json:"at"`
 }
 
-func (s *rules) viewInvoice(v *store.Invoice) invoiceView {
+func (s *Rules) ViewInvoice(v *store.Invoice) invoiceView {
 	c := money.ByCode[v.Currency]
 	view := invoiceView{
 		ID:              v.ID,
 		ExternalOrderID: s.absent(),
 		ExternalNumber:  s.absent(),
 		Title:           v.Title,
-		Currency:        viewCurrency(c),
+		Currency:        ViewCurrency(c),
 		Items:           v.Items,
-		CreatedDate:     v.Created.Format(s.createdLayout),
-		DueDate:         s.dueDate,
+		CreatedDate:     v.Created.Format(s.CreatedLayout),
+		DueDate:         s.DueDate,
 		Status:          s.InvoiceStatuses[v.Phase],
-		State:           s.invoiceStates[v.Phase],
+		State:           s.InvoiceStates[v.Phase],
 	}
 	if v.OrderID != nil {
 		view.ExternalOrderID = *v.OrderID
@@ -52,24 +52,24 @@ func (s *rules) viewInvoice(v *store.Invoice) invoiceView {
 	switch {
 	case v.Phase == store.Paid:
 		view.Choosen = s.viewChoosen(v)
-	case s.choosenUnpaid == "null":
+	case s.ChoosenUnpaid == "null":
 		view.Choosen = json.RawMessage("null")
-	case s.choosenUnpaid == "empty":
+	case s.ChoosenUnpaid == "empty":
 		view.Choosen = struct{}{}
 	}
 	return view
 }
 
 // viewChoosen is the payment choice in a paid invoice.
-func (s *rules) viewChoosen(v *store.Invoice) any {
+func (s *Rules) viewChoosen(v *store.Invoice) any {
 	got := v.Payment()
-	switch s.choosenPaid {
+	switch s.ChoosenPaid {
 	case "currency":
-		return viewCurrency(money.ByCode[got.Code])
+		return ViewCurrency(money.ByCode[got.Code])
 	case "null":
 		return json.RawMessage("null")
 	case "omit":
 		return nil
 	}
-	return choosenView{viewCurrency(money.ByCode[got.Code]), viewAmount(got), v.PaidAt.Format(s.createdLayout)}
+	return choosenView{ViewCurrency(money.ByCode[got.Code]), ViewAmount(got), v.PaidAt.Format(s.CreatedLayout)}
 }

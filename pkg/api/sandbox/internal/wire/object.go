@@ -1,0 +1,320 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+)
+
+// DecodeBody checks that a body is one JSON value in valid UTF-8, with nothing
+// after it. Everything below relies on that.
+func DecodeBody(body []byte) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, refusal.New(refusal.InvalidBody, "The body is empty; send JSON.")
+	}
+	if !utf8.Valid(body) {
+		return nil, refusal.New(refusal.InvalidBody, "The body is not valid UTF-8; encode it as UTF-8.")
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return nil, refusal.New(refusal.InvalidBody, "The body is not one JSON value (%v); send valid JSON with nothing after it.", err)
+	}
+	return raw, nil
+}
+
+// An Object reads the fields of a JSON object one by one, strictly. encoding/json
+// would take the last of two equal keys, match keys in any case and read null as
+// zero; where money is concerned each of those hides a mistake.
+//
+// The first thing that is wrong is kept in err, which the objects of one body
+// share, and every later read is then idle: a handler reads all fields and asks
+// done once.
+type Object struct {
+	Path   string // the path of this object, for messages; empty for the body
+	Fields map[string]json.RawMessage
+	rules  *Rules // as of a request
+	Asked  []string
+	Err    *error
+}
+
+func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
+	o := &Object{Path: path, rules: r, Err: err}
+	if *err != nil {
+		return o
+	}
+	if raw[0] != '{' {
+		o.FailAt("", "must be an object, not %s", JSONType(raw))
+		return o
+	}
+	o.Fields = make(map[string]json.RawMessage)
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.Token() // the opening brace; raw was checked, so nothing here can fail
+	for dec.More() {
+		token, _ := dec.Token()
+		key, _ := token.(string)
+		if _, twice := o.Fields[key]; twice {
+			o.FailAt(key, "is given twice; give it once")
+			return o
+		}
+		var value json.RawMessage
+		dec.Decode(&value)
+		o.Fields[key] = value
+	}
+	return o
+}
+
+// Done returns what was wrong: an unexpected field first, because a
+// misspelt name is the usual reason why another one is missing.
+func (o *Object) Done() error {
+	if o.rules != nil && o.rules.UnknownKeys == "ignore" {
+		return *o.Err
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Fields)) {
+		if !slices.Contains(o.Asked, key) {
+			return refusal.New(refusal.InvalidBody, "%s is not a field here; the fields are %s.", o.At(key), strings.Join(o.Asked, ", "))
+		}
+	}
+	return *o.Err
+}
+
+// At names a field by its whole path. The key comes from the request, so it is
+// quoted where it is not a plain word.
+func (o *Object) At(key string) string {
+	if key != "" && !refusal.IsName(key) {
+		key = strconv.Quote(refusal.Shorten(key))
+	}
+	switch {
+	case o.Path == "" && key == "":
+		return "The body"
+	case o.Path == "":
+		return key
+	case key == "":
+		return o.Path
+	}
+	return o.Path + "." + key
+}
+
+func (o *Object) FailAt(key, format string, args ...any) {
+	o.FailKind(refusal.InvalidBody, key, format, args...)
+}
+
+func (o *Object) FailKind(k refusal.Kind, key, format string, args ...any) {
+	if *o.Err == nil {
+		*o.Err = refusal.New(k, "%s %s.", o.At(key), fmt.Sprintf(format, args...))
+	}
+}
+
+func (o *Object) ask(key string) {
+	if !slices.Contains(o.Asked, key) {
+		o.Asked = append(o.Asked, key)
+	}
+}
+
+// Has says whether an optional field was given. A null there is the same as
+// nothing.
+func (o *Object) Has(key string) bool {
+	o.ask(key)
+	raw, given := o.Fields[key]
+	if o.rules != nil && o.rules.EmptyText == "absent" && string(raw) == `""` {
+		return false
+	}
+	return *o.Err == nil && given && raw[0] != 'n'
+}
+
+// Take returns a required field, or nil when something is wrong already.
+func (o *Object) Take(key string) json.RawMessage {
+	o.ask(key)
+	raw, given := o.Fields[key]
+	switch {
+	case *o.Err != nil:
+		return nil
+	case !given:
+		o.FailAt(key, "is missing; it is required")
+		return nil
+	}
+	return raw
+}
+
+// Text reads a string that a person could have meant: not blank, without
+// control characters, and without the mark of broken text.
+func (o *Object) Text(key string) string {
+	raw := o.Take(key)
+	if raw == nil {
+		return ""
+	}
+	text, ok := AsString(raw)
+	switch {
+	case !ok:
+		o.FailAt(key, "must be a string, not %s", JSONType(raw))
+	case !IsPlain(text):
+		o.FailAt(key, "is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
+	case o.rules != nil && int64(utf8.RuneCountInString(text)) > o.rules.MaxText:
+		o.FailAt(key, "is longer than %d characters; send less", o.rules.MaxText)
+	}
+	return text
+}
+
+// IsPlain says whether text has something to read and no control characters.
+// U+FFFD replaces text that was damaged on its way.
+func IsPlain(text string) bool {
+	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) || r == utf8.RuneError
+	})
+}
+
+// URL reads an absolute http or https URL.
+func (o *Object) URL(key string) string {
+	text := o.Text(key)
+	if *o.Err != nil {
+		return ""
+	}
+	if !isWebURL(text) {
+		o.FailAt(key, "must be a URL that begins with http:// or https:// and names a host")
+	}
+	return text
+}
+
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+func (o *Object) Integer(key string) int64 {
+	raw := o.Take(key)
+	if raw == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		o.FailAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s", refusal.Shorten(string(raw)))
+	}
+	return n
+}
+
+func (o *Object) Boolean(key string) bool {
+	raw := o.Take(key)
+	if raw != nil && string(raw) != "true" && string(raw) != "false" {
+		o.FailAt(key, "must be true or false, not %s", JSONType(raw))
+	}
+	return string(raw) == "true"
+}
+
+func (o *Object) Array(key string) []json.RawMessage {
+	raw := o.Take(key)
+	if raw == nil {
+		return nil
+	}
+	if raw[0] != '[' {
+		o.FailAt(key, "must be an array, not %s", JSONType(raw))
+		return nil
+	}
+	var items []json.RawMessage
+	json.Unmarshal(raw, &items) // raw was checked
+	return items
+}
+
+// Element is one object of the array under key.
+func (o *Object) Element(key string, i int, raw json.RawMessage) *Object {
+	return o.Inner(raw, fmt.Sprintf("%s[%d]", o.At(key), i))
+}
+
+// Inner is an object inside this one.
+func (o *Object) Inner(raw json.RawMessage, path string) *Object {
+	return NewObject(raw, path, o.rules, o.Err)
+}
+
+func AsString(raw json.RawMessage) (string, bool) {
+	if raw[0] != '"' {
+		return "", false
+	}
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner), true
+	}
+	var text string
+	err := json.Unmarshal(raw, &text)
+	return text, err == nil
+}
+
+func JSONType(raw json.RawMessage) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "a number"
+}
+
+// Rate reads a number above 0. A 0 is not the same as nothing here: a person who writes
+// it does not mean every request.
+func (o *Object) Rate(key string) float64 {
+	raw := o.Take(key)
+	if raw == nil {
+		return 0
+	}
+	rate, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || rate <= 0 {
+		o.FailAt(key, "must be a number above 0 and at most 1, not %s", refusal.Shorten(string(raw)))
+	}
+	return rate
+}
+
+// Texts reads an object whose values are strings. They may be empty.
+func (o *Object) Texts(key string) map[string]string {
+	raw := o.Take(key)
+	if raw == nil {
+		return nil
+	}
+	inner := o.Inner(raw, o.At(key))
+	all := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(inner.Fields)) {
+		text, ok := AsString(inner.Fields[name])
+		if !ok {
+			inner.FailAt(name, "must be a string, not %s", JSONType(inner.Fields[name]))
+		}
+		all[name] = text
+	}
+	return all
+}
+
+// ParseUUID accepts the 36-character form in either case and returns it in
+// lower case, the form in which ids are kept.
+func ParseUUID(text string) (string, bool) {
+	if len(text) != 36 {
+		return "", false
+	}
+	for i := range len(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (text[i] == '-') || !dash && !isHex(text[i]) {
+			return "", false
+		}
+	}
+	return strings.ToLower(text), true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// Lower is a UUID as ids are kept; what is none stays as it is, for the message.
+func Lower(id string) string {
+	if uuid, ok := ParseUUID(id); ok {
+		return uuid
+	}
+	return id
+}

@@ -1,0 +1,27 @@
+package wire
+
+import "example.com/till/pkg/api/sandbox/internal/store"
+
+// Rules are the choices of how strictly a request is read and of what an answer looks like.
+type Rules struct {
+	*store.Terms
+	FirstPage, EmptyPageCount              int64
+	DefaultPageSize, MaxPageSize           int64
+	PageSizeTooLarge, PageOutOfRange       string
+	ListOrder, TagsMatch, PeriodEnd        string
+	UnknownInFilter, ReversedPeriod        string
+	TimeLayout, FilterTimes, CreatedLayout string
+	AbsentFields                           string
+	HistoryOrder, FiatAddress              string
+	MerchantIDOf, MerchantIDFormat         string
+	MinAmount, MaxAmount, MaxText          int64
+	AmountShown, MemoShown, IsTestnet      string
+	InvoiceStates                          [3]string // by phase
+	ChoosenUnpaid, ChoosenPaid, DueDate    string
+	BalanceRecord, CurrencyBalance         string
+	ZeroAmounts, StatsCodes, StatsZeros    string
+	RebateCodes, RebateCreated             string
+	UnknownKeys, UnknownParameters         string
+	EmptyText, ContentType                 string
+	CodeCase, FiatCodesIn                  string
+}

@@ -1,0 +1,165 @@
+package wire
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+)
+
+// The shapes of section 2.1. Plain structs and a one-key map: encoding/json
+// writes them without any help.
+type currencyView struct {
+	Crypto string `json:"Crypto,omitempty"`
+	Fiat   string `json:"Fiat,omitempty"`
+}
+
+type AmountView struct {
+	Crypto map[string]int64 `json:"Crypto,omitempty"`
+	Fiat   map[string]int64 `json:"Fiat,omitempty"`
+}
+
+func ViewCurrency(c money.Currency) currencyView {
+	if c.Kind == money.Fiat {
+		return currencyView{Fiat: c.Code}
+	}
+	return currencyView{Crypto: c.Code}
+}
+
+func ViewAmount(m money.Amount) AmountView {
+	c := money.ByCode[m.Code]
+	value := map[string]int64{c.AmountCode(): m.Minor}
+	if c.Kind == money.Fiat {
+		return AmountView{Fiat: value}
+	}
+	return AmountView{Crypto: value}
+}
+
+// Currency reads a Currency of the registry.
+func (o *Object) Currency(key string) money.Currency {
+	raw := o.Take(key)
+	if raw == nil {
+		return money.Currency{}
+	}
+	return o.Inner(raw, o.At(key)).union()
+}
+
+// union reads this object as a Currency.
+func (o *Object) union() money.Currency {
+	kind, raw := o.oneOfKinds()
+	if raw == nil {
+		return money.Currency{}
+	}
+	code, ok := AsString(raw)
+	if !ok {
+		o.FailAt(kind, "must be a currency code in quotes, not %s", JSONType(raw))
+		return money.Currency{}
+	}
+	return o.lookUp(kind, code, inCurrency)
+}
+
+// Amount reads an Amount: more than zero minor units of a known currency.
+func (o *Object) Amount(key string) money.Amount {
+	raw := o.Take(key)
+	if raw == nil {
+		return money.Amount{}
+	}
+	outer := o.Inner(raw, o.At(key))
+	kind, raw := outer.oneOfKinds()
+	if raw == nil {
+		return money.Amount{}
+	}
+	inner := outer.Inner(raw, outer.At(kind))
+	if *o.Err == nil && len(inner.Fields) != 1 {
+		inner.FailAt("", "must hold exactly one currency code, and has %d", len(inner.Fields))
+	}
+	if *o.Err != nil {
+		return money.Amount{}
+	}
+	code := slices.Sorted(maps.Keys(inner.Fields))[0]
+	c := outer.lookUp(kind, code, inAmount)
+	minor := inner.Integer(code)
+	if *o.Err == nil && minor <= 0 {
+		inner.FailKind(refusal.InvalidAmount, code, "must be more than 0 minor units, and is %d", minor)
+	}
+	inner.CheckBounds(code, minor)
+	return money.Amount{Code: c.Code, Minor: minor}
+}
+
+// oneOfKinds returns the one key, crypto or Fiat, and its value.
+func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
+	if *o.Err != nil {
+		return "", nil
+	}
+	for _, kind := range []string{money.Crypto, money.Fiat} {
+		if raw, ok := o.Fields[kind]; ok && len(o.Fields) == 1 {
+			return kind, raw
+		}
+	}
+	o.FailAt("", "must hold exactly one key, either Crypto or Fiat")
+	return "", nil
+}
+
+// CheckBounds holds an amount against the bounds that the settings set.
+func (o *Object) CheckBounds(key string, minor int64) {
+	if o.rules != nil && (minor < o.rules.MinAmount || minor > o.rules.MaxAmount) {
+		o.FailKind(refusal.InvalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.MinAmount, o.rules.MaxAmount, minor)
+	}
+}
+
+// lookUp finds a code of the kind that the key Crypto or Fiat promises.
+func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
+	c, ok := o.rules.find(code, in)
+	if !ok || c.Kind != kind {
+		o.FailKind(refusal.UnknownCurrency, kind, "names the currency %q, which is not one of %s", refusal.Shorten(code), o.rules.Known(kind))
+		return money.Currency{}
+	}
+	return c
+}
+
+// A Place is where a request names a currency.
+type Place int
+
+const (
+	inCurrency Place = iota // and in a query parameter
+	inAmount
+)
+
+// find is the currency that a request means by a code. Without settings every
+// currency of the registry is found, in either spelling.
+func (s *Rules) find(code string, in Place) (money.Currency, bool) {
+	if s == nil {
+		c, ok := money.ByCode[code]
+		return c, ok
+	}
+	same := func(spelling string) bool {
+		return code == spelling || s.CodeCase == "any" && strings.EqualFold(code, spelling)
+	}
+	for _, c := range s.Currencies {
+		asShown := c.Code
+		if in == inAmount {
+			asShown = c.AmountCode()
+		}
+		if same(asShown) || s.FiatCodesIn == "either" && (same(c.Code) || same(c.AmountCode())) {
+			return c, true
+		}
+	}
+	return money.Currency{}, false
+}
+
+// Known is the list of codes that find finds, for an error message.
+func (s *Rules) Known(kind string) string {
+	if s == nil {
+		return money.Codes(kind)
+	}
+	var codes []string
+	for _, c := range s.Currencies {
+		if kind == "" || c.Kind == kind {
+			codes = append(codes, c.Code)
+		}
+	}
+	return strings.Join(codes, ", ")
+}
