@@ -52,7 +52,7 @@ func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 	if enc.Encode(view) != nil {
 		return nil // not reached: a view is plain data
 	}
-	return s.sender.newDelivery(w, body.String())
+	return s.sender.NewDelivery(w, body.String())
 }
 
 // Deliveries returns what was posted to callbacks, or is to be, the oldest first.
@@ -77,7 +77,7 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 	if err := s.store.Refresh(); err != nil {
 		return Delivery{}, err
 	}
-	d, err := s.sender.resend(ctx, id)
+	d, err := s.sender.Resend(ctx, id)
 	if err != nil {
 		return Delivery{}, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/webhook"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
@@ -26,7 +27,7 @@ type Server struct {
 	keyHash  store.KeyHash
 	store    *store.Store
 	routes   map[string]map[string]route // by path, then method
-	sender   *sender
+	sender   *webhook.Sender
 	seeds    seedOptions
 	pages    *pages
 	rate     rate
@@ -93,7 +94,7 @@ func New(opts ...Option) (*Server, error) {
 	s.store = store.New(settings.Terms, o.clock, s.announce)
 	s.seeds = seedOptions{settings.Terms, o.clock, s.keyHash, checkKey, Operations()}
 	s.pages = &pages{s.store, func(k refusal.Kind) int { return settings.errors[k].Status }}
-	s.sender = newSender(s.store, settings.callbacks)
+	s.sender = webhook.New(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -136,7 +137,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 // Close ends the posting of callbacks, a request that is out included, and lets go
 // of the state's file. What is pending stays so in the file.
 func (s *Server) Close() error {
-	s.sender.close()
+	s.sender.Close()
 	return s.store.Close()
 }
 
@@ -359,7 +360,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	attended := make(chan struct{})
 	go func() {
 		defer close(attended)
-		s.sender.adoptOrphans(attention)
+		s.sender.AdoptOrphans(attention)
 	}()
 	defer func() {
 		enough()

@@ -12,6 +12,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
+	"example.com/till/pkg/api/sandbox/internal/webhook"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
@@ -40,7 +41,7 @@ type settings struct {
 	*store.Terms
 	wire.Rules
 
-	callbacks limits
+	callbacks webhook.Limits
 
 	resellerAuth, resellerWithdraws string
 	needlessMemo, dueDateIn         string
@@ -136,10 +137,10 @@ func definitions() []definition {
 
 		// Callbacks
 		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is told of its creation, too.", func(s *settings) *string { return &s.CallbackOnCreate }),
-		number("callback_attempts", "5", 1, 50, "How often a callback is posted until it is given up.", func(s *settings) *int64 { return &s.callbacks.attempts }),
-		duration("callback_backoff", "1s", "1h", "The time from the first attempt to the second. It doubles with each one more, up to an hour.", func(s *settings) *time.Duration { return &s.callbacks.backoff }),
-		duration("callback_timeout", "5s", "1m", "How long a receiver may take to answer a callback.", func(s *settings) *time.Duration { return &s.callbacks.timeout }),
-		choice("callback_targets", "loopback|any", "Where callbacks are posted to: addresses of this machine alone, or any.", func(s *settings) *string { return &s.callbacks.targets }),
+		number("callback_attempts", "5", 1, 50, "How often a callback is posted until it is given up.", func(s *settings) *int64 { return &s.callbacks.Attempts }),
+		duration("callback_backoff", "1s", "1h", "The time from the first attempt to the second. It doubles with each one more, up to an hour.", func(s *settings) *time.Duration { return &s.callbacks.Backoff }),
+		duration("callback_timeout", "5s", "1m", "How long a receiver may take to answer a callback.", func(s *settings) *time.Duration { return &s.callbacks.Timeout }),
+		choice("callback_targets", "loopback|any", "Where callbacks are posted to: addresses of this machine alone, or any.", func(s *settings) *string { return &s.callbacks.Targets }),
 
 		// Invoices
 		{Setting{"invoice_statuses", "Awaiting,Paid,Expired", "three different names", "The status of an invoice that waits for payment, is paid, has expired."}, setInvoiceStatuses},

@@ -144,7 +144,7 @@ func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, err
 	if err != nil || made == nil {
 		return nil, err
 	}
-	d := s.sender.awaitFirst(ctx, made)
+	d := s.sender.AwaitFirst(ctx, made)
 	first := viewDelivery(&d)
 	return &first, nil
 }

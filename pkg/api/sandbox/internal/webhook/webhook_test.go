@@ -1,4 +1,4 @@
-package sandbox
+package webhook
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 // Each rest between two attempts is twice as long as the one before, up to an
 // hour, however many there are.
 func TestRests(t *testing.T) {
-	c := &sender{limits: limits{backoff: 700 * time.Second}}
+	c := &Sender{limits: Limits{Backoff: 700 * time.Second}}
 	for attempts, want := range map[int]time.Duration{1: 700 * time.Second, 2: 1400 * time.Second, 3: 2800 * time.Second, 4: time.Hour, 50: time.Hour} {
 		if got := c.rest(attempts); got != want {
 			t.Errorf("after %d attempts it rests for %s, want %s", attempts, got, want)

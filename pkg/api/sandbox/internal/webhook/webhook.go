@@ -1,4 +1,4 @@
-package sandbox
+package webhook
 
 import (
 	"context"
@@ -19,14 +19,14 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// limits are the choices of how callbacks are posted.
-type limits struct {
-	targets          string
-	attempts         int64
-	backoff, timeout time.Duration
+// Limits are the choices of how callbacks are posted.
+type Limits struct {
+	Targets          string
+	Attempts         int64
+	Backoff, Timeout time.Duration
 }
 
-// A sender posts a server's deliveries. Those of one withdrawal are a round: a
+// A Sender posts a server's deliveries. Those of one withdrawal are a round: a
 // goroutine that posts them one after the other, waits where it has to, and ends
 // when none is pending. The store is never locked while a request is out.
 //
@@ -34,10 +34,10 @@ type limits struct {
 // term that is renewed with each attempt. When a server is gone it has let go, or
 // its term runs out, and then one other can take the delivery: before each attempt
 // a server claims it by a write, which only one of them can.
-type sender struct {
+type Sender struct {
 	name   string // random; tells this server from the others on its file
 	store  *store.Store
-	limits limits
+	limits Limits
 	client *http.Client
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -66,11 +66,11 @@ const (
 	adoptEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
 )
 
-func newSender(s *store.Store, l limits) *sender {
-	c := &sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
+func New(s *store.Store, l Limits) *Sender {
+	c := &Sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{}
-	if l.targets == "loopback" {
+	if l.Targets == "loopback" {
 		dialer.Control = loopbackOnly
 	}
 	c.client = &http.Client{
@@ -106,27 +106,27 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// newDelivery is the delivery that tells a withdrawal's callback of its current status.
+// NewDelivery is the delivery that tells a withdrawal's callback of its current status.
 // This server holds it from the beginning.
-func (c *sender) newDelivery(w *store.Withdrawal, body string) *store.Delivery {
+func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
 	return &store.Delivery{ID: store.NewUUID(), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
 		State: store.Pending, Holder: c.name, Until: c.term(0)}
 }
 
 // term is until when a delivery is held that is posted, or will be after a rest.
-func (c *sender) term(rest time.Duration) time.Time {
-	return time.Now().Add(rest + c.limits.timeout + termSlack).UTC().Round(0)
+func (c *Sender) term(rest time.Duration) time.Time {
+	return time.Now().Add(rest + c.limits.Timeout + termSlack).UTC().Round(0)
 }
 
 // post makes one request, and reports whether its target was refused.
-func (c *sender) post(address, body string) (a store.Attempt, refused bool) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.limits.timeout)
+func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.limits.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return store.Attempt{Error: cleaned(err.Error())}, false
 	}
-	if c.limits.targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
+	if c.limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
 		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
@@ -141,12 +141,12 @@ func (c *sender) post(address, body string) (a store.Attempt, refused bool) {
 	return store.Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
 }
 
-func (c *sender) reason(ctx context.Context, err error) string {
+func (c *Sender) reason(ctx context.Context, err error) string {
 	switch {
 	case c.ctx.Err() != nil:
 		return "the sandbox was closed before an answer came"
 	case ctx.Err() != nil:
-		return fmt.Sprintf("no answer came within %s", c.limits.timeout)
+		return fmt.Sprintf("no answer came within %s", c.limits.Timeout)
 	}
 	if refused, ok := errors.AsType[*targetError](err); ok {
 		return refused.Error()
@@ -181,7 +181,7 @@ var (
 )
 
 // attempt posts a delivery, records what came of it, and returns it as it is then.
-func (c *sender) attempt(d store.Delivery) (store.Delivery, error) {
+func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -211,7 +211,7 @@ func (c *sender) attempt(d store.Delivery) (store.Delivery, error) {
 		case old.State == store.Delivered:
 		case refused:
 			d.State = store.Refused
-		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits.attempts:
+		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits.Attempts:
 			d.State = store.Failed
 		}
 		switch {
@@ -227,7 +227,7 @@ func (c *sender) attempt(d store.Delivery) (store.Delivery, error) {
 
 // claim makes this server the one that posts a pending delivery. When another one
 // is, d says until when.
-func (c *sender) claim(d *store.Delivery) error {
+func (c *Sender) claim(d *store.Delivery) error {
 	return c.store.Put(func(st *store.State) (store.Change, error) {
 		queue := st.Pending[d.Withdrawal]
 		if len(queue) == 0 || queue[0].ID != d.ID {
@@ -243,8 +243,8 @@ func (c *sender) claim(d *store.Delivery) error {
 }
 
 // rest is how long to wait after so many attempts.
-func (c *sender) rest(attempts int) time.Duration {
-	rest := c.limits.backoff
+func (c *Sender) rest(attempts int) time.Duration {
+	rest := c.limits.Backoff
 	for range attempts - 1 {
 		rest = min(2*rest, maxRest)
 	}
@@ -252,7 +252,7 @@ func (c *sender) rest(attempts int) time.Duration {
 }
 
 // began starts the rounds of the deliveries that a write has made.
-func (c *sender) began(made store.Change) {
+func (c *Sender) began(made store.Change) {
 	if d := made.Delivery; d != nil && d.Holder == c.name {
 		c.start(d.Withdrawal, d.ID)
 	}
@@ -263,7 +263,7 @@ func (c *sender) began(made store.Change) {
 
 // start sees to it that a withdrawal has a round, unless the server is closed, and
 // returns the one that there was already.
-func (c *sender) start(withdrawal, cause string) *round {
+func (c *Sender) start(withdrawal, cause string) *round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.rounds[withdrawal]; r != nil {
@@ -284,7 +284,7 @@ func (c *sender) start(withdrawal, cause string) *round {
 }
 
 // deliver is a round.
-func (c *sender) deliver(withdrawal string, r *round) {
+func (c *Sender) deliver(withdrawal string, r *round) {
 	for {
 		var d store.Delivery
 		c.store.Read(func(st *store.State) {
@@ -320,7 +320,7 @@ func (c *sender) deliver(withdrawal string, r *round) {
 }
 
 // leave ends a round, unless there is more for it to do.
-func (c *sender) leave(withdrawal string, r *round, whatever bool) bool {
+func (c *Sender) leave(withdrawal string, r *round, whatever bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.more && !whatever {
@@ -332,7 +332,7 @@ func (c *sender) leave(withdrawal string, r *round, whatever bool) bool {
 	return true
 }
 
-func (c *sender) tell(r *round) {
+func (c *Sender) tell(r *round) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.renew()
@@ -345,7 +345,7 @@ func (r *round) renew() {
 
 // sleep rests for a while, or until it is woken. It returns false when the server
 // is closed.
-func (c *sender) sleep(r *round, pause time.Duration) bool {
+func (c *Sender) sleep(r *round, pause time.Duration) bool {
 	set := func(resting bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -370,7 +370,7 @@ func (c *sender) sleep(r *round, pause time.Duration) bool {
 
 // underWay returns what is closed when there is news of a withdrawal's round, and the
 // delivery on whose account it began; nil where nothing is being posted.
-func (c *sender) underWay(withdrawal string) (news chan struct{}, cause string) {
+func (c *Sender) underWay(withdrawal string) (news chan struct{}, cause string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.rounds[withdrawal]; r != nil && !r.resting {
@@ -379,11 +379,11 @@ func (c *sender) underWay(withdrawal string) (news chan struct{}, cause string) 
 	return nil, ""
 }
 
-// awaitFirst waits for the first attempt of a delivery that was just made, and
+// AwaitFirst waits for the first attempt of a delivery that was just made, and
 // returns the delivery as it is then. It does not wait where an earlier one of the
 // same withdrawal has to come first and was under way already: that may take long,
 // and it may be the receiver of that very one who asks.
-func (c *sender) awaitFirst(ctx context.Context, made *store.Delivery) store.Delivery {
+func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) store.Delivery {
 	for {
 		news, cause := c.underWay(made.Withdrawal)
 		d, first := c.store.Delivery(made.ID)
@@ -401,8 +401,8 @@ func (c *sender) awaitFirst(ctx context.Context, made *store.Delivery) store.Del
 	}
 }
 
-// resend posts a delivery once more, whatever became of it, and returns it as it is then.
-func (c *sender) resend(ctx context.Context, id string) (store.Delivery, error) {
+// Resend posts a delivery once more, whatever became of it, and returns it as it is then.
+func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) {
 	d, first := c.store.Delivery(id)
 	switch {
 	case d.ID == "":
@@ -416,7 +416,7 @@ func (c *sender) resend(ctx context.Context, id string) (store.Delivery, error) 
 }
 
 // again posts a delivery that was over and done with.
-func (c *sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
+func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -441,7 +441,7 @@ func (c *sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 }
 
 // deliverNow has a pending delivery posted now, which is the first of its withdrawal.
-func (c *sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
+func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	before := len(d.Attempts)
 	if r := c.start(d.Withdrawal, d.ID); r != nil {
 		c.mu.Lock()
@@ -479,8 +479,8 @@ func (c *sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 	}
 }
 
-// adoptOrphans takes up, until ctx is done, what is pending and held by no server.
-func (c *sender) adoptOrphans(ctx context.Context) {
+// AdoptOrphans takes up, until ctx is done, what is pending and held by no server.
+func (c *Sender) AdoptOrphans(ctx context.Context) {
 	tick := time.NewTicker(adoptEvery)
 	defer tick.Stop()
 	for {
@@ -498,7 +498,7 @@ func (c *sender) adoptOrphans(ctx context.Context) {
 
 // unheld finds those, by withdrawal. One that this server holds has a round, but
 // for one that broke off because the state could not be written.
-func (c *sender) unheld() map[string]string {
+func (c *Sender) unheld() map[string]string {
 	found := map[string]string{}
 	c.store.Read(func(st *store.State) {
 		for withdrawal, queue := range st.Pending {
@@ -510,9 +510,9 @@ func (c *sender) unheld() map[string]string {
 	return found
 }
 
-// close ends all rounds, cuts off the request that is out, and lets go of what is
+// Close ends all rounds, cuts off the request that is out, and lets go of what is
 // pending, so that another server need not wait for the end of a term.
-func (c *sender) close() {
+func (c *Sender) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
