@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
@@ -31,7 +32,7 @@ type FaultError struct {
 	Advice  string // what to do about it
 }
 
-func (e *FaultError) Error() string { return (*faultError)(e).Error() }
+func (e *FaultError) Error() string { return (*fault.Error)(e).Error() }
 
 // WithFault adds a fault when the sandbox is made, as AddFault does. With a state
 // file that means each time.
@@ -40,8 +41,8 @@ func WithFault(f Fault) Option { return func(o *options) { o.faults = append(o.f
 // CheckFault returns the fault with what was left out filled in, but for its ID
 // and Seed, which only a sandbox knows. What is wrong with it is a *FaultError.
 func CheckFault(f Fault) (Fault, error) {
-	checked, err := checkFault(store.Fault(f), Operations())
-	if wrong, ok := errors.AsType[*faultError](err); ok {
+	checked, err := fault.Check(store.Fault(f), Operations())
+	if wrong, ok := errors.AsType[*fault.Error](err); ok {
 		err = (*FaultError)(wrong)
 	}
 	return Fault(checked), err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -58,7 +59,7 @@ func (p *seedReader) fault(in *wire.Object) {
 	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other store.Fault) bool { return other.ID == f.ID }) {
 		in.FailAt("id", "is %q; it must be a number that no other fault has", refusal.Shorten(f.ID))
 	}
-	whole, err := checkFault(f, p.operations)
+	whole, err := fault.Check(f, p.operations)
 	switch {
 	case err != nil:
 		in.FailAt("", "is wrong: %v", err)

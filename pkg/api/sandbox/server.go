@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/webhook"
@@ -270,7 +271,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
 	switch {
-	case err == errAnswered:
+	case err == fault.ErrAnswered:
 	case err != nil:
 		s.refuse(w, r, err)
 	default:
@@ -318,9 +319,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if list == nil || !route.takesFaults() {
 		return route.handle(req)
 	}
-	return applyFaults(s.store, *list, &call{route.operation(), w, r, req.maxBody,
-		func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
-		func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) }})
+	return fault.Apply(s.store, *list, &fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
+		Handle: func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
+		Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) }})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -353,7 +354,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return withEnd(ctx) }, // its end ends the waiting for callbacks and faults
+		BaseContext:       func(net.Listener) context.Context { return fault.WithEnd(ctx) }, // its end ends the waiting for callbacks and faults
 	}
 	defer s.store.StartSchedule(ctx)()
 	attention, enough := context.WithCancel(ctx)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
 // TB is what Start needs of a test: a *testing.T, *testing.B or *testing.F. It
@@ -55,7 +57,7 @@ func Start(t TB, opts ...Option) *Running {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
 	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute,
-		BaseContext: func(net.Listener) context.Context { return withEnd(ctx) }}
+		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) }}
 	r.busy.Go(func() { r.served.Serve(listener) }) // its error is that it was closed
 	t.Cleanup(func() {
 		t.Helper()

@@ -1,4 +1,4 @@
-package sandbox
+package fault
 
 import (
 	"bytes"
@@ -16,32 +16,32 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// errAnswered comes back where an answer has been written already.
-var errAnswered = errors.New("the answer is written")
+// ErrAnswered comes back where an answer has been written already.
+var ErrAnswered = errors.New("the answer is written")
 
-// A call is a request of an operation, which faults may strike.
-type call struct {
-	operation string
-	writer    http.ResponseWriter
-	request   *http.Request
-	maxBody   int64
-	handle    func(*http.Request) (any, error)                   // carries it out
-	reply     func(w http.ResponseWriter, answer any, err error) // writes what handle has returned
+// A Call is a request of an operation, which faults may strike.
+type Call struct {
+	Operation string
+	Writer    http.ResponseWriter
+	Request   *http.Request
+	MaxBody   int64
+	Handle    func(*http.Request) (any, error)                   // carries it out
+	Reply     func(w http.ResponseWriter, answer any, err error) // writes what handle has returned
 }
 
-// applyFaults carries a call out, unless a fault strikes.
-func applyFaults(s *store.Store, list []store.Fault, c *call) (any, error) {
+// Apply carries a call out, unless a fault strikes.
+func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	in, read, asked := &fields{}, false, false
 	for _, f := range list {
-		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == c.operation) {
-			in, read = newFields(c.request.URL.RawQuery, c.readAhead()), true
+		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == c.Operation) {
+			in, read = newFields(c.Request.URL.RawQuery, c.readAhead()), true
 		}
-		asked = asked || asks(f, c.operation, in)
+		asked = asked || asks(f, c.Operation, in)
 	}
 	if !asked {
-		return c.handle(c.request)
+		return c.Handle(c.Request)
 	}
-	struck, err := struckBy(s, c.operation, in)
+	struck, err := struckBy(s, c.Operation, in)
 	if err != nil {
 		return nil, err
 	}
@@ -58,37 +58,37 @@ func applyFaults(s *store.Store, list []store.Fault, c *call) (any, error) {
 		case doDelay:
 			c.wait(do.delay)
 		case doRefuse:
-			reset(c.writer)
+			reset(c.Writer)
 		case doDropBefore:
 			drop()
 		case doDropAfter:
-			c.handle(c.request)
+			c.Handle(c.Request)
 			drop()
 		case doTruncate:
-			answer, err := c.handle(c.request)
-			c.reply(half{c.writer}, answer, err)
+			answer, err := c.Handle(c.Request)
+			c.Reply(half{c.Writer}, answer, err)
 			drop()
 		case doStatus:
-			answerStatus(c.writer, f, do)
-			return nil, errAnswered
+			answerStatus(c.Writer, f, do)
+			return nil, ErrAnswered
 		case doHTML:
-			answerHTML(c.writer, do.status)
-			return nil, errAnswered
+			answerHTML(c.Writer, do.status)
+			return nil, ErrAnswered
 		}
 	}
-	return c.handle(c.request)
+	return c.Handle(c.Request)
 }
 
 // readAhead takes the body in and lays it back for the handler, which finds in it
 // all that it would have found, what is wrong with it included.
-func (c *call) readAhead() []byte {
-	if c.request.Body == nil {
+func (c *Call) readAhead() []byte {
+	if c.Request.Body == nil {
 		return nil
 	}
-	rest := c.request.Body
-	body, _ := io.ReadAll(io.LimitReader(rest, c.maxBody+1))
-	c.request = c.request.WithContext(c.request.Context()) // a copy: the caller's is not to be altered
-	c.request.Body = struct {
+	rest := c.Request.Body
+	body, _ := io.ReadAll(io.LimitReader(rest, c.MaxBody+1))
+	c.Request = c.Request.WithContext(c.Request.Context()) // a copy: the caller's is not to be altered
+	c.Request.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), rest}
@@ -98,21 +98,21 @@ func (c *call) readAhead() []byte {
 // servedUntil is where the context of a request carries the end of its server.
 type servedUntil struct{}
 
-// withEnd is the context that requests of a server are made from which ends with it.
-func withEnd(ctx context.Context) context.Context {
+// WithEnd is the context that requests of a server are made from which ends with it.
+func WithEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, servedUntil{}, ctx.Done())
 }
 
 // wait goes on after a while. A client that gives up meanwhile does not end it: that
 // what was asked for lands late is what a test wants to see. The end of the server
 // does; where that is not known, the request's own.
-func (c *call) wait(d time.Duration) {
-	end, known := c.request.Context().Value(servedUntil{}).(<-chan struct{})
+func (c *Call) wait(d time.Duration) {
+	end, known := c.Request.Context().Value(servedUntil{}).(<-chan struct{})
 	if !known {
-		end = c.request.Context().Done()
+		end = c.Request.Context().Done()
 	}
 	// The server's limit is not meant for a wait that was asked for. It is set anew with every request.
-	http.NewResponseController(c.writer).SetWriteDeadline(time.Time{})
+	http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,4 +1,4 @@
-package sandbox
+package fault
 
 import (
 	"crypto/sha256"
@@ -44,7 +44,7 @@ func parseDo(text string) (do doing, err error) {
 	kind, value, given := strings.Cut(text, "=")
 	do.kind = kind
 	wrong := func(format string, args ...any) (doing, error) {
-		return doing{}, &faultError{"do", fmt.Sprintf(format, args...), kindsOfFaults}
+		return doing{}, &Error{"do", fmt.Sprintf(format, args...), kindsOfFaults}
 	}
 	switch kind {
 	case doRefuse, doDropBefore, doDropAfter, doTruncate:
@@ -232,14 +232,14 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 	return struck, err
 }
 
-// checkFault returns the fault with what was left out filled in, but for its ID
-// and Seed, which only a sandbox knows. What is wrong with it is a *faultError.
-func checkFault(f store.Fault, operations []string) (store.Fault, error) {
+// Check returns the fault with what was left out filled in, but for its ID
+// and Seed, which only a sandbox knows. What is wrong with it is an *Error.
+func Check(f store.Fault, operations []string) (store.Fault, error) {
 	if f.On == "" {
 		f.On = everyOperation
 	}
 	if f.On != everyOperation && !slices.Contains(operations, f.On) {
-		return f, &faultError{"on", fmt.Sprintf("%q is no operation of the interface", refusal.Shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
+		return f, &Error{"on", fmt.Sprintf("%q is no operation of the interface", refusal.Shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
 	}
 	if _, err := parseDo(f.Do); err != nil {
 		return f, err
@@ -249,27 +249,27 @@ func checkFault(f store.Fault, operations []string) (store.Fault, error) {
 	}
 	switch {
 	case !(f.Rate > 0 && f.Rate <= 1): // neither is true of a number that is none
-		return f, &faultError{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate), "0.1 strikes one request in ten"}
+		return f, &Error{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate), "0.1 strikes one request in ten"}
 	case f.Times < 0:
-		return f, &faultError{"times", fmt.Sprintf("%d is negative", f.Times), "write how often it strikes, or 0 for without end"}
+		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times), "write how often it strikes, or 0 for without end"}
 	case f.Seed < 0:
-		return f, &faultError{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
+		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
 	for _, field := range slices.Sorted(maps.Keys(f.Match)) {
 		if !wire.IsPlain(field) || slices.Contains(strings.Split(field, "."), "") {
-			return f, &faultError{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
+			return f, &Error{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
 		}
 	}
 	return f, nil
 }
 
-// A faultError says which field of a fault cannot be as it is.
-type faultError struct {
+// An Error says which field of a fault cannot be as it is.
+type Error struct {
 	Field   string // as in JSON
 	Problem string
 	Advice  string // what to do about it
 }
 
-func (e *faultError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("the fault's %s: %s; %s", e.Field, e.Problem, e.Advice)
 }
