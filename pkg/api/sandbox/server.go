@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/checkout"
 	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -30,7 +31,7 @@ type Server struct {
 	routes   map[string]map[string]route // by path, then method
 	sender   *webhook.Sender
 	seeds    seedOptions
-	pages    *pages
+	pages    *checkout.Pages
 	rate     rate
 }
 
@@ -94,7 +95,7 @@ func New(opts ...Option) (*Server, error) {
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
 	s.seeds = seedOptions{settings.Terms, o.clock, s.keyHash, checkKey, Operations()}
-	s.pages = &pages{s.store, func(k refusal.Kind) int { return settings.errors[k].Status }}
+	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return settings.errors[k].Status }}
 	s.sender = webhook.New(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -257,12 +258,12 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if isPage(r.URL.Path) {
+	if checkout.IsPage(r.URL.Path) {
 		err := checkHost(r)
-		if err == nil && !isVisit(r) {
+		if err == nil && !checkout.IsVisit(r) {
 			err = checkOrigin(r)
 		}
-		s.pages.serve(w, r, err)
+		s.pages.Serve(w, r, err)
 		return
 	}
 	answer, err := s.answer(w, r)

@@ -1,4 +1,4 @@
-package sandbox
+package checkout
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ const (
 	invitePages  = "/invite/"
 )
 
-func isPage(path string) bool {
+func IsPage(path string) bool {
 	return strings.HasPrefix(path, invoicePages) || strings.HasPrefix(path, invitePages)
 }
 
@@ -67,16 +67,16 @@ type page struct {
 	next       string // sends the browser there and shows nothing
 }
 
-// pages answers browsers.
-type pages struct {
-	store  *store.Store
-	status func(refusal.Kind) int // of a refusal
+// Pages answers browsers.
+type Pages struct {
+	Store  *store.Store
+	Status func(refusal.Kind) int // of a refusal
 }
 
-// serve answers one request for a page. The order of the checks is that of the
+// Serve answers one request for a page. The order of the checks is that of the
 // interface, and so are the statuses, but errors are pages too. The checks of Host
 // and origin come first: refused is what they have said.
-func (s *pages) serve(w http.ResponseWriter, r *http.Request, refused error) {
+func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	p, err := page{}, refused
 	if err == nil {
 		p, err = s.page(w, r)
@@ -116,7 +116,7 @@ func orNone(sources string) string {
 	return sources
 }
 
-func (s *pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
+func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	id, isInvoice := strings.CutPrefix(r.URL.Path, invoicePages)
 	show := s.invoicePage
 	if !isInvoice {
@@ -135,15 +135,15 @@ func (s *pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 		w.Header().Set("Allow", allow)
 		return page{}, refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
 	}
-	if err := s.store.Refresh(); err != nil {
+	if err := s.Store.Refresh(); err != nil {
 		return page{}, err
 	}
 	return show(id)
 }
 
-// isVisit says whether somebody follows a link to a page, from whatever site: a
+// IsVisit says whether somebody follows a link to a page, from whatever site: a
 // browser that opens the page for itself lets no other page look into it.
-func isVisit(r *http.Request) bool {
+func IsVisit(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
@@ -171,7 +171,7 @@ func shownAt(t time.Time) shownTime {
 	return shownTime{t.Format("2 January 2006, 15:04:05 UTC"), t.Format(time.RFC3339)}
 }
 
-func (s *pages) invoicePage(id string) (page, error) {
+func (s *Pages) invoicePage(id string) (page, error) {
 	v, err := s.anyInvoice(id)
 	if err != nil {
 		return page{}, err
@@ -181,8 +181,8 @@ func (s *pages) invoicePage(id string) (page, error) {
 
 // payPage pays an invoice at the push of a button. A customer who pushes it twice
 // has paid once and is led on all the same.
-func (s *pages) payPage(id string) (page, error) {
-	refused := s.store.PayInvoice(id, time.Time{})
+func (s *Pages) payPage(id string) (page, error) {
+	refused := s.Store.PayInvoice(id, time.Time{})
 	v, err := s.anyInvoice(id)
 	if err != nil {
 		return page{}, err
@@ -197,8 +197,8 @@ func (s *pages) payPage(id string) (page, error) {
 }
 
 // anyInvoice is a copy of an invoice, whichever key made it.
-func (s *pages) anyInvoice(id string) (v store.Invoice, err error) {
-	s.store.Read(func(st *store.State) {
+func (s *Pages) anyInvoice(id string) (v store.Invoice, err error) {
+	s.Store.Read(func(st *store.State) {
 		if found := st.Invoices[id]; found != nil {
 			v = *found
 		}
@@ -211,10 +211,10 @@ func (s *pages) anyInvoice(id string) (v store.Invoice, err error) {
 
 // showInvoice is the page of an invoice, and says why it could not be paid when
 // somebody has just tried.
-func (s *pages) showInvoice(v store.Invoice, refused error) page {
+func (s *Pages) showInvoice(v store.Invoice, refused error) page {
 	c := money.ByCode[v.Currency]
 	view := invoicePageView{
-		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.store.Terms.InvoiceStatuses[v.Phase],
+		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.Store.Terms.InvoiceStatuses[v.Phase],
 		Total: money.Format(v.Total, c.Decimals) + " " + c.AmountCode(), Created: shownAt(v.Created),
 		Awaiting: v.Phase == store.Awaiting, Paid: v.Phase == store.Paid, Expired: v.Phase == store.Expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
 	}
@@ -235,7 +235,7 @@ func (s *pages) showInvoice(v store.Invoice, refused error) page {
 	}
 	if refused != nil {
 		f := refusal.From(refused)
-		p.status, view.Alert = s.status(f.Kind), f.Description
+		p.status, view.Alert = s.Status(f.Kind), f.Description
 		if f.Kind == refusal.WrongStatus {
 			view.Alert = "It had expired when the button was pushed."
 		}
@@ -265,11 +265,11 @@ type invitePageView struct {
 	Redeemed  bool // and cannot be again
 }
 
-func (s *pages) invitePage(id string) (page, error) {
+func (s *Pages) invitePage(id string) (page, error) {
 	var view invitePageView
-	s.store.Read(func(st *store.State) {
+	s.Store.Read(func(st *store.State) {
 		if v := st.Invites[id]; v != nil {
-			view = invitePageView{v.ID, v.Label, v.Redeemed && s.store.Terms.InviteReuse == "reject"}
+			view = invitePageView{v.ID, v.Label, v.Redeemed && s.Store.Terms.InviteReuse == "reject"}
 		}
 	})
 	if view.ID == "" {
@@ -284,7 +284,7 @@ type problemView struct {
 	Invoice     string // whose page leads further
 }
 
-func (s *pages) problem(path string, err error) page {
+func (s *Pages) problem(path string, err error) page {
 	f := refusal.From(err)
 	view := problemView{Title: "This did not work", Text: f.Description}
 	switch f.Kind {
@@ -297,7 +297,7 @@ func (s *pages) problem(path string, err error) page {
 			view.Invoice, _ = wire.ParseUUID(strings.TrimPrefix(toPay, invoicePages))
 		}
 	}
-	return page{status: s.status(f.Kind), template: "problem", view: view}
+	return page{status: s.Status(f.Kind), template: "problem", view: view}
 }
 
 // visible shows what would be invisible in somebody's text as \u202e is shown
