@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/seed"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
@@ -203,7 +204,7 @@ func (s *Server) controlDump(r *request) (any, error) {
 	if err := r.query().Done(); err != nil {
 		return nil, err
 	}
-	return dumpOf(s.store), nil
+	return seed.DumpOf(s.store), nil
 }
 
 // controlRestore takes a dump and answers with the new state's name.

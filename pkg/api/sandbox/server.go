@@ -16,6 +16,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/checkout"
 	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/seed"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/webhook"
 	"example.com/till/pkg/api/sandbox/internal/wire"
@@ -30,7 +31,7 @@ type Server struct {
 	store    *store.Store
 	routes   map[string]map[string]route // by path, then method
 	sender   *webhook.Sender
-	seeds    seedOptions
+	seeds    seed.Maker
 	pages    *checkout.Pages
 	rate     rate
 }
@@ -94,7 +95,7 @@ func New(opts ...Option) (*Server, error) {
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key)}
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
-	s.seeds = seedOptions{settings.Terms, o.clock, s.keyHash, checkKey, Operations()}
+	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey, Operations: Operations()}
 	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return settings.errors[k].Status }}
 	s.sender = webhook.New(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
@@ -110,9 +111,9 @@ func New(opts ...Option) (*Server, error) {
 
 // open finds the state, or begins one.
 func (s *Server) open(o options) error {
-	first, err := s.seeds.named(o.seed) // a wrong seed is one whether it is wanted or not
+	first, err := s.seeds.Named(o.seed) // a wrong seed is one whether it is wanted or not
 	if o.seedJSON != nil {
-		first, err = s.seeds.fromJSON(o.seedJSON)
+		first, err = s.seeds.FromJSON(o.seedJSON)
 	}
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (s *Server) Identity() (id string) {
 // Reset throws everything away and begins anew with a seed, as for WithSeed.
 // Keys of resellers are gone with them.
 func (s *Server) Reset(seed string) error {
-	first, err := s.seeds.named(seed)
+	first, err := s.seeds.Named(seed)
 	if err != nil {
 		return err
 	}
@@ -166,14 +167,14 @@ func (s *Server) Dump() ([]byte, error) {
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
-	return json.MarshalIndent(dumpOf(s.store), "", "  ")
+	return json.MarshalIndent(seed.DumpOf(s.store), "", "  ")
 }
 
 // Restore throws everything away and begins anew with a seed in JSON: one that a
 // person has written, or what Dump has returned. The state gets an identity of its
 // own.
 func (s *Server) Restore(seed []byte) error {
-	first, err := s.seeds.fromJSON(seed)
+	first, err := s.seeds.FromJSON(seed)
 	if err != nil {
 		return err
 	}

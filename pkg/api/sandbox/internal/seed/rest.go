@@ -1,4 +1,4 @@
-package sandbox
+package seed
 
 import (
 	"encoding/json"
@@ -59,7 +59,7 @@ func (p *seedReader) fault(in *wire.Object) {
 	if !ok || n <= 0 || slices.ContainsFunc(p.d.Faults, func(other store.Fault) bool { return other.ID == f.ID }) {
 		in.FailAt("id", "is %q; it must be a number that no other fault has", refusal.Shorten(f.ID))
 	}
-	whole, err := fault.Check(f, p.operations)
+	whole, err := fault.Check(f, p.Operations)
 	switch {
 	case err != nil:
 		in.FailAt("", "is wrong: %v", err)

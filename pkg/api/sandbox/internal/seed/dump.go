@@ -1,4 +1,4 @@
-package sandbox
+package seed
 
 import (
 	"time"
@@ -7,9 +7,9 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A dump is a whole state as one JSON value. Lists are in the order in which
+// A Dump is a whole state as one JSON value. Lists are in the order in which
 // their records were made. Keys of resellers are in it as hashes only.
-type dump struct {
+type Dump struct {
 	Format      string              `json:"format"`
 	Merchant    string              `json:"merchant_id"`
 	ClockAhead  int64               `json:"clock_ahead_seconds"`
@@ -25,9 +25,9 @@ type dump struct {
 
 const dumpFormat = "till-sandbox/1"
 
-// dumpOf is the whole state of a store.
-func dumpOf(s *store.Store) (d dump) {
-	d = dump{Format: dumpFormat, Balances: []store.Move{}, Invites: []*store.Invite{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{}, Withdrawals: []*store.Withdrawal{}, Deliveries: []*store.Delivery{}, Swaps: []store.Swap{}}
+// DumpOf is the whole state of a store.
+func DumpOf(s *store.Store) (d Dump) {
+	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Invites: []*store.Invite{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{}, Withdrawals: []*store.Withdrawal{}, Deliveries: []*store.Delivery{}, Swaps: []store.Swap{}}
 	s.Read(func(st *store.State) {
 		d.Merchant, d.ClockAhead = st.Merchant, int64(st.Offset/time.Second)
 		for _, v := range st.InviteOrder {
@@ -65,8 +65,8 @@ func dumpOf(s *store.Store) (d dump) {
 
 func copied[R any](r *R) *R { kept := *r; return &kept }
 
-// fromJSON is the change that begins a state with such a seed in it.
-func (o *seedOptions) fromJSON(seed []byte) (store.Change, error) {
+// FromJSON is the change that begins a state with such a seed in it.
+func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
 	d, err := o.readSeed(seed)
 	if err != nil {
 		return store.Change{}, err

@@ -1,4 +1,4 @@
-package sandbox
+package seed
 
 import (
 	"bytes"
@@ -25,9 +25,9 @@ import (
 // rest or does not matter. A dump has a format line, which says that it leaves
 // nothing out. What is wrong first is kept in err.
 type seedReader struct {
-	*seedOptions
+	*Maker
 	now   time.Time // the machine's, and then the seed's
-	d     dump
+	d     Dump
 	whole bool // with a format line
 	err   error
 
@@ -42,9 +42,9 @@ type seedReader struct {
 }
 
 // readSeed returns the complete dump that a seed describes.
-func (o *seedOptions) readSeed(text []byte) (dump, error) {
+func (o *Maker) readSeed(text []byte) (Dump, error) {
 	p := &seedReader{
-		seedOptions: o, now: o.clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[store.KeyHash]bool{{}: true, o.merchantKey: true},
+		Maker: o, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[store.KeyHash]bool{{}: true, o.MerchantKey: true},
 		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{}, invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
 	}
 	raw, err := decodeSeed(text)
@@ -53,7 +53,7 @@ func (o *seedOptions) readSeed(text []byte) (dump, error) {
 		err = p.err
 	}
 	if err != nil {
-		return dump{}, refusal.New(refusal.InvalidBody, "The seed is refused: %v", err)
+		return Dump{}, refusal.New(refusal.InvalidBody, "The seed is refused: %v", err)
 	}
 	return p.d, nil
 }
@@ -150,7 +150,7 @@ func (p *seedReader) id(in *wire.Object, key string) string {
 // id_format has it, or makes one.
 func (p *seedReader) withdrawalID(in *wire.Object) string {
 	if !in.Has("id") {
-		return p.terms.NewWithdrawalID()
+		return p.Terms.NewWithdrawalID()
 	}
 	id := wire.Lower(in.Text("id"))
 	if p.ids[id] {
@@ -320,7 +320,7 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 		}
 	case in.Has("api_key"):
 		key := in.Text("api_key")
-		if err := p.checkKey(key); err != nil {
+		if err := p.CheckKey(key); err != nil {
 			in.FailAt("api_key", "cannot be used: %v", err)
 		}
 		r.Key = store.HashKey(key)
@@ -422,9 +422,9 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 		in.FailAt("status", "and phase say the same; leave one out")
 	case in.Has("status"):
 		status := in.Text("status")
-		at := slices.Index(p.terms.InvoiceStatuses[:], status)
+		at := slices.Index(p.Terms.InvoiceStatuses[:], status)
 		if at < 0 {
-			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.terms.InvoiceStatuses[:], " or "))
+			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.Terms.InvoiceStatuses[:], " or "))
 		}
 		v.Phase = store.InvoicePhase(at)
 	case in.Has("phase"):
@@ -468,7 +468,7 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	}
 	earns := v.Phase == store.Paid && v.Account != p.d.Merchant
 	if earns && !p.whole {
-		v.Rebate = p.terms.Rebate(v.Payment().Minor)
+		v.Rebate = p.Terms.Rebate(v.Payment().Minor)
 	}
 	if in.Has("rebate") {
 		v.Rebate = in.Integer("rebate")
@@ -480,7 +480,7 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 
 // paid is what a customer paid, where that was not the total.
 func (p *seedReader) paid(in *wire.Object, v *store.Invoice) money.Amount {
-	m, err := p.terms.Paid(v)
+	m, err := p.Terms.Paid(v)
 	if err != nil {
 		in.FailAt("", "%v", err)
 	}
@@ -510,7 +510,7 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 	}
 	if in.Has("order_id") {
 		w.OrderID = orderID(in)
-		if n, ok := money.ParseInteger(w.OrderID); p.terms.OrderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
+		if n, ok := money.ParseInteger(w.OrderID); p.Terms.OrderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
 			in.FailAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
@@ -523,14 +523,14 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 		if w.Amount.Code == w.Currency && w.Debit != w.Amount.Minor {
 			in.FailAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
 		}
-	} else if debit, err := p.terms.Debit(w.Amount, w.Currency); err != nil {
+	} else if debit, err := p.Terms.Debit(w.Amount, w.Currency); err != nil {
 		in.FailAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
 	} else {
 		w.Debit = debit
 	}
 	p.d.Withdrawals = append(p.d.Withdrawals, w)
 	p.byID[w.ID] = w
-	if !p.terms.Flow.Refunds[w.Current()] {
+	if !p.Terms.Flow.Refunds[w.Current()] {
 		p.book(w.Account, store.Balance, w.Currency, -w.Debit)
 	}
 }
@@ -539,13 +539,13 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 func (p *seedReader) statuses(in *wire.Object, w *store.Withdrawal) {
 	created := p.time(in, "created", p.now)
 	if !in.Has("statuses") {
-		status := p.terms.Flow.First
+		status := p.Terms.Flow.First
 		if in.Has("status") {
 			status = in.Text("status")
 		}
-		way := p.terms.Flow.Way(status)
+		way := p.Terms.Flow.Way(status)
 		if way == nil {
-			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.terms.Flow.Statuses, ", "))
+			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.Terms.Flow.Statuses, ", "))
 		}
 		for _, status := range way {
 			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: created})
@@ -641,7 +641,7 @@ func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 // fresh gives the merchant what it has in a fresh sandbox.
 func (p *seedReader) fresh() {
 	p.stated[p.d.Merchant] = true
-	for _, c := range p.terms.Currencies {
+	for _, c := range p.Terms.Currencies {
 		p.d.Balances = append(p.d.Balances, store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
 	}
 }

@@ -1,4 +1,4 @@
-package sandbox
+package seed
 
 import (
 	"cmp"
@@ -15,21 +15,21 @@ import (
 // seedUnits is how many whole units of each currency a fresh sandbox holds.
 const seedUnits = 1_000_000
 
-// seedOptions are what a seed depends on besides itself.
-type seedOptions struct {
-	terms       *store.Terms
-	clock       func() time.Time // the machine's
-	merchantKey store.KeyHash
-	checkKey    func(key string) error // says what is wrong with a reseller's key
-	operations  []string               // that a fault can be for
+// Maker are what a seed depends on besides itself.
+type Maker struct {
+	Terms       *store.Terms
+	Clock       func() time.Time // the machine's
+	MerchantKey store.KeyHash
+	CheckKey    func(key string) error // says what is wrong with a reseller's key
+	Operations  []string               // that a fault can be for
 }
 
-// named returns the change that begins a new state, with a seed in it. The seed is
+// Named returns the change that begins a new state, with a seed in it. The seed is
 // sown in a store of its own, so that all of it can become one change.
-func (o *seedOptions) named(name string) (store.Change, error) {
+func (o *Maker) Named(name string) (store.Change, error) {
 	b := store.Beginning{ID: store.NewUUID(), Merchant: store.NewUUID()}
 	c := store.Change{Begin: &b}
-	p := planter{store.NewDraft(o.terms, o.clock, b, func(next store.Change) { c.Then = append(c.Then, next) }), b.Merchant}
+	p := planter{store.NewDraft(o.Terms, o.Clock, b, func(next store.Change) { c.Then = append(c.Then, next) }), b.Merchant}
 	err := p.seed(name)
 	return c, err
 }
