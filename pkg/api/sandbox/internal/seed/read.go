@@ -2,6 +2,7 @@ package seed
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -76,17 +77,14 @@ func decodeSeed(text []byte) (json.RawMessage, error) {
 
 func (p *seedReader) seed(in *wire.Object) {
 	in.Asked = strings.Fields("format merchant_id clock_ahead_seconds balances invites resellers invoices withdrawals deliveries swaps faults")
-	if p.whole = in.Has("format"); p.whole {
-		if format := in.Text("format"); format != dumpFormat {
-			in.FailAt("format", "is %q; it must be %q, or left out", refusal.Shorten(format), dumpFormat)
-		}
+	p.whole = in.Has("format")
+	if format := in.TextOr("format", dumpFormat); format != dumpFormat {
+		in.FailAt("format", "is %q; it must be %q, or left out", refusal.Shorten(format), dumpFormat)
 	}
-	if in.Has("clock_ahead_seconds") {
-		p.d.ClockAhead = in.Integer("clock_ahead_seconds")
-		if most := int64(store.MaxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
-			in.FailAt("clock_ahead_seconds", "is more than a century")
-			return
-		}
+	p.d.ClockAhead = in.IntegerOr("clock_ahead_seconds", 0)
+	if most := int64(store.MaxOffset / time.Second); p.d.ClockAhead < -most || p.d.ClockAhead > most {
+		in.FailAt("clock_ahead_seconds", "is more than a century")
+		return
 	}
 	p.now = p.now.Add(time.Duration(p.d.ClockAhead) * time.Second).UTC().Truncate(time.Second)
 	p.d.Merchant = p.id(in, "merchant_id")
@@ -104,11 +102,15 @@ func (p *seedReader) seed(in *wire.Object) {
 				p.balance(in, i, raw)
 			}
 		}
-	} else if !p.whole {
-		p.fresh()
+	} else if !p.whole { // the merchant has what it has in a fresh sandbox
+		p.stated[p.d.Merchant] = true
+		for _, c := range p.Terms.Currencies {
+			p.d.Balances = append(p.d.Balances, store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
+		}
 	}
-	p.err = in.Done()
-	p.close()
+	if p.err = in.Done(); p.err == nil {
+		p.err = p.close()
+	}
 }
 
 // each reads a list of objects with these fields.
@@ -136,25 +138,16 @@ func (p *seedReader) id(in *wire.Object, key string) string {
 	}
 	text := in.Text(key)
 	id, ok := wire.ParseUUID(text)
-	switch {
-	case !ok:
+	if !ok {
 		in.FailAt(key, "is %q, which is not a UUID", refusal.Shorten(text))
-	case p.ids[id]:
-		in.FailAt(key, "is %s, as that of another is", id)
 	}
-	p.ids[id] = true
-	return id
+	return p.unique(in, key, id)
 }
 
-// withdrawalID reads the id of a withdrawal, which may be any text, as the setting
-// id_format has it, or makes one.
-func (p *seedReader) withdrawalID(in *wire.Object) string {
-	if !in.Has("id") {
-		return p.Terms.NewWithdrawalID()
-	}
-	id := wire.Lower(in.Text("id"))
+// unique refuses an id that was there before.
+func (p *seedReader) unique(in *wire.Object, key, id string) string {
 	if p.ids[id] {
-		in.FailAt("id", "is %s, as that of another is", refusal.Shorten(id))
+		in.FailAt(key, "is %s, as that of another is", refusal.Shorten(id))
 	}
 	p.ids[id] = true
 	return id
@@ -162,13 +155,10 @@ func (p *seedReader) withdrawalID(in *wire.Object) string {
 
 // label reads a label, which a dump may have without a text.
 func (p *seedReader) label(in *wire.Object, otherwise string) string {
-	if !in.Has("label") {
-		return otherwise
-	}
 	if p.whole && string(in.Fields["label"]) == `""` {
 		return ""
 	}
-	return in.Text("label")
+	return in.TextOr("label", otherwise)
 }
 
 // time reads a time in RFC 3339, which is another one when it is not given.
@@ -200,6 +190,16 @@ func (p *seedReader) account(in *wire.Object) string {
 	return id
 }
 
+// byLabel lets a record be found by its id and by its label, unless several have that one.
+func byLabel[V any](all map[string]V, id, label string, v V) {
+	all[id] = v
+	if _, several := all[label]; several {
+		var none V
+		v = none
+	}
+	all[label] = v
+}
+
 // amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
 // number of minor units of a currency that is given elsewhere.
 func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
@@ -213,32 +213,34 @@ func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
 		p.err = one.Done()
 		return m
 	}
-	text := string(raw)
-	if raw[0] == '"' {
-		text, _ = wire.AsString(raw)
+	return parseAmount(in, key, raw)
+}
+
+func parseAmount(in *wire.Object, key string, raw json.RawMessage) (m money.Amount) {
+	text, quoted := wire.AsString(raw)
+	if !quoted {
+		text = string(raw)
 	}
 	if minor, ok := money.ParseInteger(text); ok {
 		return money.Amount{Minor: minor}
 	}
 	number, code, _ := strings.Cut(text, " ")
 	c, known := money.ByCode[code]
-	if known {
-		minor, ok := money.ParseDecimal(number, c.Decimals)
-		if !ok {
-			in.FailAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
-		}
-		return money.Amount{Code: c.Code, Minor: minor}
+	if !known {
+		in.FailAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
+		return m
 	}
-	in.FailAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
-	return m
+	minor, ok := money.ParseDecimal(number, c.Decimals)
+	if !ok {
+		in.FailAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
+	}
+	return money.Amount{Code: c.Code, Minor: minor}
 }
 
 // positive is an amount of a record, in the currency of the record if it names none.
 func (p *seedReader) positive(in *wire.Object, key, code string) money.Amount {
 	m := p.amount(in, key)
-	if m.Code == "" {
-		m.Code = code
-	}
+	m.Code = cmp.Or(m.Code, code)
 	if m.Minor <= 0 {
 		in.FailAt(key, "is %d minor units; it must be above 0", m.Minor)
 	}
@@ -264,20 +266,13 @@ func orderID(in *wire.Object) string {
 
 func (p *seedReader) invite(in *wire.Object) {
 	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
-	if in.Has("redeemed") {
-		v.Redeemed = in.Boolean("redeemed")
-	}
+	v.Redeemed = in.Has("redeemed") && in.Boolean("redeemed")
 	p.add(v)
 }
 
 func (p *seedReader) add(v *store.Invite) {
 	p.d.Invites = append(p.d.Invites, v)
-	p.invites[v.ID] = v
-	if _, several := p.invites[v.Label]; several {
-		p.invites[v.Label] = nil
-	} else {
-		p.invites[v.Label] = v
-	}
+	byLabel(p.invites, v.ID, v.Label, v)
 }
 
 func (p *seedReader) reseller(in *wire.Object) {
@@ -294,18 +289,12 @@ func (p *seedReader) reseller(in *wire.Object) {
 		}
 		r.Invite, v.Redeemed = v.ID, true
 	} else {
-		v := &store.Invite{ID: store.NewUUID(), Label: r.Label, Created: r.Created, Redeemed: true}
-		p.add(v)
-		r.Invite = v.ID
+		r.Invite = store.NewUUID()
+		p.add(&store.Invite{ID: r.Invite, Label: r.Label, Created: r.Created, Redeemed: true})
 	}
 	p.key(in, r)
 	p.d.Resellers = append(p.d.Resellers, r)
-	p.accounts[r.ID] = r.ID
-	if _, several := p.accounts[r.Label]; several {
-		p.accounts[r.Label] = ""
-	} else {
-		p.accounts[r.Label] = r.ID
-	}
+	byLabel(p.accounts, r.ID, r.Label, r.ID)
 }
 
 // key reads a reseller's key, or the hash of it that a dump has. Without either,
@@ -334,10 +323,7 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 }
 
 func (p *seedReader) invoice(in *wire.Object) {
-	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in), Title: fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)}
-	if in.Has("title") {
-		v.Title = in.Text("title")
-	}
+	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in), Title: in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1))}
 	if in.Has("order_id") {
 		text := orderID(in)
 		v.OrderID = &text
@@ -346,9 +332,7 @@ func (p *seedReader) invoice(in *wire.Object) {
 		n := in.Integer("number")
 		v.Number = &n
 	}
-	if in.Has("callback") {
-		v.Callback = in.URL("callback")
-	}
+	v.Callback = in.URLOr("callback", "")
 	p.items(in, v)
 	p.phase(in, v)
 	if p.err != nil {
@@ -369,148 +353,118 @@ func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
 	if in.Has("currency") {
 		v.Currency = p.code(in, "currency")
 	}
-	agree := func(in *wire.Object, key string, m money.Amount) int64 {
-		switch {
-		case v.Currency == "":
-			v.Currency = m.Code
-		case m.Code != "" && m.Code != v.Currency:
+	positive := func(in *wire.Object, key string) int64 {
+		m := p.positive(in, key, "")
+		if v.Currency = cmp.Or(v.Currency, m.Code); m.Code != "" && m.Code != v.Currency {
 			in.FailAt(key, "is in %s, and the invoice in %s", m.Code, v.Currency)
 		}
 		return m.Minor
 	}
-	var sum int64
-	if in.Has("items") {
-		items := in.Array("items")
-		if len(items) == 0 && !p.whole {
-			in.FailAt("items", "is empty; leave it out, or name at least one")
+	listed := in.Has("items")
+	if listed && len(in.Array("items")) == 0 && !p.whole {
+		in.FailAt("items", "is empty; leave it out, or name at least one")
+	}
+	v.Items = []store.Item{}
+	p.each(in, "items", "name amount", func(one *wire.Object) {
+		name, minor := one.Text("name"), positive(one, "amount")
+		if v.Total > math.MaxInt64-minor {
+			in.FailAt("items", "add up to more than an int64 of minor units can hold")
 		}
-		v.Items = []store.Item{}
-		for i, raw := range items {
-			one := in.Element("items", i, raw)
-			one.Asked = []string{"name", "amount"}
-			name, minor := one.Text("name"), agree(one, "amount", p.positive(one, "amount", ""))
-			if p.err = one.Done(); p.err == nil && sum > math.MaxInt64-minor {
-				in.FailAt("items", "add up to more than an int64 of minor units can hold")
-			}
-			if p.err != nil {
-				return
-			}
-			sum += minor
-			v.Items = append(v.Items, store.Item{Name: name, Amount: strconv.FormatInt(minor, 10)})
+		v.Total += minor
+		v.Items = append(v.Items, store.Item{Name: name, Amount: strconv.FormatInt(minor, 10)})
+	})
+	if !listed {
+		v.Total = positive(in, "total")
+		v.Items = append(v.Items, store.Item{Name: v.Title, Amount: strconv.FormatInt(v.Total, 10)})
+	} else if len(v.Items) > 0 && in.Has("total") {
+		if total := positive(in, "total"); total != v.Total {
+			in.FailAt("total", "is %d minor units, and the items add up to %d", total, v.Total)
 		}
 	}
-	if empty := v.Items != nil && len(v.Items) == 0; !empty && in.Has("total") || v.Items == nil {
-		v.Total = agree(in, "total", p.positive(in, "total", ""))
-		if v.Items == nil {
-			v.Items, sum = []store.Item{{Name: v.Title, Amount: strconv.FormatInt(v.Total, 10)}}, v.Total
-		}
-		if sum != v.Total {
-			in.FailAt("total", "is %d minor units, and the items add up to %d", v.Total, sum)
-		}
-	}
-	if v.Total = sum; v.Currency == "" {
+	if v.Currency == "" {
 		in.FailAt("currency", "is missing, and no amount names one")
 	}
 }
 
 // phase reads the phase of an invoice, by its status or, as a dump has it, by
-// number, and the times.
+// number, and what goes with it.
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
-	hasPaid, hasExpired := in.Has("paid_at"), in.Has("expired_at")
+	statuses := p.Terms.InvoiceStatuses[:]
 	switch {
 	case in.Has("status") && in.Has("phase"):
 		in.FailAt("status", "and phase say the same; leave one out")
 	case in.Has("status"):
 		status := in.Text("status")
-		at := slices.Index(p.Terms.InvoiceStatuses[:], status)
-		if at < 0 {
-			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(p.Terms.InvoiceStatuses[:], " or "))
+		if v.Phase = store.InvoicePhase(slices.Index(statuses, status)); v.Phase < 0 {
+			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(statuses, " or "))
 		}
-		v.Phase = store.InvoicePhase(at)
 	case in.Has("phase"):
 		n := in.Integer("phase")
-		if n < int64(store.Awaiting) || n > int64(store.Expired) {
+		if v.Phase = store.InvoicePhase(n); n < int64(store.Awaiting) || n > int64(store.Expired) {
 			in.FailAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
-			return
 		}
-		v.Phase = store.InvoicePhase(n)
-	case hasPaid:
+	case in.Has("paid_at"):
 		v.Phase = store.Paid
-	case hasExpired:
+	case in.Has("expired_at"):
 		v.Phase = store.Expired
 	}
-	if hasPaid && v.Phase != store.Paid {
-		in.FailAt("paid_at", "belongs to a paid invoice only")
+	isPaid := v.Phase == store.Paid
+	for _, key := range []string{"paid_at", "paid"} {
+		if in.Has(key) && !isPaid {
+			in.FailAt(key, "belongs to a paid invoice only")
+		}
 	}
-	if hasExpired && v.Phase != store.Expired {
+	if in.Has("expired_at") && v.Phase != store.Expired {
 		in.FailAt("expired_at", "belongs to an expired invoice only")
 	}
-	ended := p.time(in, "paid_at", time.Time{})
 	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
-	v.Created = p.now
-	if hasPaid {
-		v.Created = ended
-	} else if hasExpired {
-		v.Created = v.ExpiredAt
+	v.Created = p.time(in, "created", p.time(in, "paid_at", p.time(in, "expired_at", p.now)))
+	if p.err != nil {
+		return
 	}
-	v.Created = p.time(in, "created", v.Created)
-	if v.Phase == store.Paid {
-		if v.PaidAt = ended; !hasPaid {
-			v.PaidAt = v.Created
+	earns := isPaid && v.Account != p.d.Merchant
+	if isPaid {
+		v.PaidAt = p.time(in, "paid_at", v.Created)
+	}
+	switch {
+	case in.Has("paid"):
+		v.Paid = p.positive(in, "paid", v.Currency)
+	case isPaid && !p.whole:
+		var err error
+		if v.Paid, err = p.Terms.Paid(v); err != nil {
+			in.FailAt("", "%v", err)
 		}
 	}
-	if in.Has("paid") {
-		if v.Paid = p.positive(in, "paid", v.Currency); v.Phase != store.Paid {
-			in.FailAt("paid", "belongs to a paid invoice only")
-		}
-	} else if v.Phase == store.Paid && !p.whole && p.err == nil {
-		v.Paid = p.paid(in, v)
-	}
-	earns := v.Phase == store.Paid && v.Account != p.d.Merchant
 	if earns && !p.whole {
 		v.Rebate = p.Terms.Rebate(v.Payment().Minor)
 	}
-	if in.Has("rebate") {
-		v.Rebate = in.Integer("rebate")
-		if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
-			in.FailAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
-		}
+	v.Rebate = in.IntegerOr("rebate", v.Rebate)
+	if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
+		in.FailAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
 	}
-}
-
-// paid is what a customer paid, where that was not the total.
-func (p *seedReader) paid(in *wire.Object, v *store.Invoice) money.Amount {
-	m, err := p.Terms.Paid(v)
-	if err != nil {
-		in.FailAt("", "%v", err)
-	}
-	return m
 }
 
 func (p *seedReader) withdrawal(in *wire.Object) {
-	w := &store.Withdrawal{ID: p.withdrawalID(in), Account: p.account(in), Address: in.Text("address")}
+	w := &store.Withdrawal{Account: p.account(in), Address: in.Text("address"), Memo: in.TextOr("memo", ""), Callback: in.URLOr("callback", "")}
+	if in.Has("id") { // which may be any text, as the setting id_format has it
+		w.ID = p.unique(in, "id", wire.Lower(in.Text("id")))
+	} else {
+		w.ID = p.Terms.NewWithdrawalID()
+	}
 	if in.Has("currency") {
 		w.Currency = p.code(in, "currency")
 	}
 	w.Amount = p.positive(in, "amount", w.Currency)
-	if w.Currency == "" {
-		w.Currency = w.Amount.Code
-	}
+	w.Currency = cmp.Or(w.Currency, w.Amount.Code)
 	switch c := money.ByCode[w.Amount.Code]; {
 	case w.Currency == "":
 		in.FailAt("currency", "is missing, and the amount names none")
 	case c.Kind == money.Crypto && c.Code != w.Currency:
 		in.FailAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
 	}
-	if in.Has("memo") {
-		w.Memo = in.Text("memo")
-	}
-	if in.Has("callback") {
-		w.Callback = in.URL("callback")
-	}
 	if in.Has("order_id") {
 		w.OrderID = orderID(in)
-		if n, ok := money.ParseInteger(w.OrderID); p.Terms.OrderIDFormat == "digits" && !p.whole && (!ok || n < 0) {
+		if _, ok := wire.OrderNumber(w.OrderID); p.Terms.OrderIDFormat == "digits" && !p.whole && !ok {
 			in.FailAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
 		}
 	}
@@ -537,42 +491,31 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 
 // statuses reads a withdrawal's history, or makes one that leads to its status.
 func (p *seedReader) statuses(in *wire.Object, w *store.Withdrawal) {
-	created := p.time(in, "created", p.now)
+	flow, at := &p.Terms.Flow, p.time(in, "created", p.now)
 	if !in.Has("statuses") {
-		status := p.Terms.Flow.First
-		if in.Has("status") {
-			status = in.Text("status")
-		}
-		way := p.Terms.Flow.Way(status)
+		status := in.TextOr("status", flow.First)
+		way := flow.Way(status)
 		if way == nil {
-			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(p.Terms.Flow.Statuses, ", "))
+			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(flow.Statuses, ", "))
 		}
 		for _, status := range way {
-			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: created})
+			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: at})
 		}
 		return
 	}
 	if in.Has("status") || in.Has("created") {
 		in.FailAt("statuses", "say all that status and created do; leave those out")
-		return
-	}
-	list := in.Array("statuses")
-	if len(list) == 0 {
+	} else if len(in.Array("statuses")) == 0 {
 		in.FailAt("statuses", "is empty; leave it out, or name at least one")
 	}
-	for i, raw := range list {
-		one := in.Element("statuses", i, raw)
-		one.Asked = []string{"status", "at"}
-		r := store.Reached{Status: one.Text("status"), At: p.time(one, "at", created)}
+	p.each(in, "statuses", "status at", func(one *wire.Object) {
+		r := store.Reached{Status: one.Text("status"), At: p.time(one, "at", at)}
 		if !refusal.IsName(r.Status) {
 			one.FailAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(r.Status))
 		}
-		if p.err = one.Done(); p.err != nil {
-			return
-		}
-		created = r.At
+		at = r.At
 		w.Statuses = append(w.Statuses, r)
-	}
+	})
 }
 
 func (p *seedReader) swap(in *wire.Object) {
@@ -597,14 +540,12 @@ func (p *seedReader) swap(in *wire.Object) {
 // an object, which says whose, and in a dump in which book.
 func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	m := store.Move{Account: p.d.Merchant, Book: store.Balance}
-	var one *wire.Object
+	one := &wire.Object{Path: fmt.Sprintf("balances[%d]", i), Err: in.Err}
 	if raw[0] == '{' {
-		one = in.Element("balances", i, raw)
+		one = in.Inner(raw, one.Path)
 		one.Asked = strings.Fields("account amount book code delta")
 		m.Account = p.account(one)
-		if one.Has("book") {
-			m.Book = store.Book(one.Text("book"))
-		}
+		m.Book = store.Book(one.TextOr("book", string(store.Balance)))
 		if m.Book != store.Balance && m.Book != store.Volume && m.Book != store.Rebates {
 			one.FailAt("book", "is %q; it must be balance, volume or rebates", refusal.Shorten(string(m.Book)))
 		}
@@ -615,12 +556,9 @@ func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 			m.Code, m.Delta = p.code(one, "code"), one.Integer("delta")
 		}
 		p.err = one.Done()
-	} else { // the same, in an object that has nothing else
-		key := fmt.Sprintf("balances[%d]", i)
-		one = &wire.Object{Fields: map[string]json.RawMessage{key: raw}, Err: in.Err}
-		held := p.amount(one, key)
+	} else {
+		held := parseAmount(one, "", raw)
 		m.Code, m.Delta = held.Code, held.Minor
-		one = &wire.Object{Path: key, Err: in.Err}
 	}
 	switch {
 	case m.Code == "":
@@ -638,14 +576,6 @@ func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	p.d.Balances = append(p.d.Balances, m)
 }
 
-// fresh gives the merchant what it has in a fresh sandbox.
-func (p *seedReader) fresh() {
-	p.stated[p.d.Merchant] = true
-	for _, c := range p.Terms.Currencies {
-		p.d.Balances = append(p.d.Balances, store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
-	}
-}
-
 // book adds to a line that follows from the records.
 func (p *seedReader) book(account string, b store.Book, code string, minor int64) {
 	line := store.Move{Account: account, Book: b, Code: code}
@@ -655,13 +585,10 @@ func (p *seedReader) book(account string, b store.Book, code string, minor int64
 	p.books[line].Add(p.books[line], big.NewInt(minor))
 }
 
-// close adds the books that follow from the rest, and holds those that were
-// stated against it: statistics are the same whether they come from the books or
+// close adds the books that follow from the rest, and compares those that were
+// stated with it: statistics are the same whether they come from the books or
 // from the invoices.
-func (p *seedReader) close() {
-	if p.err != nil {
-		return
-	}
+func (p *seedReader) close() error {
 	var all []store.Move
 	for _, m := range p.d.Balances {
 		if m.Book == store.Balance {
@@ -672,12 +599,15 @@ func (p *seedReader) close() {
 		}
 		line := m
 		line.Delta = 0
-		if follows := p.books[line]; follows == nil && m.Delta > 0 || follows != nil && follows.Cmp(big.NewInt(m.Delta)) != 0 {
-			p.err = refusal.New(refusal.InvalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, orZero(follows))
-			return
+		if follows := cmp.Or(p.books[line], new(big.Int)); follows.Cmp(big.NewInt(m.Delta)) != 0 {
+			return refusal.New(refusal.InvalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, follows)
 		}
 	}
-	for _, id := range p.accountOrder() {
+	ids := []string{p.d.Merchant}
+	for _, r := range p.d.Resellers {
+		ids = append(ids, r.ID)
+	}
+	for _, id := range ids {
 		for _, b := range []store.Book{store.Balance, store.Volume, store.Rebates} {
 			for _, c := range money.Registry {
 				minor := p.books[store.Move{Account: id, Book: b, Code: c.Code}]
@@ -685,11 +615,9 @@ func (p *seedReader) close() {
 				case minor == nil || b == store.Balance && (p.whole || p.stated[id]):
 					continue
 				case minor.Sign() < 0:
-					p.err = refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
-					return
+					return refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
 				case !minor.IsInt64():
-					p.err = refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
-					return
+					return refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
 				case minor.Sign() > 0:
 					all = append(all, store.Move{Account: id, Book: b, Code: c.Code, Delta: minor.Int64()})
 				}
@@ -697,19 +625,5 @@ func (p *seedReader) close() {
 		}
 	}
 	p.d.Balances = all
-}
-
-func orZero(n *big.Int) *big.Int {
-	if n == nil {
-		return new(big.Int)
-	}
-	return n
-}
-
-func (p *seedReader) accountOrder() []string {
-	ids := []string{p.d.Merchant}
-	for _, r := range p.d.Resellers {
-		ids = append(ids, r.ID)
-	}
-	return ids
+	return nil
 }

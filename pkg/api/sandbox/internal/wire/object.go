@@ -188,6 +188,22 @@ func isWebURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
+// TextOr, URLOr and IntegerOr read a field that may be left out.
+func (o *Object) TextOr(key, otherwise string) string { return optional(o, key, o.Text, otherwise) }
+
+func (o *Object) URLOr(key, otherwise string) string { return optional(o, key, o.URL, otherwise) }
+
+func (o *Object) IntegerOr(key string, otherwise int64) int64 {
+	return optional(o, key, o.Integer, otherwise)
+}
+
+func optional[V any](o *Object, key string, read func(string) V, otherwise V) V {
+	if o.Has(key) {
+		return read(key)
+	}
+	return otherwise
+}
+
 func (o *Object) Integer(key string) int64 {
 	raw := o.Take(key)
 	if raw == nil {
