@@ -11,18 +11,10 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-func (s *Server) getResellerBalance(r *request) (any, error) {
-	id, err := r.onlyID()
-	if err != nil {
-		return nil, err
-	}
-	var all []money.Amount
-	if err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) { all = s.settings.Held(a, store.Balance) }); err != nil {
-		return nil, err
-	}
+func (s *Server) viewBalances(_ *store.Reseller, a *store.Account) any {
 	grouped := wire.GroupedView{Crypto: map[string]int64{}, Fiat: map[string]int64{}}
 	list := []any{}
-	for _, m := range all {
+	for _, m := range s.settings.Held(a, store.Balance) {
 		group := grouped.Crypto
 		if money.ByCode[m.Code].Kind == money.Fiat {
 			group = grouped.Fiat
@@ -31,9 +23,9 @@ func (s *Server) getResellerBalance(r *request) (any, error) {
 		list = append(list, s.settings.ViewBalance(m, nil))
 	}
 	if s.settings.BalanceRecord == "list" {
-		return list, nil
+		return list
 	}
-	return grouped, nil
+	return grouped
 }
 
 func (s *Server) getResellerBalanceIn(r *request) (any, error) {
@@ -43,10 +35,7 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
-	held := money.Amount{Code: currency.Code}
-	err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
-		held.Minor = a.Books[store.Line{Book: store.Balance, Code: held.Code}]
-	})
+	held, err := s.heldIn(id, store.Balance, currency.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +47,15 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 		return nil, refusal.New(refusal.AmountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
 	}
 	return s.settings.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
+}
+
+// heldIn is one line of a reseller's account.
+func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount, err error) {
+	_, err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) any {
+		held = money.Amount{Code: code, Minor: a.Books[store.Line{Book: b, Code: code}]}
+		return nil
+	})
+	return held, err
 }
 
 // readIncludeFiat returns the fiat currency in which an equivalent is wanted, or "".
@@ -85,18 +83,12 @@ func (s *settings) readIncludeFiat(q *wire.Query) string {
 	return ""
 }
 
-func (s *Server) getResellerRebate(r *request) (any, error) {
-	id, err := r.onlyID()
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) viewRebates(_ *store.Reseller, a *store.Account) any {
 	amounts := []wire.AmountView{}
-	err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
-		for _, m := range s.settings.Held(a, store.Rebates) {
-			amounts = append(amounts, wire.ViewAmount(m))
-		}
-	})
-	return amounts, err
+	for _, m := range s.settings.Held(a, store.Rebates) {
+		amounts = append(amounts, wire.ViewAmount(m))
+	}
+	return amounts
 }
 
 func (s *Server) getResellerRebateIn(r *request) (any, error) {
@@ -105,10 +97,10 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
-	earned := money.Amount{Code: currency.Code}
-	err := s.ofReseller(id, func(_ *store.Reseller, a *store.Account) {
-		earned.Minor = a.Books[store.Line{Book: store.Rebates, Code: earned.Code}]
-	})
+	earned, err := s.heldIn(id, store.Rebates, currency.Code)
+	if err != nil {
+		return nil, err
+	}
 	return map[string]wire.AmountView{s.settings.RebateCode(earned.Code): wire.ViewAmount(earned)}, err
 }
 

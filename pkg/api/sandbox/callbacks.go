@@ -85,18 +85,12 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 }
 
 func (s *Server) controlCallbacks(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	return s.Deliveries(), nil
 }
 
 // controlResend takes {"id": id} and answers with the delivery after the attempt.
 func (s *Server) controlResend(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
+	in := r.object()
 	id := wire.Lower(in.Text("id"))
 	if err := in.Done(); err != nil {
 		return nil, err

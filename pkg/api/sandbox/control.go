@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
@@ -39,15 +40,6 @@ func (s *Server) controls() []route {
 // maxDump is the largest body that the controls take.
 const maxDump = 256 << 20
 
-// ordered reads a control's body, in which every field is required unless the
-// control asks otherwise, and checks that there is no query.
-func (r *request) ordered() (*wire.Object, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
-	return r.object(), nil
-}
-
 // stateView names the state, and the account that asks.
 type stateView struct {
 	ID       string `json:"id"`
@@ -60,9 +52,6 @@ func (s *Server) viewState() (view stateView) {
 }
 
 func (s *Server) controlState(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	view := s.viewState()
 	view.Merchant = r.account
 	return view, nil
@@ -71,10 +60,7 @@ func (s *Server) controlState(r *request) (any, error) {
 // controlFund takes {"amount": Amount} and answers with the balance in that
 // currency.
 func (s *Server) controlFund(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
+	in := r.object()
 	amount := in.Amount("amount")
 	if err := in.Done(); err != nil {
 		return nil, err
@@ -95,10 +81,7 @@ func (s *Server) controlPay(r *request) (any, error) { return s.end(r, s.PayInvo
 func (s *Server) controlExpire(r *request) (any, error) { return s.end(r, s.ExpireInvoice) }
 
 func (s *Server) end(r *request, how func(id string) error) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
+	in := r.object()
 	id := wire.Lower(in.Text("invoice"))
 	if err := in.Done(); err != nil {
 		return nil, err
@@ -106,12 +89,7 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 	if err := how(id); err != nil {
 		return nil, err
 	}
-	var v store.Invoice
-	s.store.Read(func(st *store.State) {
-		if found := st.Invoices[id]; found != nil {
-			v = *found
-		}
-	})
+	v, _ := s.store.Invoice(id)
 	return s.settings.ViewInvoice(&v), nil
 }
 
@@ -124,10 +102,7 @@ type advancedView struct {
 // controlAdvance takes {"withdrawal": id, "status": name} and answers with the
 // withdrawal.
 func (s *Server) controlAdvance(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
+	in := r.object()
 	id, status := wire.Lower(in.Text("withdrawal")), in.Text("status")
 	if err := in.Done(); err != nil {
 		return nil, err
@@ -156,14 +131,8 @@ type redeemedView struct {
 
 // controlRedeem takes {"invite": id} and perhaps a label.
 func (s *Server) controlRedeem(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
-	invite, label := in.Text("invite"), ""
-	if in.Has("label") {
-		label = in.Text("label")
-	}
+	in := r.object()
+	invite, label := in.Text("invite"), in.TextOr("label", "")
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
@@ -171,27 +140,17 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := redeemedView{ID: id, Invite: wire.Lower(invite), Key: key}
-	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view.Label = r.Label })
-	return view, err
+	return s.ofReseller(id, func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 }
 
 // controlReset takes {} or {"seed": "demo"} and answers with the new state's name.
 func (s *Server) controlReset(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
-	seed := ""
-	if in.Has("seed") {
-		seed = in.Text("seed")
-	}
+	in := r.object()
+	seed := in.TextOr("seed", "")
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
-	switch seed {
-	case "", "demo", "none":
-	default:
+	if !slices.Contains([]string{"", "demo", "none"}, seed) {
 		return nil, refusal.New(refusal.InvalidBody, "There is no seed %q; use demo or none, or leave it out for funds in every currency.", refusal.Shorten(seed))
 	}
 	if err := s.Reset(seed); err != nil {
@@ -201,17 +160,11 @@ func (s *Server) controlReset(r *request) (any, error) {
 }
 
 func (s *Server) controlDump(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	return seed.DumpOf(s.store), nil
 }
 
 // controlRestore takes a dump and answers with the new state's name.
 func (s *Server) controlRestore(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	text, err := r.body()
 	if err != nil {
 		return nil, err
@@ -229,9 +182,6 @@ type clockView struct {
 }
 
 func (s *Server) controlClock(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	return s.viewClock(), nil
 }
 
@@ -243,10 +193,7 @@ func (s *Server) viewClock() clockView {
 // controlSetClock takes {"set": time}, where "now" is the machine's own, or
 // {"advance_seconds": n}.
 func (s *Server) controlSetClock(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
+	in := r.object()
 	var move func() error
 	switch to, by := in.Has("set"), in.Has("advance_seconds"); {
 	case to == by:

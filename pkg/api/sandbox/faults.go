@@ -108,55 +108,34 @@ func (r route) operation() string { return r.method + " " + r.path }
 func (r route) takesFaults() bool { return strings.HasPrefix(r.path, "/api/") }
 
 func (s *Server) controlFaults(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	return s.store.ListFaults(), nil
 }
 
 // controlAddFault takes a fault without its counters and answers with it. Only do
 // is required.
 func (s *Server) controlAddFault(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
-	f := Fault{Do: in.Text("do")}
-	if in.Has("on") {
-		f.On = in.Text("on")
-	}
+	in := r.object()
+	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0), Seed: in.IntegerOr("seed", 0)}
 	if in.Has("rate") {
 		f.Rate = in.Rate("rate")
-	}
-	if in.Has("times") {
-		f.Times = in.Integer("times")
 	}
 	if in.Has("match") {
 		f.Match = in.Texts("match")
 	}
-	if in.Has("seed") {
-		f.Seed = in.Integer("seed")
-	}
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
-	f, err = s.AddFault(f)
+	f, err := s.AddFault(f)
 	if wrong, ok := errors.AsType[*FaultError](err); ok {
-		return nil, refusal.New(refusal.InvalidBody, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
+		err = refusal.New(refusal.InvalidBody, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f, err
 }
 
 // controlClearFaults takes {} or {"id": id} and answers with the faults that are
 // gone.
 func (s *Server) controlClearFaults(r *request) (any, error) {
-	in, err := r.ordered()
-	if err != nil {
-		return nil, err
-	}
+	in := r.object()
 	var ids []string
 	if in.Has("id") {
 		ids = []string{in.Text("id")}
@@ -164,9 +143,5 @@ func (s *Server) controlClearFaults(r *request) (any, error) {
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
-	cleared, err := s.ClearFaults(ids...)
-	if err != nil {
-		return nil, err
-	}
-	return cleared, nil
+	return s.ClearFaults(ids...)
 }

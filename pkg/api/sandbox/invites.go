@@ -10,9 +10,6 @@ import (
 )
 
 func (s *Server) listInvites(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	all := []wire.InviteView{}
 	s.store.Read(func(st *store.State) {
 		for _, v := range st.InviteOrder {
@@ -43,9 +40,6 @@ func (s *Server) getInvite(r *request) (any, error) {
 }
 
 func (s *Server) createInvite(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	raw, err := r.body()
 	if err != nil {
 		return nil, err

@@ -11,9 +11,6 @@ import (
 )
 
 func (s *Server) createInvoice(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	v, err := s.readInvoice(r)
 	if err != nil {
 		return nil, err
@@ -44,9 +41,7 @@ func (s *Server) readInvoice(r *request) (*store.Invoice, error) {
 			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due), s.settings.CreatedLayout)
 		}
 	}
-	if in.Has("callback_url") {
-		v.Callback = in.URL("callback_url")
-	}
+	v.Callback = in.URLOr("callback_url", "")
 	return v, in.Done()
 }
 

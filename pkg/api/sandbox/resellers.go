@@ -1,32 +1,37 @@
 package sandbox
 
 import (
-	"example.com/till/pkg/api/sandbox/internal/refusal"
-
 	"example.com/till/pkg/api/sandbox/internal/money"
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// ofReseller runs look on one reseller and its account while nothing changes.
-func (s *Server) ofReseller(id string, look func(*store.Reseller, *store.Account)) error {
-	found := false
+// ofReseller returns what view makes of one reseller and its account while nothing changes.
+func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account) any) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
 		if r := st.Resellers[id]; r != nil {
-			found = true
-			look(r, st.Accounts[id])
+			answer = view(r, st.Accounts[id])
+		} else {
+			err = refusal.New(refusal.NotFound, "There is no reseller %s; check the id.", id)
 		}
 	})
-	if !found {
-		return refusal.New(refusal.NotFound, "There is no reseller %s; check the id.", id)
+	return answer, err
+}
+
+// aboutReseller handles a request whose query is nothing but a reseller's id.
+func (s *Server) aboutReseller(view func(*store.Reseller, *store.Account) any) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		q := r.query()
+		id := q.UUID("id")
+		if err := q.Done(); err != nil {
+			return nil, err
+		}
+		return s.ofReseller(id, view)
 	}
-	return nil
 }
 
 func (s *Server) listResellers(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	all := map[string]wire.ResellerView{}
 	s.store.Read(func(st *store.State) {
 		for _, id := range st.ResellerIDs {
@@ -37,74 +42,51 @@ func (s *Server) listResellers(r *request) (any, error) {
 }
 
 func (s *Server) listResellerIDs(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	ids := []string{}
 	s.store.Read(func(st *store.State) { ids = append(ids, st.ResellerIDs...) })
 	return ids, nil
 }
 
-func (s *Server) getReseller(r *request) (any, error) {
-	id, err := r.onlyID()
-	if err != nil {
-		return nil, err
-	}
-	var view wire.ResellerView
-	err = s.ofReseller(id, func(r *store.Reseller, a *store.Account) { view = s.settings.ViewReseller(r, a) })
-	return view, err
+func (s *Server) viewReseller(r *store.Reseller, a *store.Account) any {
+	return s.settings.ViewReseller(r, a)
 }
 
-func (s *Server) getResellerInvite(r *request) (any, error) {
-	id, err := r.onlyID()
-	if err != nil {
-		return nil, err
-	}
-	var view wire.InviteView
-	err = s.ofReseller(id, func(r *store.Reseller, _ *store.Account) { view = wire.ViewInviteOf(r) })
-	return view, err
-}
+func viewInvite(r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
 
-// getResellerStats counts the invoices and lists the paid ones. The totals come
+// viewStats counts the invoices and lists the paid ones. The totals come
 // from the books, which every payment enters in the same change as the invoice.
-func (s *Server) getResellerStats(r *request) (any, error) {
-	id, err := r.onlyID()
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) viewStats(r *store.Reseller, a *store.Account) any {
 	view := wire.StatsView{
-		ID:             id,
+		ID:             r.ID,
+		Label:          r.Label,
 		InvoiceStats:   map[string]int64{},
 		InvoiceRebates: map[string]wire.RebateView{},
+		TotalVolume:    s.settings.Totals(a, store.Volume),
+		TotalRebates:   s.settings.Totals(a, store.Rebates),
 	}
 	if s.settings.StatsZeros == "show" {
 		for _, status := range s.settings.InvoiceStatuses {
 			view.InvoiceStats[status] = 0
 		}
 	}
-	err = s.ofReseller(id, func(r *store.Reseller, a *store.Account) {
-		view.Label = r.Label
-		for _, v := range a.Invoices {
-			view.InvoiceStats[s.settings.InvoiceStatuses[v.Phase]]++
-			if v.Phase != store.Paid {
-				continue
-			}
-			got, at := v.Payment(), v.Created
-			if s.settings.RebateCreated == "payment" {
-				at = v.PaidAt
-			}
-			code := s.settings.StatsCode(money.ByCode[got.Code])
-			view.InvoiceRebates[v.ID] = wire.RebateView{
-				ID:         v.ID,
-				PaidAmount: map[string]int64{code: got.Minor},
-				Rebate:     map[string]int64{code: v.Rebate},
-				Created:    at.Format(s.settings.CreatedLayout),
-			}
+	for _, v := range a.Invoices {
+		view.InvoiceStats[s.settings.InvoiceStatuses[v.Phase]]++
+		if v.Phase != store.Paid {
+			continue
 		}
-		view.TotalVolume = s.settings.Totals(a, store.Volume)
-		view.TotalRebates = s.settings.Totals(a, store.Rebates)
-	})
-	return view, err
+		got, at := v.Payment(), v.Created
+		if s.settings.RebateCreated == "payment" {
+			at = v.PaidAt
+		}
+		code := s.settings.StatsCode(money.ByCode[got.Code])
+		view.InvoiceRebates[v.ID] = wire.RebateView{
+			ID:         v.ID,
+			PaidAmount: map[string]int64{code: got.Minor},
+			Rebate:     map[string]int64{code: v.Rebate},
+			Created:    at.Format(s.settings.CreatedLayout),
+		}
+	}
+	return view
 }
 
 func (s *Server) listResellerWithdrawals(r *request) (any, error) {
@@ -119,7 +101,7 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
 	id, withdrawal := q.UUID("id"), ""
-	if s.settings.IdFormat == "uuid" {
+	if s.settings.IDFormat == "uuid" {
 		withdrawal = q.UUID("withdraw")
 	} else {
 		withdrawal = q.Text("withdraw")
@@ -195,12 +177,6 @@ func (s *Server) knownReseller(q *wire.Query, id string) error {
 	if err := q.Done(); err != nil {
 		return err
 	}
-	return s.ofReseller(id, func(*store.Reseller, *store.Account) {})
-}
-
-// onlyID reads a query that is nothing but a reseller's id.
-func (r *request) onlyID() (string, error) {
-	q := r.query()
-	id := q.UUID("id")
-	return id, q.Done()
+	_, err := s.ofReseller(id, func(*store.Reseller, *store.Account) any { return nil })
+	return err
 }

@@ -217,38 +217,51 @@ type route struct {
 	handle       func(*request) (any, error)
 }
 
+// withoutQuery is a handler of requests that have no query.
+func withoutQuery(handle func(*request) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		if err := r.query().Done(); err != nil {
+			return nil, err
+		}
+		return handle(r)
+	}
+}
+
 func (s *Server) routeTable() map[string]map[string]route {
 	table := map[string]map[string]route{}
 	for _, r := range append(s.controls(), []route{
-		{"POST", "/api/merchant_withdrawal/create", anyAccount, s.createWithdrawal},
+		{"POST", "/api/merchant_withdrawal/create", anyAccount, withoutQuery(s.createWithdrawal)},
 		{"GET", "/api/merchant_withdrawal", anyAccount, s.getWithdrawal},
 		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
 
-		{"POST", "/api/invoice", anyAccount, s.createInvoice},
+		{"POST", "/api/invoice", anyAccount, withoutQuery(s.createInvoice)},
 		{"GET", "/api/invoice", anyAccount, s.getInvoice},
 
-		{"GET", "/api/invites", merchantOnly, s.listInvites},
+		{"GET", "/api/invites", merchantOnly, withoutQuery(s.listInvites)},
 		{"GET", "/api/invite", merchantOnly, s.getInvite},
-		{"POST", "/api/invite", merchantOnly, s.createInvite},
+		{"POST", "/api/invite", merchantOnly, withoutQuery(s.createInvite)},
 
-		{"GET", "/api/resellers", merchantOnly, s.listResellers},
-		{"GET", "/api/resellers/ids", merchantOnly, s.listResellerIDs},
-		{"GET", "/api/reseller/info", merchantOnly, s.getReseller},
-		{"GET", "/api/reseller/invite", merchantOnly, s.getResellerInvite},
-		{"GET", "/api/reseller/stats", merchantOnly, s.getResellerStats},
+		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
+		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
+		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller(s.viewReseller)},
+		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller(viewInvite)},
+		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller(s.viewStats)},
 
 		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
 		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
 
-		{"GET", "/api/reseller/balance", merchantOnly, s.getResellerBalance},
+		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller(s.viewBalances)},
 		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
-		{"GET", "/api/reseller/rebate", merchantOnly, s.getResellerRebate},
+		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller(s.viewRebates)},
 		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
 
 		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
 		{"GET", "/api/reseller/invoice", merchantOnly, s.getResellerInvoice},
 		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.getResellerInvoiceFinished},
 	}...) {
+		if r.access.controls() {
+			r.handle = withoutQuery(r.handle)
+		}
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
 		}

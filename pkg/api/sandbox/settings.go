@@ -117,7 +117,7 @@ func definitions() []definition {
 		{Setting{"withdrawal_flow", "New>Processing>Completed,Processing>Failed*,New>Cancelled*", "FROM>TO[>TO]..., comma-separated",
 			"Withdrawal statuses and the steps between them. The first one named is where a withdrawal begins; a star marks a last status that gives the money back."}, setFlow},
 		choice("history_order", "oldest|newest", "Which entry of statuses comes first.", func(s *settings) *string { return &s.HistoryOrder }),
-		choice("id_format", "uuid|text|digits", "What a withdrawal's id looks like: a UUID, W- and 16 letters and digits, or 18 digits.", func(s *settings) *string { return &s.IdFormat }),
+		choice("id_format", "uuid|text|digits", "What a withdrawal's id looks like: a UUID, W- and 16 letters and digits, or 18 digits.", func(s *settings) *string { return &s.IDFormat }),
 		choice("merchant_id_of", "owner|merchant", "The merchant_id of a reseller's withdrawal: its own id, or the merchant's.", func(s *settings) *string { return &s.MerchantIDOf }),
 		choice("merchant_id_format", "uuid|digits", "What a merchant_id looks like.", func(s *settings) *string { return &s.MerchantIDFormat }),
 		choice("merchant_sees", "own|all", "What the merchant's key finds on the withdrawal and invoice paths: its own, or its resellers' too.", func(s *settings) *string { return &s.MerchantSees }),

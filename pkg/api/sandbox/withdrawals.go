@@ -12,9 +12,6 @@ import (
 )
 
 func (s *Server) createWithdrawal(r *request) (any, error) {
-	if err := r.query().Done(); err != nil {
-		return nil, err
-	}
 	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
 		return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
 	}
@@ -38,9 +35,7 @@ func (s *Server) readWithdrawal(r *request) (*store.Withdrawal, error) {
 		Amount:   in.Amount("amount"),
 		Address:  in.Text("address"),
 	}
-	if in.Has("callback") {
-		w.Callback = in.URL("callback")
-	}
+	w.Callback = in.URLOr("callback", "")
 	if in.Has("external_order_id") {
 		w.OrderID = in.Text("external_order_id")
 		if _, ok := wire.OrderNumber(w.OrderID); !ok && s.settings.OrderIDFormat == "digits" {

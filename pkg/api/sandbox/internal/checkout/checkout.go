@@ -172,7 +172,7 @@ func shownAt(t time.Time) shownTime {
 }
 
 func (s *Pages) invoicePage(id string) (page, error) {
-	v, err := s.anyInvoice(id)
+	v, err := s.invoice(id)
 	if err != nil {
 		return page{}, err
 	}
@@ -183,7 +183,7 @@ func (s *Pages) invoicePage(id string) (page, error) {
 // has paid once and is led on all the same.
 func (s *Pages) payPage(id string) (page, error) {
 	refused := s.Store.PayInvoice(id, time.Time{})
-	v, err := s.anyInvoice(id)
+	v, err := s.invoice(id)
 	if err != nil {
 		return page{}, err
 	}
@@ -196,14 +196,10 @@ func (s *Pages) payPage(id string) (page, error) {
 	return page{next: invoicePages + v.ID}, nil
 }
 
-// anyInvoice is a copy of an invoice, whichever key made it.
-func (s *Pages) anyInvoice(id string) (v store.Invoice, err error) {
-	s.Store.Read(func(st *store.State) {
-		if found := st.Invoices[id]; found != nil {
-			v = *found
-		}
-	})
-	if v.ID == "" {
+// invoice is a copy of an invoice, whichever key made it.
+func (s *Pages) invoice(id string) (store.Invoice, error) {
+	v, found := s.Store.Invoice(id)
+	if !found {
 		return v, refusal.New(refusal.NotFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
 	return v, nil

@@ -203,10 +203,7 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 	err = s.Write(func(st *store.State) (store.Change, error) {
 		struck = nil
 		c := store.Change{}
-		if st.Faults == nil {
-			return c, errNobodyAsks
-		}
-		for _, f := range *st.Faults {
+		for _, f := range st.Faults {
 			if !asks(f, operation, in) {
 				continue
 			}

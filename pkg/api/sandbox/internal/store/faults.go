@@ -21,45 +21,26 @@ type Fault struct {
 	Fired int64             `json:"fired"`
 }
 
-func (st *State) fault(id string) *Fault {
-	if st.Faults != nil {
-		for i := range *st.Faults {
-			if f := &(*st.Faults)[i]; f.ID == id {
-				return f
-			}
-		}
-	}
-	return nil
+func (st *State) fault(id string) int {
+	return slices.IndexFunc(st.Faults, func(f Fault) bool { return f.ID == id })
 }
 
 // putFault and mend make a new list each time: requests look at the old one
 // without a lock.
 func (st *State) putFault(f *Fault) {
-	var list []Fault
-	if st.Faults != nil {
-		list = slices.Clone(*st.Faults)
+	st.Faults = slices.Clone(st.Faults)
+	if at := st.fault(f.ID); at >= 0 {
+		st.Faults[at] = *f
+		return
 	}
-	at := slices.IndexFunc(list, func(old Fault) bool { return old.ID == f.ID })
-	if at < 0 {
-		list = append(list, *f)
-		if n, err := strconv.ParseInt(f.ID, 10, 64); err == nil {
-			st.lastFault = max(st.lastFault, n)
-		}
-	} else {
-		list[at] = *f
+	st.Faults = append(st.Faults, *f)
+	if n, err := strconv.ParseInt(f.ID, 10, 64); err == nil {
+		st.lastFault = max(st.lastFault, n)
 	}
-	st.Faults = &list
 }
 
 func (st *State) mend(ids []string) {
-	if st.Faults == nil {
-		return
-	}
-	list := slices.DeleteFunc(slices.Clone(*st.Faults), func(f Fault) bool { return slices.Contains(ids, f.ID) })
-	st.Faults = &list
-	if len(list) == 0 {
-		st.Faults = nil // so that requests need not look any further
-	}
+	st.Faults = slices.DeleteFunc(slices.Clone(st.Faults), func(f Fault) bool { return slices.Contains(ids, f.ID) })
 }
 
 func (f Fault) copied() Fault {
@@ -104,16 +85,14 @@ func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
 		c := Change{}
 		cleared = nil
 		for _, id := range ids {
-			if st.fault(id) == nil {
+			if st.fault(id) < 0 {
 				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.", refusal.Shorten(id))
 			}
 		}
-		if st.Faults != nil {
-			for _, f := range *st.Faults {
-				if len(ids) == 0 || slices.Contains(ids, f.ID) {
-					c.Mended = append(c.Mended, f.ID)
-					cleared = append(cleared, f.copied())
-				}
+		for _, f := range st.Faults {
+			if len(ids) == 0 || slices.Contains(ids, f.ID) {
+				c.Mended = append(c.Mended, f.ID)
+				cleared = append(cleared, f.copied())
 			}
 		}
 		return c, nil

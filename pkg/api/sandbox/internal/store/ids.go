@@ -47,7 +47,7 @@ func NewUUID() string {
 // NewWithdrawalID is a withdrawal's id, of which the interface says only that it is
 // a string.
 func (s *Terms) NewWithdrawalID() string {
-	switch s.IdFormat {
+	switch s.IDFormat {
 	case "text":
 		return "W-" + rand.Text()[:16]
 	case "digits":

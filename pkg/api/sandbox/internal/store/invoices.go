@@ -150,3 +150,13 @@ func (st *State) waiting(id string) (Invoice, error) {
 func (s *Terms) InvoiceTagged(v *Invoice, tags []string) bool {
 	return slices.Contains(tags, s.InvoiceStatuses[v.Phase])
 }
+
+// Invoice is a copy of an invoice, whichever account made it.
+func (s *Store) Invoice(id string) (v Invoice, found bool) {
+	s.Read(func(st *State) {
+		if kept := st.Invoices[id]; kept != nil {
+			v, found = *kept, true
+		}
+	})
+	return v, found
+}

@@ -213,7 +213,11 @@ func (s *Store) apply(c Change) {
 		s.schedule.poke()
 	}
 	s.schedule.note(c)
-	s.Faults.Store(s.state.Faults)
+	if list := s.state.Faults; len(list) > 0 {
+		s.Faults.Store(&list)
+	} else {
+		s.Faults.Store(nil) // so that requests need not look any further
+	}
 	if s.seen != nil {
 		s.seen(c)
 	}
@@ -261,8 +265,8 @@ type State struct {
 	DeliveryOrder []*Delivery
 	Pending       map[string][]*Delivery // of each withdrawal, the oldest first; no empty ones
 
-	Faults    *[]Fault // nil: none; replaced as a whole
-	lastFault int64    // the number of the newest
+	Faults    []Fault // replaced as a whole
+	lastFault int64   // the number of the newest
 }
 
 // A Change is everything that one operation alters, and nothing else.

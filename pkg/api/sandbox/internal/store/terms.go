@@ -12,7 +12,7 @@ type Terms struct {
 	Flow                                   Flow
 	Pace                                   Pace
 	InvoiceExpiry                          time.Duration // 0: never
-	IdFormat, OrderIDFormat                string
+	IDFormat, OrderIDFormat                string
 	DuplicateOrderIDs, DuplicateInvoiceIDs string
 	InvoiceStatuses                        [3]string // by phase
 	PaidIn                                 string    // a code, or empty for the invoice's own

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -311,20 +312,11 @@ func (o *Object) Texts(key string) map[string]string {
 // ParseUUID accepts the 36-character form in either case and returns it in
 // lower case, the form in which ids are kept.
 func ParseUUID(text string) (string, bool) {
-	if len(text) != 36 {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return "", false
 	}
-	for i := range len(text) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (text[i] == '-') || !dash && !isHex(text[i]) {
-			return "", false
-		}
-	}
-	return strings.ToLower(text), true
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+	_, err := hex.DecodeString(text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:])
+	return strings.ToLower(text), err == nil
 }
 
 // Lower is a UUID as ids are kept; what is none stays as it is, for the message.
