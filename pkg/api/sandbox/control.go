@@ -76,8 +76,7 @@ func (s *Server) controlFund(r *request) (any, error) {
 }
 
 // controlPay takes {"invoice": id} and answers with the invoice, whichever key made it.
-func (s *Server) controlPay(r *request) (any, error) { return s.end(r, s.PayInvoice) }
-
+func (s *Server) controlPay(r *request) (any, error)    { return s.end(r, s.PayInvoice) }
 func (s *Server) controlExpire(r *request) (any, error) { return s.end(r, s.ExpireInvoice) }
 
 func (s *Server) end(r *request, how func(id string) error) (any, error) {

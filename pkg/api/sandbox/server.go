@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/checkout"
@@ -371,17 +372,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return fault.WithEnd(ctx) }, // its end ends the waiting for callbacks and faults
 	}
-	defer s.store.StartSchedule(ctx)()
-	attention, enough := context.WithCancel(ctx)
-	attended := make(chan struct{})
-	go func() {
-		defer close(attended)
-		s.sender.AdoptOrphans(attention)
-	}()
-	defer func() {
-		enough()
-		<-attended
-	}()
+	defer beside(ctx, s.store.KeepTime)()
+	defer beside(ctx, s.sender.AdoptOrphans)()
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -405,4 +397,15 @@ const KeyPrefix = "till_sandbox_"
 
 func newKey() string {
 	return KeyPrefix + rand.Text()
+}
+
+// beside runs work until the function that it returns is called.
+func beside(ctx context.Context, work func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { work(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }

@@ -1,3 +1,4 @@
+// Package checkout serves the pages that a browser shows: an invoice, which a customer pays there, and an invite.
 package checkout
 
 import (

@@ -1,3 +1,4 @@
+// Package fault decides which requests go wrong on purpose, and lets them.
 package fault
 
 import (

@@ -1,3 +1,4 @@
+// Package money holds the currencies of the sandbox, amounts in minor units, and exact conversion by the rate table.
 package money
 
 import (

@@ -1,3 +1,5 @@
+// Package refusal holds what the sandbox says no with: the kinds of refusals, what each is on the wire, and how a
+// message quotes what was sent.
 package refusal
 
 import (

@@ -44,24 +44,18 @@ func (s planter) seed(name string) error {
 	switch name {
 	case "none":
 		return nil
-	case "":
-		return s.seedFunds()
-	case "demo":
-		if err := s.seedFunds(); err != nil {
-			return err
+	case "", "demo":
+		for _, c := range s.Terms.Currencies {
+			if err := s.Fund(c.Code, freshFunds(c)); err != nil {
+				return err
+			}
+		}
+		if name == "" {
+			return nil
 		}
 		return s.seedDemo()
 	}
 	return fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
-}
-
-func (s planter) seedFunds() error {
-	for _, c := range s.Terms.Currencies {
-		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func freshFunds(c money.Currency) int64 {

@@ -73,24 +73,18 @@ func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
 	}
 	offset := int64(time.Duration(d.ClockAhead) * time.Second)
 	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant}, Offset: &offset, Swaps: d.Swaps}
-	for _, v := range d.Invites {
-		c.Then = append(c.Then, store.Change{Invite: v})
-	}
-	for _, r := range d.Resellers {
-		c.Then = append(c.Then, store.Change{Reseller: r})
-	}
-	for _, v := range d.Invoices {
-		c.Then = append(c.Then, store.Change{Invoice: v})
-	}
-	for _, w := range d.Withdrawals {
-		c.Then = append(c.Then, store.Change{Withdrawal: w})
-	}
-	for _, v := range d.Deliveries {
-		c.Then = append(c.Then, store.Change{Delivery: v})
-	}
+	then(&c, d.Invites, func(v *store.Invite) store.Change { return store.Change{Invite: v} })
+	then(&c, d.Resellers, func(r *store.Reseller) store.Change { return store.Change{Reseller: r} })
+	then(&c, d.Invoices, func(v *store.Invoice) store.Change { return store.Change{Invoice: v} })
+	then(&c, d.Withdrawals, func(w *store.Withdrawal) store.Change { return store.Change{Withdrawal: w} })
+	then(&c, d.Deliveries, func(v *store.Delivery) store.Change { return store.Change{Delivery: v} })
 	c.Then = append(c.Then, store.Change{Moves: d.Balances})
-	for _, f := range d.Faults {
-		c.Then = append(c.Then, store.Change{Fault: &f})
-	}
+	then(&c, d.Faults, func(f store.Fault) store.Change { return store.Change{Fault: &f} })
 	return c, nil
+}
+
+func then[R any](c *store.Change, records []R, change func(R) store.Change) {
+	for _, r := range records {
+		c.Then = append(c.Then, change(r))
+	}
 }

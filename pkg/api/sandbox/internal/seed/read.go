@@ -1,3 +1,4 @@
+// Package seed makes what a sandbox begins with, from a name or from JSON, and dumps a state as such JSON.
 package seed
 
 import (

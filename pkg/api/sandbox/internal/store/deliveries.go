@@ -43,22 +43,19 @@ func (d *Delivery) Free(server string, now time.Time) bool {
 }
 
 func (st *State) putDelivery(d *Delivery) {
-	old := st.Deliveries[d.ID]
-	if old == nil {
-		kept := *d
-		st.Deliveries[d.ID] = &kept
-		st.DeliveryOrder = append(st.DeliveryOrder, &kept)
-		if d.State == Pending {
-			st.Pending[d.Withdrawal] = append(st.Pending[d.Withdrawal], &kept)
-		}
-		return
+	kept, isNew := put(st.Deliveries, d.ID, d)
+	if isNew {
+		st.DeliveryOrder = append(st.DeliveryOrder, kept)
 	}
-	*old = *d
-	if d.State != Pending {
-		st.Pending[d.Withdrawal] = slices.DeleteFunc(st.Pending[d.Withdrawal], func(p *Delivery) bool { return p == old })
-		if len(st.Pending[d.Withdrawal]) == 0 {
-			delete(st.Pending, d.Withdrawal)
-		}
+	queue := st.Pending[d.Withdrawal]
+	switch {
+	case d.State != Pending && !isNew:
+		queue = slices.DeleteFunc(queue, func(p *Delivery) bool { return p == kept })
+	case d.State == Pending && isNew:
+		queue = append(queue, kept)
+	}
+	if st.Pending[d.Withdrawal] = queue; len(queue) == 0 {
+		delete(st.Pending, d.Withdrawal)
 	}
 }
 

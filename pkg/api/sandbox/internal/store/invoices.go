@@ -42,8 +42,7 @@ const (
 	Expired
 )
 
-func (v *Invoice) MadeAt() time.Time { return v.Created }
-
+func (v *Invoice) MadeAt() time.Time    { return v.Created }
 func (v *Invoice) CurrencyCode() string { return v.Currency }
 
 // Payment is what a paid invoice brought in.

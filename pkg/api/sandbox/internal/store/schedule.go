@@ -140,9 +140,12 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 	return s.proceed(st, w, s.Terms.Pace[w.Current()].to, a.at)
 }
 
-// keepTime makes what is due happen when it is, whether anybody asks or not. It
+// KeepTime makes what is due happen when it is, whether anybody asks or not. It
 // sleeps until then.
-func (s *Store) keepTime(ctx context.Context) {
+func (s *Store) KeepTime(ctx context.Context) {
+	if len(s.Terms.Pace) == 0 && s.Terms.InvoiceExpiry == 0 {
+		return
+	}
 	t := &s.schedule
 	for ctx.Err() == nil {
 		s.Refresh() // what is wrong with the file, the next request says
@@ -153,23 +156,6 @@ func (s *Store) keepTime(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
-	}
-}
-
-// StartSchedule keeps time until the function that it returns is called.
-func (s *Store) StartSchedule(ctx context.Context) (end func()) {
-	if len(s.Terms.Pace) == 0 && s.Terms.InvoiceExpiry == 0 {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.keepTime(ctx)
-	}()
-	return func() {
-		cancel()
-		<-ended
 	}
 }
 
@@ -195,8 +181,7 @@ func (s *Store) untilDue() time.Duration {
 // appointments are a heap, as container/heap wants it.
 type appointments []appointment
 
-func (q appointments) Len() int { return len(q) }
-
+func (q appointments) Len() int      { return len(q) }
 func (q appointments) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
 func (q appointments) Less(i, j int) bool {

@@ -1,3 +1,5 @@
+// Package store holds the sandbox's state and the rules by which it changes: withdrawals, invoices, invites, accounts and
+// the clock, in memory or in an SQLite file that several processes share.
 package store
 
 import (
@@ -377,42 +379,41 @@ func (st *State) apply(c Change) {
 	}
 }
 
-func (st *State) putWithdrawal(w *Withdrawal) {
-	if old := st.Withdrawals[w.ID]; old != nil {
-		*old = *w
-		return
+// put keeps a copy of a record, in the place of the one that has its id, and reports whether there was none.
+func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
+	if old := records[id]; old != nil {
+		*old = *r
+		return old, false
 	}
-	kept := *w
-	st.Withdrawals[w.ID] = &kept
-	a := st.Accounts[w.Account]
-	a.Withdrawals = insert(a.Withdrawals, &kept)
-	if w.OrderID != "" {
-		a.orderIDs[w.OrderID] = true
+	kept = new(*r)
+	records[id] = kept
+	return kept, true
+}
+
+func (st *State) putWithdrawal(w *Withdrawal) {
+	if kept, isNew := put(st.Withdrawals, w.ID, w); isNew {
+		a := st.Accounts[w.Account]
+		a.Withdrawals = insert(a.Withdrawals, kept)
+		if w.OrderID != "" {
+			a.orderIDs[w.OrderID] = true
+		}
 	}
 }
 
 func (st *State) putInvoice(v *Invoice) {
-	if old := st.Invoices[v.ID]; old != nil {
-		*old = *v
-		return
-	}
-	kept := *v
-	st.Invoices[v.ID] = &kept
-	a := st.Accounts[v.Account]
-	a.Invoices = insert(a.Invoices, &kept)
-	if v.OrderID != nil {
-		a.invoiceIDs[*v.OrderID] = true
+	if kept, isNew := put(st.Invoices, v.ID, v); isNew {
+		a := st.Accounts[v.Account]
+		a.Invoices = insert(a.Invoices, kept)
+		if v.OrderID != nil {
+			a.invoiceIDs[*v.OrderID] = true
+		}
 	}
 }
 
 func (st *State) putInvite(v *Invite) {
-	if old := st.Invites[v.ID]; old != nil {
-		*old = *v
-		return
+	if kept, isNew := put(st.Invites, v.ID, v); isNew {
+		st.InviteOrder = append(st.InviteOrder, kept)
 	}
-	kept := *v
-	st.Invites[v.ID] = &kept
-	st.InviteOrder = append(st.InviteOrder, &kept)
 }
 
 func (st *State) putReseller(r *Reseller) {

@@ -27,11 +27,9 @@ type Reached struct {
 	At     time.Time `json:"at"`
 }
 
-func (w *Withdrawal) MadeAt() time.Time { return w.Statuses[0].At }
-
+func (w *Withdrawal) MadeAt() time.Time    { return w.Statuses[0].At }
 func (w *Withdrawal) CurrencyCode() string { return w.Currency }
-
-func (w *Withdrawal) Current() string { return w.Statuses[len(w.Statuses)-1].Status }
+func (w *Withdrawal) Current() string      { return w.Statuses[len(w.Statuses)-1].Status }
 
 // AddWithdrawal takes the money and stores the withdrawal, in one change. It is
 // made now, unless the demo has given it a history.

@@ -1,3 +1,4 @@
+// Package webhook posts deliveries to the callbacks of withdrawals, in order, until they are taken or given up.
 package webhook
 
 import (

@@ -1,3 +1,5 @@
+// Package wire reads requests and writes answers. The shapes are written down from the interface, independently of package
+// api, so that a slip in either of the two shows.
 package wire
 
 import (
@@ -191,8 +193,7 @@ func isWebURL(text string) bool {
 
 // TextOr, URLOr and IntegerOr read a field that may be left out.
 func (o *Object) TextOr(key, otherwise string) string { return optional(o, key, o.Text, otherwise) }
-
-func (o *Object) URLOr(key, otherwise string) string { return optional(o, key, o.URL, otherwise) }
+func (o *Object) URLOr(key, otherwise string) string  { return optional(o, key, o.URL, otherwise) }
 
 func (o *Object) IntegerOr(key string, otherwise int64) int64 {
 	return optional(o, key, o.Integer, otherwise)
