@@ -84,10 +84,12 @@ type Error struct {
 
 func (f *Error) Error() string { return f.Description }
 
+// New makes a refusal.
 func New(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
 
+// From is the refusal in an error; any other error is one of the sandbox itself.
 func From(err error) *Error {
 	f, known := errors.AsType[*Error](err)
 	if !known {
@@ -109,6 +111,7 @@ func Shorten(text string) string {
 	return text[:cut] + "..."
 }
 
+// IsName reports whether a text is a plain word: letters, digits, - and _.
 func IsName(text string) bool {
 	for _, r := range text {
 		if !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_') {

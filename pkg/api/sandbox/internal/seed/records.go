@@ -1,8 +1,12 @@
 package seed
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/fault"
@@ -13,9 +17,8 @@ import (
 )
 
 // Deliveries and faults come from a dump more often than from a person, so they
-// are taken as they are, and nothing in them is made up.
-
-// exactly reads an object into a record whose fields it has.
+// exactly reads an object into a record whose fields it has. Deliveries and faults come from a dump more often than from a
+// person, so they are taken as they are, and nothing in them is made up.
 func (p *seedReader) exactly(in *wire.Object, record any) bool {
 	text, err := json.Marshal(in.Fields) // each of them is known: in.asked has them
 	if err == nil {
@@ -69,4 +72,154 @@ func (p *seedReader) fault(in *wire.Object) {
 		in.FailAt("fired", "is more often than it can have struck")
 	}
 	p.d.Faults = append(p.d.Faults, f)
+}
+
+func (p *seedReader) invite(in *wire.Object) {
+	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
+	v.Redeemed = in.Has("redeemed") && in.Boolean("redeemed")
+	p.add(v)
+}
+
+func (p *seedReader) add(v *store.Invite) {
+	p.d.Invites = append(p.d.Invites, v)
+	byLabel(p.invites, v.ID, v.Label, v)
+}
+
+func (p *seedReader) reseller(in *wire.Object) {
+	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
+	if in.Has("invite") {
+		name := wire.Lower(in.Text("invite"))
+		v := p.invites[name]
+		if v == nil {
+			in.FailAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", refusal.Shorten(name))
+			return
+		}
+		if !in.Has("label") {
+			r.Label = v.Label
+		}
+		r.Invite, v.Redeemed = v.ID, true
+	} else {
+		r.Invite = store.NewUUID()
+		p.add(&store.Invite{ID: r.Invite, Label: r.Label, Created: r.Created, Redeemed: true})
+	}
+	p.key(in, r)
+	p.d.Resellers = append(p.d.Resellers, r)
+	byLabel(p.accounts, r.ID, r.Label, r.ID)
+}
+
+// key reads a reseller's key, or the hash of it that a dump has. Without either,
+// its key is not known.
+func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
+	at := "api_key"
+	switch {
+	case in.Has("key"):
+		at = "key"
+		if err := r.Key.UnmarshalText([]byte(in.Text("key"))); err != nil {
+			in.FailAt("key", "is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
+		}
+	case in.Has("api_key"):
+		key := in.Text("api_key")
+		if err := p.CheckKey(key); err != nil {
+			in.FailAt("api_key", "cannot be used: %v", err)
+		}
+		r.Key = store.HashKey(key)
+	default:
+		r.Key = store.HashKey(rand.Text())
+	}
+	if p.keys[r.Key] {
+		in.FailAt(at, "is not this reseller's alone; give each one a key of its own")
+	}
+	p.keys[r.Key] = true
+}
+
+func (p *seedReader) withdrawal(in *wire.Object) {
+	w := &store.Withdrawal{Account: p.account(in), Address: in.Text("address"), Memo: in.TextOr("memo", ""), Callback: in.URLOr("callback", "")}
+	if in.Has("id") { // which may be any text, as the setting id_format has it
+		w.ID = p.unique(in, "id", wire.Lower(in.Text("id")))
+	} else {
+		w.ID = p.Terms.NewWithdrawalID()
+	}
+	if in.Has("currency") {
+		w.Currency = p.code(in, "currency")
+	}
+	w.Amount = p.positive(in, "amount", w.Currency)
+	w.Currency = cmp.Or(w.Currency, w.Amount.Code)
+	switch c := money.ByCode[w.Amount.Code]; {
+	case w.Currency == "":
+		in.FailAt("currency", "is missing, and the amount names none")
+	case c.Kind == money.Crypto && c.Code != w.Currency:
+		in.FailAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
+	}
+	if in.Has("order_id") {
+		w.OrderID = orderID(in)
+		if _, ok := wire.OrderNumber(w.OrderID); p.Terms.OrderIDFormat == "digits" && !p.whole && !ok {
+			in.FailAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
+		}
+	}
+	p.statuses(in, w)
+	if p.err != nil {
+		return
+	}
+	if in.Has("debit") {
+		w.Debit = p.positive(in, "debit", w.Currency).Minor
+		if w.Amount.Code == w.Currency && w.Debit != w.Amount.Minor {
+			in.FailAt("debit", "is %d minor units, and the amount, in the same currency, %d", w.Debit, w.Amount.Minor)
+		}
+	} else if debit, err := p.Terms.Debit(w.Amount, w.Currency); err != nil {
+		in.FailAt("amount", "is worth more than an int64 of minor units of %s can hold", w.Currency)
+	} else {
+		w.Debit = debit
+	}
+	p.d.Withdrawals = append(p.d.Withdrawals, w)
+	p.byID[w.ID] = w
+	if !p.Terms.Flow.Refunds[w.Current()] {
+		p.book(w.Account, store.Balance, w.Currency, -w.Debit)
+	}
+}
+
+// statuses reads a withdrawal's history, or makes one that leads to its status.
+func (p *seedReader) statuses(in *wire.Object, w *store.Withdrawal) {
+	flow, at := &p.Terms.Flow, p.time(in, "created", p.now)
+	if !in.Has("statuses") {
+		status := in.TextOr("status", flow.First)
+		way := flow.Way(status)
+		if way == nil {
+			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(flow.Statuses, ", "))
+		}
+		for _, status := range way {
+			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: at})
+		}
+		return
+	}
+	if in.Has("status") || in.Has("created") {
+		in.FailAt("statuses", "say all that status and created do; leave those out")
+	} else if len(in.Array("statuses")) == 0 {
+		in.FailAt("statuses", "is empty; leave it out, or name at least one")
+	}
+	p.each(in, "statuses", "status at", func(one *wire.Object) {
+		r := store.Reached{Status: one.Text("status"), At: p.time(one, "at", at)}
+		if !refusal.IsName(r.Status) {
+			one.FailAt("status", "is %q; use letters, digits, - and _", refusal.Shorten(r.Status))
+		}
+		at = r.At
+		w.Statuses = append(w.Statuses, r)
+	})
+}
+
+func (p *seedReader) swap(in *wire.Object) {
+	s := store.Swap{Withdrawal: wire.Lower(in.Text("withdrawal"))}
+	w := p.byID[s.Withdrawal]
+	if w == nil {
+		in.FailAt("withdrawal", "is %q, which is not the id of a withdrawal here", refusal.Shorten(s.Withdrawal))
+		return
+	}
+	if s.Account = w.Account; in.Has("account") && p.account(in) != w.Account {
+		in.FailAt("account", "is not that of the withdrawal")
+	}
+	s.From, s.To = p.code(in, "from"), p.code(in, "to")
+	s.Taken, s.Given = p.positive(in, "taken", s.From).Minor, p.positive(in, "given", s.To).Minor
+	s.At = p.time(in, "at", w.MadeAt())
+	p.d.Swaps = append(p.d.Swaps, s)
+	p.book(s.Account, store.Balance, s.From, -s.Taken)
+	p.book(s.Account, store.Balance, s.To, s.Given)
 }

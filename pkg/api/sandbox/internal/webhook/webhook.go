@@ -4,17 +4,10 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -67,6 +60,7 @@ const (
 	adoptEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
 )
 
+// New makes a sender of the deliveries in a store.
 func New(s *store.Store, l Limits) *Sender {
 	c := &Sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
@@ -83,30 +77,6 @@ func New(s *store.Store, l Limits) *Sender {
 	return c
 }
 
-// A targetError refuses a target.
-type targetError struct{ address string }
-
-func (e *targetError) Error() string {
-	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
-}
-
-// isLocalName tells an address, which is looked at when it is dialled, and the names
-// of this machine from all other names.
-func isLocalName(host string) bool {
-	_, err := netip.ParseAddr(host)
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// loopbackOnly looks at the address that is dialled in the end, whatever name led
-// to it.
-func loopbackOnly(_, address string, _ syscall.RawConn) error {
-	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
-		return &targetError{address}
-	}
-	return nil
-}
-
 // NewDelivery is the delivery that tells a withdrawal's callback of its current status.
 // This server holds it from the beginning.
 func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
@@ -118,61 +88,6 @@ func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
 func (c *Sender) term(rest time.Duration) time.Time {
 	return time.Now().Add(rest + c.limits.Timeout + termSlack).UTC().Round(0)
 }
-
-// post makes one request, and reports whether its target was refused.
-func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.limits.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		return store.Attempt{Error: cleaned(err.Error())}, false
-	}
-	if c.limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
-		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "till-sandbox")
-	answer, err := c.client.Do(req)
-	if err != nil {
-		_, refused = errors.AsType[*targetError](err)
-		return store.Attempt{Error: c.reason(ctx, err)}, refused
-	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has come, and it is what counts
-	return store.Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
-}
-
-func (c *Sender) reason(ctx context.Context, err error) string {
-	switch {
-	case c.ctx.Err() != nil:
-		return "the sandbox was closed before an answer came"
-	case ctx.Err() != nil:
-		return fmt.Sprintf("no answer came within %s", c.limits.Timeout)
-	}
-	if refused, ok := errors.AsType[*targetError](err); ok {
-		return refused.Error()
-	}
-	if outer, ok := errors.AsType[*url.Error](err); ok { // which names the URL once more
-		err = outer.Err
-	}
-	return cleaned(err.Error())
-}
-
-// cleaned is a text of others as it is kept: bounded, in valid UTF-8, no
-// character cut in two.
-func cleaned(text string) string {
-	if len(text) > maxAnswer {
-		end := maxAnswer
-		for end > maxAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end]
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
-// delivered reports whether an answer takes the body on.
-func delivered(a store.Attempt) bool { return a.Status >= 200 && a.Status < 300 }
 
 var (
 	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")

@@ -113,6 +113,7 @@ type pageView[V any] struct {
 	Total   int64 `json:"total"`
 }
 
+// ViewPage is a page as the wire shows it.
 func ViewPage[R, V any](p PageOf[R], view func(*R) V) pageView[V] {
 	content := make([]V, len(p.records))
 	for i := range p.records {

@@ -49,6 +49,7 @@ type Object struct {
 	Err    *error
 }
 
+// NewObject takes an object apart. Without rules it is read strictly.
 func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 	o := &Object{Path: path, rules: r, Err: err}
 	if *err != nil {

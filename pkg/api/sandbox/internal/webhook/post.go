@@ -1,0 +1,95 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"example.com/till/pkg/api/sandbox/internal/store"
+)
+
+// A targetError refuses a target.
+type targetError struct{ address string }
+
+func (e *targetError) Error() string {
+	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
+}
+
+// isLocalName tells an address, which is looked at when it is dialled, and the names
+// of this machine from all other names.
+func isLocalName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// loopbackOnly looks at the address that is dialled in the end, whatever name led
+// to it.
+func loopbackOnly(_, address string, _ syscall.RawConn) error {
+	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
+		return &targetError{address}
+	}
+	return nil
+}
+
+// post makes one request, and reports whether its target was refused.
+func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.limits.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return store.Attempt{Error: cleaned(err.Error())}, false
+	}
+	if c.limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
+		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "till-sandbox")
+	answer, err := c.client.Do(req)
+	if err != nil {
+		_, refused = errors.AsType[*targetError](err)
+		return store.Attempt{Error: c.reason(ctx, err)}, refused
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has come, and it is what counts
+	return store.Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
+}
+
+func (c *Sender) reason(ctx context.Context, err error) string {
+	switch {
+	case c.ctx.Err() != nil:
+		return "the sandbox was closed before an answer came"
+	case ctx.Err() != nil:
+		return fmt.Sprintf("no answer came within %s", c.limits.Timeout)
+	}
+	if refused, ok := errors.AsType[*targetError](err); ok {
+		return refused.Error()
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok { // which names the URL once more
+		err = outer.Err
+	}
+	return cleaned(err.Error())
+}
+
+// cleaned is a text of others as it is kept: bounded, in valid UTF-8, no
+// character cut in two.
+func cleaned(text string) string {
+	if len(text) > maxAnswer {
+		end := maxAnswer
+		for end > maxAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// delivered reports whether an answer takes the body on.
+func delivered(a store.Attempt) bool { return a.Status >= 200 && a.Status < 300 }
