@@ -14,10 +14,11 @@ import (
 // from other modules. "std" is always allowed.
 func TestImports(t *testing.T) {
 	const till = "example.com/till/"
+	const box = till + "pkg/api/sandbox/internal/"
 	allowed := map[string][]string{
 		"cmd/till":        {till + "internal/cli"},
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
-		"pkg/api/sandbox": {"modernc.org/sqlite"},
+		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "seed", box + "store", box + "webhook", box + "wire"},
 		"internal/render": {"github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
 		"internal/config": {till + "internal/atomicfile", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api", till + "internal/address"},
@@ -25,6 +26,16 @@ func TestImports(t *testing.T) {
 		"pkg/payout":      {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
 		"tools/bench":     {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
+
+		// The rooms of the sandbox, from the bottom upwards. None of them knows pkg/api: the contract is written down twice.
+		"pkg/api/sandbox/internal/refusal":  {},
+		"pkg/api/sandbox/internal/money":    {box + "refusal"},
+		"pkg/api/sandbox/internal/store":    {box + "money", box + "refusal", "modernc.org/sqlite"},
+		"pkg/api/sandbox/internal/wire":     {box + "money", box + "refusal", box + "store"},
+		"pkg/api/sandbox/internal/webhook":  {box + "refusal", box + "store"},
+		"pkg/api/sandbox/internal/fault":    {box + "money", box + "refusal", box + "store", box + "wire"},
+		"pkg/api/sandbox/internal/checkout": {box + "money", box + "refusal", box + "store", box + "wire"},
+		"pkg/api/sandbox/internal/seed":     {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
 
 		"internal/journal":        {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":          {},
