@@ -82,9 +82,9 @@ func (t *schedule) poke() {
 	}
 }
 
-func (t *schedule) isDue(now time.Time) bool {
+func (t *schedule) isDue(now func() time.Time) bool {
 	next := t.next.Load()
-	return next != nil && !now.Before(*next)
+	return next != nil && !now().Before(*next)
 }
 
 // settle makes every move that is due, in the order in which they were due, and
@@ -93,10 +93,10 @@ func (t *schedule) isDue(now time.Time) bool {
 // look at the clock.
 func (s *Store) settle() (made []Change) {
 	t := &s.schedule
-	now := s.Now()
-	if !t.isDue(now) {
+	if !t.isDue(s.Now) {
 		return nil
 	}
+	now := s.Now()
 	var refused []appointment
 	for len(t.queue) > 0 && !t.queue[0].at.After(now) {
 		a := heap.Pop(&t.queue).(appointment)

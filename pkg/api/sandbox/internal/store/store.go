@@ -185,7 +185,7 @@ func (s *Store) commit(batch []*pending) {
 // Refresh takes in what other processes have put into the file, and does what the
 // clock has to do. After it, the state is what it should be now.
 func (s *Store) Refresh() error {
-	if err := s.takeIn(); err != nil || !s.schedule.isDue(s.Now()) {
+	if err := s.takeIn(); err != nil || !s.schedule.isDue(s.Now) {
 		return err
 	}
 	return s.Write(nil)
