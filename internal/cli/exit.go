@@ -180,7 +180,7 @@ func explain(err error) errorReport {
 	case errors.As(err, &limit):
 		r.code, r.rule = exitRefused, limit.Rule
 	case errors.As(err, &set):
-		r.code = exitConfig
+		r.code, r.hint.Command = exitConfig, set.Command
 	case errors.As(err, &state):
 		r.code, r.message, r.hint = exitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
 	case errors.Is(err, context.Canceled):

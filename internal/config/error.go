@@ -10,8 +10,11 @@ import (
 // Error is something wrong with the configuration, credentials or files of this machine.
 type Error struct {
 	Msg    string // one sentence: what failed, where, and what to do
-	Advice string // a command that helps, or empty
-	Err    error  // what it comes from, or nil
+	Advice string // what helps; empty: the command alone does, or nothing is known
+	// Command is the arguments of till that help, for the service and the profile in use; nil: there are none. The command line
+	// adds the flags that name these.
+	Command []string
+	Err     error // what it comes from, or nil
 }
 
 func (e *Error) Error() string { return e.Msg }

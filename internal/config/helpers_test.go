@@ -72,7 +72,7 @@ func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 	case errors.As(err, &u):
 		got, hint = "usage", u.Hint()
 	case errors.As(err, &c):
-		got, hint = "config", c.Hint()
+		got, hint = "config", c.Hint()+": till "+strings.Join(c.Command, " ")
 	}
 	if err == nil || got != kind {
 		t.Errorf("%s: %v (kind %s), want an error of kind %s", name, err, got, kind)

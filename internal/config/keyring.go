@@ -64,8 +64,8 @@ func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error
 
 func unreachable(err error) *Error {
 	return &Error{
-		Msg:    fmt.Sprintf("the keyring of this machine cannot be reached (%v): give the key with --api-key-file, with TILL_API_KEY, or with api_key_command or api_key_file in the profile", err),
-		Advice: "type: till auth login --store file",
-		Err:    err,
+		Msg:     fmt.Sprintf("the keyring of this machine cannot be reached (%v): give the key with --api-key-file, with TILL_API_KEY, or with api_key_command or api_key_file in the profile", err),
+		Command: []string{"auth", "login", "--store", "file"},
+		Err:     err,
 	}
 }

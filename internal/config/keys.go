@@ -97,7 +97,7 @@ func noKey(s Settings) error {
 		msg = "the sandbox at this address has a key of its own: give it with --api-key-file or TILL_API_KEY"
 		return &Error{Msg: msg, Err: ErrNoKey}
 	}
-	return &Error{Msg: msg, Advice: "type: till auth login, or give one with --api-key-file or TILL_API_KEY", Err: ErrNoKey}
+	return &Error{Msg: msg, Advice: "give one with --api-key-file or TILL_API_KEY, or store one", Command: []string{"auth", "login"}, Err: ErrNoKey}
 }
 
 // ownOrigin keeps a key that the profile names from going anywhere but to the profile's address.
