@@ -88,7 +88,7 @@ func drawBatch(seed uint64, n int) batchPlan {
 		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
 	}
 	for i := range rows {
-		row := batchRow{orderID: fmt.Sprint(7_000_000_000 + 100*n + i), content: drawContent(rng, 100*n+i)}
+		row := batchRow{orderID: fmt.Sprint(int64(7_000_000_000) + int64(100*n+i)), content: drawContent(rng, 100*n+i)}
 		if i > 0 && chance(10) {
 			row.content = p.file[rng.IntN(i)].content
 		}

@@ -729,7 +729,7 @@ func (b *batch) doBeside(s applyShot) {
 			b.wrong("a second apply ended with %d", other.exit)
 		}
 	}
-	id := fmt.Sprint(8_000_000_000 + 100*b.number + len(b.beside))
+	id := fmt.Sprint(int64(8_000_000_000) + int64(100*b.number+len(b.beside)))
 	b.beside[id] = true
 	single := b.end(b.create(id, content{code: "Btc", amount: "0.1", address: addressOf(b.number)}, shot{fault: instruction{fault: "ok", commit: true}}, nil))
 	b.noted(single)

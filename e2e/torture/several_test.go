@@ -36,7 +36,7 @@ func TestSeveralMachines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*seed, 1<<42))
 	p := batchPlan{retry: true}
 	for i := range 600 {
-		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + i), content: drawContent(rng, 9_000_000+i)})
+		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + int64(i)), content: drawContent(rng, 9_000_000+i)})
 	}
 	b := r.batch(900, p, server)
 	b.plan()

@@ -149,7 +149,7 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestFullJitter(t *testing.T) {
-	for attempt, ceiling := range map[int]time.Duration{1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 6: 5 * time.Second, 1 << 40: 5 * time.Second} {
+	for attempt, ceiling := range map[int]time.Duration{1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 6: 5 * time.Second, math.MaxInt: 5 * time.Second} {
 		least, most := time.Hour, time.Duration(0)
 		for range 2000 {
 			d := fullJitter(attempt)

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"slices"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -135,14 +134,6 @@ func orderOf(o journal.Order) Order {
 		order.Resolved = &Resolution{d.As, d.Reason, d.User, d.Host, d.At}
 	}
 	return order
-}
-
-func ordersOf(all []journal.Order) []Order {
-	orders := make([]Order, len(all))
-	for i, o := range all {
-		orders[i] = orderOf(o)
-	}
-	return slices.Clip(orders)
 }
 
 func eventOf(e journal.Event) Event {
