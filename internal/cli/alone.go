@@ -8,6 +8,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +49,7 @@ func (s *session) plain() bool {
 
 // writeData is write for text whose content is not known. On a terminal it is escaped.
 func (a *app) writeData(text string) error {
-	if terminal(a.io.Out) != nil {
+	if terminal.Of(a.io.Out) != nil {
 		text = render.Screen(text)
 	}
 	return a.write(text)

@@ -12,6 +12,7 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -97,7 +98,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		key, _, err := s.keys.Key(s.ctx, s.Settings)
 		return key, err
 	}
-	in := terminal(s.io.In)
+	in := terminal.Of(s.io.In)
 	if in == nil {
 		key, err := await(s.ctx, func() (string, error) { return config.ReadKey(s.io.In) })
 		if err != nil && s.ctx.Err() == nil {
@@ -109,7 +110,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return "", usageError("the key cannot be asked for here", "give it on standard input, < FILE", "auth", "login")
 	}
 	fd := int(in.Fd())
-	show, err := hideTyped(in) // before the question: a person may paste as soon as it shows
+	show, err := terminal.HideTyped(in) // before the question: a person may paste as soon as it shows
 	if err != nil {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}
@@ -131,7 +132,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 
 // hiddenInput is standard input, and does not show what is typed where that is a terminal.
 func (a *app) hiddenInput() io.Reader {
-	if in := terminal(a.io.In); in != nil {
+	if in := terminal.Of(a.io.In); in != nil {
 		return &hiddenReader{in: in, err: a.io.Err}
 	}
 	return a.io.In

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -118,7 +119,7 @@ func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) er
 	if err != nil {
 		return err
 	}
-	ctx, release := untilStopped(s.ctx)
+	ctx, release := process.UntilStopped(s.ctx)
 	defer release()
 	in := &inbox{flags: flags, out: s.io.Out, options: options, note: s.note, run: s.shell}
 	if flags.secretPath {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"example.com/till/internal/terminal"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 )
@@ -13,7 +14,7 @@ const errorPrefix = "till:"
 // paint makes the beginning of the error line red where a person sees it.
 func (a *app) paint(text, choice string) string {
 	rest, found := strings.CutPrefix(text, errorPrefix)
-	if !found || !wantsColour(choice, a.io.env, terminal(a.io.Err) != nil) {
+	if !found || !wantsColour(choice, a.io.env, terminal.Of(a.io.Err) != nil) {
 		return text
 	}
 	r := lipgloss.NewRenderer(io.Discard)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 )
 
 // confirm shows what is about to be sent and asks. Without a terminal to ask on, and without --yes, the answer is no.
@@ -39,13 +40,13 @@ func (s *session) confirmed(facts []string, question, do, done, more string) err
 }
 
 func (s *session) canAsk() bool {
-	return !s.NoInput && terminal(s.io.In) != nil && terminal(s.io.Err) != nil
+	return !s.NoInput && terminal.Of(s.io.In) != nil && terminal.Of(s.io.Err) != nil
 }
 
 // ask asks a question and reads the answer, or stops at a signal; the end of input is an empty answer. What was typed before is
 // thrown away before the question is shown, since an answer can come as soon as it is.
 func (s *session) ask(question string) (string, error) {
-	discardTyped(terminal(s.io.In))
+	terminal.DiscardTyped(terminal.Of(s.io.In))
 	fmt.Fprint(s.io.Err, question)
 	text, err := interruptibly(s.ctx, func() (string, error) { return bufio.NewReader(s.io.In).ReadString('\n') })
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 )
 
 // errDryRun ends a call that was only to be shown.
@@ -40,7 +41,7 @@ func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 		fmt.Fprintf(&b, "\n%s\n", body)
 	}
 	text := b.String()
-	if terminal(t.out) != nil {
+	if terminal.Of(t.out) != nil {
 		text = render.Screen(text)
 	}
 	if _, err := io.WriteString(t.out, text); err != nil {

@@ -39,6 +39,8 @@ func TestImports(t *testing.T) {
 
 		"internal/journal":        {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":          {},
+		"internal/process":        {"golang.org/x/sys"},
+		"internal/terminal":       {"golang.org/x/sys", "golang.org/x/term"},
 		"internal/atomicfile":     {},
 		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -173,7 +174,7 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 	if err != nil {
 		return err
 	}
-	if file == "-" && terminal(s.io.In) != nil {
+	if file == "-" && terminal.Of(s.io.In) != nil {
 		s.note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
 	debug.SetGCPercent(planGC)

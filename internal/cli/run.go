@@ -17,7 +17,6 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // IO is everything that a command takes from its surroundings.
@@ -37,14 +36,6 @@ func (i IO) env(name string) string {
 		}
 	}
 	return value
-}
-
-// terminal returns the file behind a stream when it is a terminal, and nil otherwise.
-func terminal(stream any) *os.File {
-	if file, ok := stream.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		return file
-	}
-	return nil
 }
 
 // A list is decoded fastest when the collector comes by less often than usual, and the answers of a broken or hostile

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/till/internal/process"
 )
 
 // These tests hold the real binary to what it promises about a sandbox: only its owner reaches it, and nothing is
@@ -213,7 +215,7 @@ func (r *sandboxRun) leavesNoPort(t *testing.T) {
 func (r *sandboxRun) leavesNothing(t *testing.T) {
 	t.Helper()
 	r.leavesNoPort(t)
-	if groupRuns(r.group) {
+	if process.GroupRuns(r.group) {
 		t.Error("a process is left behind")
 	}
 	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
@@ -275,7 +277,7 @@ func TestSandboxRunKilled(t *testing.T) {
 	}
 	r.leavesNoPort(t)
 	if runtime.GOOS == "linux" {
-		eventually(t, "the end of the command", func() bool { return !groupRuns(r.group) })
+		eventually(t, "the end of the command", func() bool { return !process.GroupRuns(r.group) })
 	}
 	left, err := os.ReadDir(r.dir)
 	if err != nil || len(left) != 3 || left[0].Name() != "env" || left[1].Name() != "ready.json" || !left[2].IsDir() || !strings.HasPrefix(left[2].Name(), "till-sandbox-") {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/process"
 	"github.com/spf13/cobra"
 )
 
@@ -71,7 +72,7 @@ func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, comma
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
 		return usageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}
-	signals, release := forwarded()
+	signals, release := process.Forwarded()
 	defer release()
 	child := exec.Command(command[0], command[1:]...)
 	if child.Err != nil {
@@ -84,10 +85,10 @@ func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, comma
 			return err
 		}
 		child.Env = replaceEnv(s.io.Environ(), at.environment())
-		shared := inForeground()
-		err := runChild(child, shared, signals)
+		shared := process.InForeground()
+		err := process.Run(child, shared, signals)
 		if child.Process != nil && !shared {
-			endGroup(child.Process.Pid)
+			process.EndGroup(child.Process.Pid)
 		}
 		select {
 		case broken := <-broke:

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.com/till/internal/process"
 )
 
 // statusOfRun is the exit code of a command line that ran another.
@@ -114,7 +116,7 @@ func TestSandboxRunSignalsOnce(t *testing.T) {
 }
 
 func TestSandboxRunLeavesNoProcess(t *testing.T) {
-	if inForeground() {
+	if process.InForeground() {
 		t.Skip("what shares the terminal is left alone")
 	}
 	r := startCommand(t, nil, "sandbox", "run", "--", "sh", "-c", `sleep 1000 >/dev/null 2>&1 & echo $!`)

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"example.com/till/internal/process"
+	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -38,13 +40,13 @@ set +a`,
 			if err != nil {
 				return err
 			}
-			ctx, release := untilStopped(s.ctx)
+			ctx, release := process.UntilStopped(s.ctx)
 			defer release()
 			return s.withSandbox(cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 				if err := out.one(at); err != nil {
 					return err
 				}
-				if terminal(a.io.Err) != nil {
+				if terminal.Of(a.io.Err) != nil {
 					s.note("the sandbox is running, Ctrl-C ends it")
 				}
 				select {

@@ -18,11 +18,11 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // session is a command at work: the settings it runs under, and the way to the service and to the output.
@@ -44,7 +44,7 @@ func (a *app) start(cmd *cobra.Command) (*session, error) {
 	}
 	a.json = isJSON(settings.Output) && settings.Origin("output") != "flag --template"
 	s := &session{app: a, Settings: settings, money: settings.Registry, keys: a.keys()}
-	a.spinner.out = terminal(a.io.Err)
+	a.spinner.out = terminal.Of(a.io.Err)
 	s.out = render.Options{
 		Format:    render.Format(s.Output),
 		Template:  s.Template,
@@ -53,8 +53,8 @@ func (a *app) start(cmd *cobra.Command) (*session, error) {
 		NoHeaders: s.NoHeaders,
 		Quiet:     s.Quiet,
 		Width:     a.width(),
-		Color:     wantsColour(s.Color, a.io.env, terminal(a.io.Out) != nil),
-		Screen:    terminal(a.io.Out) != nil,
+		Color:     wantsColour(s.Color, a.io.env, terminal.Of(a.io.Out) != nil),
+		Screen:    terminal.Of(a.io.Out) != nil,
 	}
 	if s.JQ != "" {
 		if s.out.Filter, err = jqFilter(s.ctx, s.JQ); err != nil {
@@ -85,20 +85,11 @@ func sandboxCurrencies() []money.Entry {
 
 // width is that of the terminal that data goes to, or 0.
 func (a *app) width() int {
-	out := terminal(a.io.Out)
+	out := terminal.Of(a.io.Out)
 	if out == nil {
 		return 0
 	}
-	return terminalWidth(out)
-}
-
-// terminalWidth is how wide a terminal is.
-func terminalWidth(out *os.File) int {
-	width, _, err := term.GetSize(int(out.Fd()))
-	if err != nil || width <= 0 {
-		return 80
-	}
-	return width
+	return terminal.Width(out)
 }
 
 // client returns the way to the service, and starts the spinner, since what comes next takes time.
@@ -227,7 +218,7 @@ func (s *session) period() period {
 
 // tableOnTerminal reports whether a person is looking at a table, who is better served by a part of it.
 func (s *session) tableOnTerminal() bool {
-	return s.out.Format == render.Table && !s.Quiet && s.out.Filter == nil && s.Template == "" && terminal(s.io.Out) != nil
+	return s.out.Format == render.Table && !s.Quiet && s.out.Filter == nil && s.Template == "" && terminal.Of(s.io.Out) != nil
 }
 
 // trace is where --debug writes to.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 )
 
 // spinner shows that a call is under way, once it takes longer than a person waits without wondering.
@@ -45,7 +46,7 @@ func spin(out *os.File, text string, done <-chan struct{}) {
 	begin := time.Now()
 	for i := 0; ; i++ {
 		seconds := (patience + time.Since(begin)).Round(time.Second).String()
-		room := terminalWidth(out) - len(". ") - len(" "+seconds) - 1 // a line that goes on below is not wiped
+		room := terminal.Width(out) - len(". ") - len(" "+seconds) - 1 // a line that goes on below is not wiped
 		fmt.Fprintf(out, "\r%c %s %s\x1b[K", frames[i%len(frames)], render.Cut(text, max(room, 1)), seconds)
 		select {
 		case <-done:

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 )
 
@@ -94,7 +95,7 @@ func (a *app) remark(kind, text string, r remark) error {
 // otherLines is where lines go that till does not word itself: a trace, and what a command prints that till runs. Under
 // -o json each is a note, except on a terminal, where such a command may ask a person something.
 func (a *app) otherLines() io.Writer {
-	if a.json && terminal(a.io.Err) == nil {
+	if a.json && terminal.Of(a.io.Err) == nil {
 		return &a.others
 	}
 	return a.io.Err

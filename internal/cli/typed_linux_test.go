@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"example.com/till/internal/terminal"
 	"golang.org/x/sys/unix"
 )
 
@@ -21,7 +22,7 @@ func TestHideTyped(t *testing.T) {
 		return modes.Lflag
 	}
 	before := modes()
-	show, err := hideTyped(slave)
+	show, err := terminal.HideTyped(slave)
 	if err != nil {
 		t.Fatal(err)
 	}

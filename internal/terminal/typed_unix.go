@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package cli
+package terminal
 
 import (
 	"os"
@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardTyped throws away what was typed on a terminal and not read yet: it was typed before the question was there to be
+// DiscardTyped throws away what was typed on a terminal and not read yet: it was typed before the question was there to be
 // answered. Where that fails, the question is asked all the same.
-func discardTyped(in *os.File) { _ = flushInput(int(in.Fd())) }
+func DiscardTyped(in *os.File) { _ = flushInput(int(in.Fd())) }
 
-// hideTyped keeps a terminal from showing what is typed, until show is called.
-func hideTyped(in *os.File) (show func() error, err error) {
+// HideTyped keeps a terminal from showing what is typed, until show is called.
+func HideTyped(in *os.File) (show func() error, err error) {
 	fd := int(in.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package cli
+package process
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 
 func prepareChild(*exec.Cmd, bool) {}
 
-func inForeground() bool { return true }
+func InForeground() bool { return true }
 
 func deliver(child *os.Process, _ bool, sig os.Signal) {
 	if sig != os.Interrupt {
@@ -19,6 +19,6 @@ func deliver(child *os.Process, _ bool, sig os.Signal) {
 	}
 }
 
-func endGroup(int) {}
+func EndGroup(int) {}
 
-func killGroup(child *os.Process) error { return child.Kill() }
+func KillGroup(child *os.Process) error { return child.Kill() }

@@ -1,6 +1,6 @@
 //go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
 
-package cli
+package terminal
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/term"
 )
 
-func discardTyped(*os.File) {}
+func DiscardTyped(*os.File) {}
 
-// hideTyped leaves the hiding to the reading of the key, and puts the terminal back as it was.
-func hideTyped(in *os.File) (show func() error, err error) {
+// HideTyped leaves the hiding to the reading of the key, and puts the terminal back as it was.
+func HideTyped(in *os.File) (show func() error, err error) {
 	fd := int(in.Fd())
 	before, err := term.GetState(fd)
 	return func() error { return term.Restore(fd, before) }, err

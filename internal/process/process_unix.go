@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package process
 
 import (
 	"os"
@@ -17,9 +17,9 @@ func prepareChild(cmd *exec.Cmd, shared bool) {
 	endWithUs(cmd.SysProcAttr)
 }
 
-// inForeground reports whether the terminal, if there is one, is ours. A command must then stay in our process group: it
+// InForeground reports whether the terminal, if there is one, is ours. A command must then stay in our process group: it
 // may read from the terminal, and what is typed there, Ctrl-C and Ctrl-Z, reaches both of us.
-func inForeground() bool {
+func InForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
 	if err != nil {
 		return false
@@ -35,7 +35,7 @@ func deliver(child *os.Process, shared bool, sig os.Signal) {
 	switch {
 	case !shared:
 		_ = unix.Kill(-child.Pid, sig.(syscall.Signal)) // it may be gone
-	case (sig == syscall.SIGINT || sig == syscall.SIGQUIT) && inForeground():
+	case (sig == syscall.SIGINT || sig == syscall.SIGQUIT) && InForeground():
 	default:
 		_ = child.Signal(sig)
 	}
@@ -43,18 +43,18 @@ func deliver(child *os.Process, shared bool, sig os.Signal) {
 
 const groupGrace = 2 * time.Second
 
-// endGroup ends what is left of a group whose leader has ended.
-func endGroup(leader int) {
+// EndGroup ends what is left of a group whose leader has ended.
+func EndGroup(leader int) {
 	if unix.Kill(-leader, unix.SIGTERM) != nil { // nothing is left
 		return
 	}
 	_ = unix.Kill(-leader, unix.SIGCONT) // a stopped process could not act on it
 	for end := time.Now().Add(groupGrace); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if !groupRuns(leader) {
+		if !GroupRuns(leader) {
 			return
 		}
 	}
 	_ = unix.Kill(-leader, unix.SIGKILL)
 }
 
-func killGroup(leader *os.Process) error { return unix.Kill(-leader.Pid, unix.SIGKILL) }
+func KillGroup(leader *os.Process) error { return unix.Kill(-leader.Pid, unix.SIGKILL) }

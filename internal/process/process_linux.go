@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 // endWithUs has the system kill the command should till itself be killed.
 func endWithUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// groupRuns reports whether a group has a process that still runs. One that has ended and was not collected by its parent
+// GroupRuns reports whether a group has a process that still runs. One that has ended and was not collected by its parent
 // does not count: in a container, it may never be collected.
-func groupRuns(leader int) bool {
+func GroupRuns(leader int) bool {
 	if syscall.Kill(-leader, 0) != nil {
 		return false
 	}
