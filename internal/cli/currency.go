@@ -123,7 +123,7 @@ profiles share.`,
 	f.IntVar(&decimals, "decimals", 0, "how many decimals the service counts")
 	f.StringVar(&memo, "memo", "", "required, where a withdrawal needs a memo")
 	f.StringVar(&format, "address-format", "", "how its addresses look, such as bitcoin")
-	cmd.MarkFlagsOneRequired("kind", "decimals", "memo", "address-format")
+	requireOne(cmd, "kind", "decimals", "memo", "address-format")
 	offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
 	offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
 	offer(cmd, "address-format", cobra.FixedCompletions(address.Formats(), cobra.ShellCompDirectiveNoFileComp))

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,17 +123,60 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
 	}
-	// These are bare texts.
-	if m := regexp.MustCompile(`^required flag\(s\) "(.+)" not set$`).FindStringSubmatch(err.Error()); m != nil {
-		msg = commandName(cmd) + " needs " + flagNames(strings.Split(m[1], `", "`), "and")
-	}
-	if m := regexp.MustCompile(`^at least one of the flags in the group \[(.+)\] is required$`).FindStringSubmatch(err.Error()); m != nil {
-		msg = commandName(cmd) + " needs " + flagNames(strings.Fields(m[1]), "or")
-	}
-	if m := regexp.MustCompile(`none of the others can be; \[(.+)\] were all set$`).FindStringSubmatch(err.Error()); m != nil {
-		msg, hint = flagNames(strings.Fields(m[1]), "and")+" exclude each other", "leave one out"
-	}
 	return usageError(msg, hint)
+}
+
+// The annotations of a command whose values are names of flags.
+const (
+	oneRequired = "one-required"
+	oneAtMost   = "one-at-most"
+)
+
+// require, requireOne and exclude tell cobra, for completions, what checkGroups checks.
+func require(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		if err := cmd.MarkFlagRequired(flag); err != nil {
+			panic(err) // the flag is not declared
+		}
+	}
+}
+
+func requireOne(cmd *cobra.Command, flags ...string) {
+	cmd.MarkFlagsOneRequired(flags...)
+	annotate(cmd, oneRequired, flags)
+}
+
+func exclude(cmd *cobra.Command, flags ...string) {
+	cmd.MarkFlagsMutuallyExclusive(flags...)
+	annotate(cmd, oneAtMost, flags)
+}
+
+func annotate(cmd *cobra.Command, key string, flags []string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[key] = strings.Join(flags, " ")
+}
+
+// checkGroups refuses a command line that lacks flags, or has some that exclude each other.
+func checkGroups(cmd *cobra.Command, _ []string) error {
+	var missing []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
+			missing = append(missing, f.Name)
+		}
+	})
+	one, most := strings.Fields(cmd.Annotations[oneRequired]), strings.Fields(cmd.Annotations[oneAtMost])
+	given := slices.DeleteFunc(slices.Clone(most), func(name string) bool { return !cmd.Flags().Changed(name) })
+	switch {
+	case len(missing) > 0:
+		return usageError(commandName(cmd)+" needs "+flagNames(missing, "and"), helpHint(cmd))
+	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
+		return usageError(commandName(cmd)+" needs "+flagNames(one, "or"), helpHint(cmd))
+	case len(given) > 1:
+		return usageError(flagNames(given, "and")+" exclude each other", "leave one out")
+	}
+	return nil
 }
 
 func wrongValue(kind, text string, cause error) string {

@@ -76,7 +76,7 @@ merchant panel can tell whether it was made.`,
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "", "where the customer's browser goes after payment; it is no notification")
 	require(cmd, "title", "currency")
-	cmd.MarkFlagsOneRequired("item", "item-minor")
+	requireOne(cmd, "item", "item-minor")
 	a.completeCurrencies(cmd, "currency")
 	return shows(cmd, createdView)
 }
@@ -191,6 +191,6 @@ know end it at once.`,
 	}
 	addWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.state, "state", nil, "states to wait for, separated by commas")
-	cmd.MarkFlagsOneRequired("status", "state")
+	requireOne(cmd, "status", "state")
 	return shows(cmd, invoiceView)
 }

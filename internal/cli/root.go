@@ -103,6 +103,7 @@ func (a *app) finish(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction != nil {
 		cmd.ValidArgsFunction = onlyHarmless(cmd.ValidArgsFunction)
 	}
+	cmd.PreRunE = checkGroups
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			a.json = a.wantsJSON(cmd.Flags())
@@ -189,15 +190,6 @@ func optionalArg(name string) cobra.PositionalArgs {
 			return nil
 		}
 		return args(name)(cmd, given)
-	}
-}
-
-// require marks flags without which a command cannot run.
-func require(cmd *cobra.Command, flags ...string) {
-	for _, flag := range flags {
-		if err := cmd.MarkFlagRequired(flag); err != nil {
-			panic(err) // the flag is not declared
-		}
 	}
 }
 

@@ -67,8 +67,8 @@ may be run again wants its own.`,
 	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although the same is unknown, or was sent a moment ago")
 	addLookupFlags(cmd)
 	require(cmd, "currency", "address")
-	cmd.MarkFlagsOneRequired("amount", "amount-minor")
-	cmd.MarkFlagsMutuallyExclusive("amount", "amount-minor")
+	requireOne(cmd, "amount", "amount-minor")
+	exclude(cmd, "amount", "amount-minor")
 	a.completeCurrencies(cmd, "currency")
 	return shows(cmd, createdView)
 }

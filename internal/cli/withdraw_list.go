@@ -60,7 +60,7 @@ func (a *app) addListFlags(cmd *cobra.Command, flags *listFlags) {
 	f.IntVar(&flags.pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	f.BoolVar(&flags.all, "all", false, "the whole list, also on a terminal")
 	f.IntVar(&flags.limit, "limit", 0, "stop after so many")
-	cmd.MarkFlagsMutuallyExclusive("page", "all")
+	exclude(cmd, "page", "all")
 	a.completeCurrencies(cmd, "currency")
 }
 

@@ -222,8 +222,8 @@ recorded. An order that the service has ever shown was sent.`,
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know, for whoever reads the journal later")
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: it is not what the order asked for")
-	cmd.MarkFlagsOneRequired("paid-as", "not-sent")
-	cmd.MarkFlagsMutuallyExclusive("paid-as", "not-sent")
+	requireOne(cmd, "paid-as", "not-sent")
+	exclude(cmd, "paid-as", "not-sent")
 	return shows(cmd, orderView)
 }
 
