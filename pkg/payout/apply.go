@@ -52,6 +52,9 @@ type ApplyOptions struct {
 // outcome is unknown, at a refused key, when there are too many calls, and when the service cannot be reached.
 func (b *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
 	defer toError(&err)
+	if plan == nil {
+		return Tally{}, errNoPlan
+	}
 	if err := plan.CheckDecimals(b.options.Currencies); err != nil {
 		return Tally{}, err
 	}
@@ -81,6 +84,8 @@ func (b *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 	return after, err
 }
 
+var errNoPlan error = &Error{Kind: Invalid, Msg: "the plan is nil", Hint: NewHint("open one with payout.OpenPlan")}
+
 // checkPaid refuses a run of which more was accepted before than a person has said.
 func (x *Applier) checkPaid(t Tally) error {
 	if known := max(x.options.AlreadyPaid, x.Approved()); t.Before > known {
@@ -94,17 +99,17 @@ func (x *Applier) checkPaid(t Tally) error {
 type Tally struct {
 	Rows   int
 	States map[State]int
-	// Totals are of all rows, Accepted of those that the service took, and Left of those that are to be sent, by unit.
+	// Totals are the totals by unit of all rows, Accepted of those that were accepted, and Left of those that are to be sent.
 	Totals, Accepted, Left []Total
-	// Before is how many of the accepted ones were not sent by this run. Found of them are known from the service's list alone,
-	// and First and Last are when the others were sent.
+	// Before is how many accepted orders were not sent by this run, and Found how many of these are known from the service's list
+	// alone. First and Last are when the first and the last of the others were sent.
 	Before, Found int
 	First, Last   time.Time
-	// DatedFirst and DatedLast are how the list dates what was just found on it; empty: nothing was, or it has no dates.
+	// DatedFirst and DatedLast are the dates, as the list writes them, of what was just found there; empty: there are none.
 	DatedFirst, DatedLast string
 	Ended                 int    // how many calls have ended since it was counted
-	Unknown               string // one of the unknown orders, to name it; empty: there is none
-	Conflict              string
+	Unknown               string // the first order that is unknown; empty: there is none
+	Conflict              string // the first order in conflict; empty: there is none
 }
 
 func newTally() Tally { return Tally{States: map[State]int{}} }
@@ -121,6 +126,9 @@ func (t Tally) LeftRows() (n int) {
 // nothing that stays.
 func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (x *Applier, err error) {
 	defer toError(&err)
+	if plan == nil {
+		return nil, errNoPlan
+	}
 	if account := b.Account(); plan.Account != account {
 		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account), "apply it there, or make a plan for this account")
 	}

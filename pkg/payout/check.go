@@ -9,28 +9,29 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Difference is something about which the journal and the service's list do not agree.
+// A Difference is a withdrawal about which the journal and the service's list do not agree.
 type Difference struct {
-	What   string          // only there, only here, or different
+	What   string          // OnlyThere, OnlyHere or Different
 	Order  *Order          // nil: the journal does not have it
 	Record *api.Withdrawal // nil: the list does not have it
 	Why    string
 }
 
-// Missing reports whether the service has taken a withdrawal of which the journal does not know that.
+// Missing reports whether the service has accepted a withdrawal that is not accepted in the journal.
 func (d Difference) Missing() bool {
 	return d.Record != nil && (d.Order == nil || d.Order.State != journal.Accepted && d.Order.State != journal.Conflict)
 }
 
-// What differences are called.
+// The kinds of a Difference.
 const (
-	OnlyThere = "only there"
-	OnlyHere  = "only here"
+	OnlyThere = "only there" // missing in the journal
+	OnlyHere  = "only here"  // missing at the service
 	Different = "different"
 )
 
-// Compare compares the journal against the service's list, both restricted to a period: the filter is the list's, and f the
-// journal's. An order counts as being here once the service has accepted it. A reading that does not count is an *Error.
+// Compare compares the journal with the service's list, both restricted to a period: filter is for the list, and f for the
+// journal. An order belongs to the journal's side once the service has accepted it. If the list cannot be read as a whole, the
+// error is ErrReadFailed. It changes no order.
 func (b *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
 	defer toError(&err)
 	if err := b.VerifyKey(ctx); err != nil {

@@ -30,8 +30,8 @@
 //   - A payment that is made past this package, in a merchant panel for example, is in no journal.
 //   - An order id that is used for two payments is one payment. Two order ids with the same content are two payments; Send
 //     refuses the second one while the outcome of the first is unknown.
-//   - If the service does not keep order ids as they were sent, nothing can be found again. The first withdrawal is read back
-//     to see that, and if they are dropped, the error is ErrConflict.
+//   - If the service does not keep order ids as they were sent, nothing can be found again. A withdrawal is read back once to
+//     see that, and if its order id was dropped, the error is ErrConflict.
 //   - A person who decides that an order was not sent can be wrong. Check refuses what the list contradicts, and every decision
 //     is recorded with its reason, name and time.
 //

@@ -31,6 +31,9 @@ func OpenExistingJournal(ctx context.Context, where string) (*Journal, error) {
 }
 
 func openJournal(ctx context.Context, where string, existing bool) (*Journal, error) {
+	if where == "" {
+		return nil, &Error{Kind: JournalPlace, Msg: "the journal has no place", Hint: NewHint("name a file, or a database as postgres://user@host/database")}
+	}
 	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: existing})
 	if err != nil {
 		return nil, asError(err)

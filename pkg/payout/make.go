@@ -38,15 +38,15 @@ const defaultExpires = 72 * time.Hour
 
 // Made is a plan that was made.
 type Made struct {
-	*Plan              // closed; nothing of its file can be read
-	Accepted int       // of its order ids the journal has so many as accepted,
-	Found    int       // so many of them only since they were found on the service's list,
-	First    time.Time // the first and
-	Last     time.Time // the last of the others sent then
-	Unknown  int       // and so many whose outcome is unknown, or which are being sent
-	Conflict int       // and so many in conflict
-	Warned   []Warning // the warnings of the plan, and
-	Details  []Detail  // without the order ids
+	*Plan              // closed: open it with OpenPlan to read its rows
+	Accepted int       // how many of its orders were accepted before
+	Found    int       // how many of these are known from the service's list alone
+	First    time.Time // when the first of the others was sent
+	Last     time.Time // when the last of them was sent
+	Unknown  int       // how many orders are unknown or being sent
+	Conflict int       // how many are in conflict
+	Warned   []Warning // the warnings
+	Details  []Detail  // the same without order ids
 }
 
 // maxDetails is how many errors are told of one file, and maxWarnings how many warnings of one kind.

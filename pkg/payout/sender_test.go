@@ -124,8 +124,14 @@ func TestErrorsHaveAKind(t *testing.T) {
 	if wantKind(t, err, JournalBroken, ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	_, err = OpenJournal(t.Context(), "postgres:/host/x")
-	wantKind(t, err, JournalPlace, "")
+	for _, place := range []string{"postgres:/host/x", ""} {
+		_, err = OpenJournal(t.Context(), place)
+		wantKind(t, err, JournalPlace, "")
+	}
+	_, err = sender.Apply(t.Context(), nil, ApplyOptions{})
+	wantKind(t, err, Invalid, "")
+	_, err = sender.Applier(t.Context(), nil, ApplyOptions{})
+	wantKind(t, err, Invalid, "")
 
 	for _, c := range []struct {
 		status int
