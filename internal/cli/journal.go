@@ -83,30 +83,15 @@ func decimalsSent(o payout.Order) string {
 	return ""
 }
 
+// resolutionLine and eventLine write their time as every other one is written.
 type resolutionLine struct {
-	As     string `json:"as"`
-	Reason string `json:"reason"`
-	User   string `json:"user"`
-	Host   string `json:"host"`
-	At     string `json:"at"`
+	payout.Resolution
+	At string `json:"at"`
 }
 
 type eventLine struct {
-	At         string       `json:"at"`
-	What       string       `json:"what"`
-	State      payout.State `json:"state"`
-	Currency   api.Currency `json:"currency"`
-	Amount     api.Amount   `json:"amount"`
-	Address    string       `json:"address"`
-	Memo       string       `json:"memo"`
-	Callback   string       `json:"callback"`
-	Key        string       `json:"key"`
-	ID         string       `json:"id"`
-	HTTPStatus int64        `json:"http_status"`
-	Code       int64        `json:"code"`
-	Reason     string       `json:"reason"`
-	User       string       `json:"user"`
-	Host       string       `json:"host"`
+	At string `json:"at"`
+	payout.Event
 }
 
 func lineOf(o payout.Order) orderLine {
@@ -116,7 +101,7 @@ func lineOf(o payout.Order) orderLine {
 		User: o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
 	}
 	if d := o.Resolved; d != nil {
-		line.Resolved = &resolutionLine{d.As, d.Reason, d.User, d.Host, moment(d.At)}
+		line.Resolved = &resolutionLine{*d, moment(d.At)}
 	}
 	return line
 }
@@ -336,10 +321,7 @@ type story struct {
 func (t story) line() orderLine {
 	line := lineOf(t.order)
 	for _, e := range t.events {
-		line.Events = append(line.Events, eventLine{
-			At: moment(e.At), What: e.What, State: e.State, Currency: e.Currency, Amount: e.Amount, Address: e.Address, Memo: e.Memo,
-			Callback: e.Callback, Key: e.Key, ID: e.ID, HTTPStatus: e.HTTPStatus, Code: e.Code, Reason: e.Reason, User: e.User, Host: e.Host,
-		})
+		line.Events = append(line.Events, eventLine{moment(e.At), e})
 	}
 	line.Attempts = attemptsOf(t.order)
 	return line
