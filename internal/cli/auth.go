@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -100,7 +99,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 	}
 	in := terminal.Of(s.io.In)
 	if in == nil {
-		key, err := await(s.ctx, func() (string, error) { return config.ReadKey(s.io.In) })
+		key, err := interruptibly(s.ctx, func() (string, error) { return config.ReadKey(s.io.In) })
 		if err != nil && s.ctx.Err() == nil {
 			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
 		}
@@ -115,7 +114,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}
 	fmt.Fprintf(s.io.Err, "Key for %s (profile %s): ", render.Safe(s.serviceName()), s.profileName())
-	key, err := await(s.ctx, func() (string, error) {
+	key, err := interruptibly(s.ctx, func() (string, error) {
 		secret, err := term.ReadPassword(fd)
 		return string(secret), err
 	})
@@ -156,26 +155,6 @@ func (r *hiddenReader) Read(p []byte) (int, error) {
 		r.line = strings.NewReader(string(secret))
 	}
 	return r.line.Read(p)
-}
-
-// await returns what read does, or stops at a signal and leaves it behind.
-func await[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		value, err := read()
-		got <- answer{value, err}
-	}()
-	select {
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	case a := <-got:
-		return a.value, a.err
-	}
 }
 
 func (a *app) authLogout() *cobra.Command {

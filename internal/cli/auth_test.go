@@ -59,10 +59,10 @@ func TestAwaitStops(t *testing.T) {
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
 	cancel()
-	if _, err := await(ctx, func() (string, error) { <-never; return "late", nil }); !errors.Is(err, context.Canceled) {
+	if _, err := interruptibly(ctx, func() (string, error) { <-never; return "late", nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := await(context.Background(), func() (string, error) { return "here", nil }); got != "here" || err != nil {
+	if got, err := interruptibly(context.Background(), func() (string, error) { return "here", nil }); got != "here" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -130,7 +130,10 @@ func (s *session) account(client *api.Client) (a payout.Account, own bool, err e
 		return base, false, nil
 	}
 	raw, err := client.Do(s.ctx, http.MethodGet, "/sandbox/state", nil)
-	var state sandboxState
+	var state struct {
+		ID       string `json:"id"`
+		Merchant string `json:"merchant_id"`
+	}
 	if err == nil && json.Unmarshal(raw, &state) == nil && state.ID != "" {
 		return payout.Account{Address: "sandbox:" + state.ID, Name: state.Merchant}, true, nil
 	}
