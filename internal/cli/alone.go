@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
-	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -40,25 +38,4 @@ func outputFlags() []string {
 // untouched reports whether the output has no settings at all, so that there is nothing to work out.
 func (a *app) untouched(cmd *cobra.Command) bool {
 	return a.io.env("TILL_OUTPUT") == "" && !slices.ContainsFunc(outputFlags(), cmd.Flags().Changed)
-}
-
-// plain reports whether the output is a table with default settings, which a single line can replace.
-func (s *session) plain() bool {
-	return s.out.Format == render.Table && !s.Quiet && len(s.Columns) == 0
-}
-
-// writeData is write for text whose content is not known. On a terminal it is escaped.
-func (a *app) writeData(text string) error {
-	if terminal.Of(a.io.Out) != nil {
-		text = render.Screen(text)
-	}
-	return a.write(text)
-}
-
-// write puts text on standard output.
-func (a *app) write(text string) error {
-	if _, err := io.WriteString(a.io.Out, text); err != nil {
-		return &render.WriteError{Err: err}
-	}
-	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"strings"
@@ -161,14 +160,6 @@ func beginning(text []byte) string {
 		return string(text[:500]) + "..."
 	}
 	return string(text)
-}
-
-// withoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
-func withoutPath(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
 }
 
 func (s *session) readInput(name string) (json.RawMessage, error) {

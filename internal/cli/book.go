@@ -207,3 +207,21 @@ func (s *session) journalAccount() (payout.Account, error) {
 	a, _, err := s.account(client)
 	return a, err
 }
+
+// openSender is book for commands that do not send.
+func (s *session) openSender() (*payout.Sender, error) {
+	client, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	return s.sender(client)
+}
+
+func checkOrderIDs(ids []string) error {
+	for _, id := range ids {
+		if err := api.CheckOrderID(id); err != nil {
+			return usageError(err.Error(), "see those of the journal", "journal", "list")
+		}
+	}
+	return nil
+}

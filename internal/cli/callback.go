@@ -157,27 +157,6 @@ func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) er
 	return in.outcome(ctx)
 }
 
-// lineOptions is the output of a command that prints lines of JSON whatever format the others print.
-func (s *session) lineOptions(command string) (render.Options, error) {
-	if err := s.noDryRun(command); err != nil {
-		return render.Options{}, err
-	}
-	if s.Origin("output") == "flag --output" && !isJSON(s.Output) {
-		return render.Options{}, usageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
-	}
-	o := s.out
-	o.Format = render.JSONL
-	return o, callbackView().Check(o)
-}
-
-// noDryRun refuses a flag that promises something which a command cannot keep.
-func (s *session) noDryRun(command string) error {
-	if s.DryRun {
-		return usageError("--dry-run: "+command+" makes no call that could be shown", "leave it out")
-	}
-	return nil
-}
-
 func callbackView() render.View[[]byte] {
 	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const unsetHint = "a variable of your script may be unset"
-
 // counted is the value of a flag that can be given once. It counts rather than refuses, so that a line which is only to be
 // completed or explained is still read to its end.
 type counted struct {
@@ -126,38 +124,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(msg, hint)
 }
 
-// The annotations of a command whose values are names of flags.
-const (
-	oneRequired = "one-required"
-	oneAtMost   = "one-at-most"
-)
-
-// require, requireOne and exclude tell cobra, for completions, what checkGroups checks.
-func require(cmd *cobra.Command, flags ...string) {
-	for _, flag := range flags {
-		if err := cmd.MarkFlagRequired(flag); err != nil {
-			panic(err) // the flag is not declared
-		}
-	}
-}
-
-func requireOne(cmd *cobra.Command, flags ...string) {
-	cmd.MarkFlagsOneRequired(flags...)
-	annotate(cmd, oneRequired, flags)
-}
-
-func exclude(cmd *cobra.Command, flags ...string) {
-	cmd.MarkFlagsMutuallyExclusive(flags...)
-	annotate(cmd, oneAtMost, flags)
-}
-
-func annotate(cmd *cobra.Command, key string, flags []string) {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[key] = strings.Join(flags, " ")
-}
-
 // checkGroups refuses a command line that lacks flags, or has some that exclude each other.
 func checkGroups(cmd *cobra.Command, _ []string) error {
 	var missing []string
@@ -193,20 +159,4 @@ func wrongValue(kind, text string, cause error) string {
 		return fmt.Sprintf("%q has a quote that is out of place: write values with commas between", text)
 	}
 	return fmt.Sprintf("%q is no value for it: %v", text, cause)
-}
-
-// flagNames writes "--a, --b or --c".
-func flagNames(names []string, last string) string {
-	for i := range names {
-		names[i] = "--" + names[i]
-	}
-	if n := len(names) - 1; n > 0 {
-		return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
-	}
-	return names[0]
-}
-
-// commandName is a command without the name of the program, with which every error begins anyway.
-func commandName(cmd *cobra.Command) string {
-	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }

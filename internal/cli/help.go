@@ -96,17 +96,6 @@ func childNamed(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// nearTopics returns what a name was perhaps to be. Cobra compares with commands that can be run only, so all are, here.
-func nearTopics(cmd *cobra.Command, name string) []string {
-	runnable := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, child := range cmd.Commands() {
-		if !child.Hidden {
-			runnable.AddCommand(&cobra.Command{Use: child.Name(), SuggestFor: child.SuggestFor, Run: func(*cobra.Command, []string) {}})
-		}
-	}
-	return runnable.SuggestionsFor(name)
-}
-
 func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
 	cmd, err := findTopic(cmd, given)
 	if err != nil {

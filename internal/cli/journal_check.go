@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 
 	"example.com/till/internal/money"
@@ -136,11 +135,4 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},
 	}
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

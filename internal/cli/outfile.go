@@ -128,3 +128,11 @@ func content(text []byte) func(io.Writer) error {
 		return err
 	}
 }
+
+// withoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
+func withoutPath(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}

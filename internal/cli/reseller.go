@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"example.com/till/internal/money"
@@ -187,15 +186,3 @@ func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([
 
 // takesMany reports whether a command takes any number of resellers.
 func takesMany(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[ID...]") }
-
-// safeLines writes text of which only the line breaks are trusted.
-type safeLines struct{ w io.Writer }
-
-func (s safeLines) Write(p []byte) (int, error) {
-	for line := range strings.Lines(string(p)) {
-		if _, err := io.WriteString(s.w, render.Safe(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
-}

@@ -1,32 +1,11 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"example.com/till/internal/config"
-	"example.com/till/pkg/api/sandbox"
-	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
-
-// app is one run of the program.
-type app struct {
-	io      IO
-	ctx     context.Context // of everything but creates: the first signal ends it
-	sendCtx context.Context // of creates: the second one does
-	spinner spinner
-	bar     atomic.Pointer[progress] // on the screen; nil: none
-	keyFrom string                   // where the key of the calls comes from, once it is known
-	box     *sandbox.Server          // the embedded sandbox, where one was opened
-	journal *payout.Journal
-	json    bool      // what is written to standard error is JSON too
-	subject about     // what the command is about, once it is known
-	others  noteLines // lines that are not till's own, under -o json
-	running bool      // whether a command has begun; an error before that is one of usage
-}
 
 // root builds the tree of commands.
 //
@@ -119,77 +98,6 @@ func (a *app) finish(cmd *cobra.Command) {
 	}
 	for _, child := range cmd.Commands() {
 		a.finish(child)
-	}
-}
-
-// group is a command that only holds others.
-func group(name, short string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     name,
-		Short:   short,
-		Example: commands[0].Example,
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return usageError(fmt.Sprintf("%s needs a command after it: %s", commandName(cmd), strings.Join(childNames(cmd), ", ")), helpHint(cmd))
-		},
-	}
-	cmd.AddCommand(commands...)
-	return cmd
-}
-
-func childNames(cmd *cobra.Command) []string {
-	var names []string
-	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() {
-			names = append(names, child.Name())
-		}
-	}
-	return names
-}
-
-func unknownCommand(cmd *cobra.Command, name string) error {
-	hint := helpHint(cmd)
-	if near := nearTopics(cmd, name); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	if !cmd.HasParent() {
-		return usageError(fmt.Sprintf("there is no command %q", name), hint)
-	}
-	return usageError(fmt.Sprintf("%s has no command %q", commandName(cmd), name), hint)
-}
-
-func helpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
-
-// args requires exactly the arguments that it names.
-func args(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return usageError(fmt.Sprintf("%s needs %s", commandName(cmd), strings.Join(names[len(args):], " and ")), helpHint(cmd))
-		case len(args) > len(names):
-			return usageError(fmt.Sprintf("%s: %q is one argument too many", commandName(cmd), args[len(names)]), helpHint(cmd))
-		}
-		for i, arg := range args {
-			if strings.TrimSpace(arg) == "" {
-				return usageError(fmt.Sprintf("%s: %s is empty", commandName(cmd), names[i]), unsetHint)
-			}
-		}
-		return nil
-	}
-}
-
-func noArgs(cmd *cobra.Command, given []string) error { return args()(cmd, given) }
-
-// atMost allows one argument that may be left out.
-func optionalArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, given []string) error {
-		if len(given) == 0 {
-			return nil
-		}
-		return args(name)(cmd, given)
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -11,32 +10,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
-	"unicode/utf16"
 
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
 	"github.com/spf13/pflag"
 )
-
-// IO is everything that a command takes from its surroundings.
-type IO struct {
-	In      io.Reader
-	Out     io.Writer // data, and nothing but data
-	Err     io.Writer // everything else: errors, prompts, progress
-	Environ func() []string
-	Now     func() time.Time
-}
-
-func (i IO) env(name string) string {
-	value := ""
-	for _, entry := range i.Environ() {
-		if k, v, _ := strings.Cut(entry, "="); k == name {
-			value = v
-		}
-	}
-	return value
-}
 
 // A list is decoded fastest when the collector comes by less often than usual, and the answers of a broken or hostile
 // service must not take more memory than this for it.
@@ -94,9 +75,6 @@ func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) string {
 	return h.With(given...)
 }
 
-// errDone ends a command early, with nothing wrong.
-var errDone = errors.New("done")
-
 // interruptible returns the context of reads, which the first SIGINT, SIGTERM or SIGHUP cancels, and that of creates, which
 // takes two: what is in flight is worth waiting for, because its outcome is unknown without the answer.
 func interruptible(ctx context.Context) (reads, creates context.Context) {
@@ -139,8 +117,6 @@ func formatFlags(args []string) *pflag.FlagSet {
 	return flags
 }
 
-func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
-
 // errorLine is the JSON form of an error.
 type errorLine struct {
 	Kind     string `json:"kind"`
@@ -160,21 +136,6 @@ type serviceSays struct {
 	Code        int64  `json:"code"`
 	Reason      string `json:"reason"`
 	Description string `json:"description"`
-}
-
-// visible escapes in a JSON text what a terminal would obey or not show.
-func visible(text []byte) string {
-	var b strings.Builder
-	for _, r := range string(text) {
-		if shown := string(r); render.Safe(shown) != shown {
-			for _, unit := range utf16.Encode([]rune{r}) {
-				fmt.Fprintf(&b, "\\u%04x", unit)
-			}
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 func (a *app) printError(r errorReport, global *pflag.FlagSet) {
@@ -203,3 +164,17 @@ func (a *app) printError(r errorReport, global *pflag.FlagSet) {
 	}
 	io.WriteString(a.io.Err, text)
 }
+
+// paint makes the beginning of the error line red where a person sees it.
+func (a *app) paint(text, choice string) string {
+	rest, found := strings.CutPrefix(text, errorPrefix)
+	if !found || !wantsColour(choice, a.io.env, terminal.Of(a.io.Err) != nil) {
+		return text
+	}
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.ANSI) // told, so that the terminal is not asked
+	r.SetHasDarkBackground(true)
+	return r.NewStyle().Foreground(lipgloss.Color("1")).Render(errorPrefix) + rest
+}
+
+const errorPrefix = "till:"

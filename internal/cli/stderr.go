@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"syscall"
+	"unicode/utf16"
 
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -151,4 +153,31 @@ func outputHint(err error) string {
 		return "free some space on the disk that standard output leads to"
 	}
 	return "look at where standard output leads"
+}
+
+// safeLines writes text of which only the line breaks are trusted.
+type safeLines struct{ w io.Writer }
+
+func (s safeLines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		if _, err := io.WriteString(s.w, render.Safe(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// visible escapes in a JSON text what a terminal would obey or not show.
+func visible(text []byte) string {
+	var b strings.Builder
+	for _, r := range string(text) {
+		if shown := string(r); render.Safe(shown) != shown {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, "\\u%04x", unit)
+			}
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

@@ -168,3 +168,20 @@ func rebateLine(m money.Registry, rebates api.Rebates) string {
 	}
 	return strings.Join(amounts, ", ")
 }
+
+// created is the answer of a create, as it is printed.
+type created struct {
+	ID              string `json:"id"`
+	ExternalOrderID string `json:"external_order_id,omitempty"`
+}
+
+func createdView(money.Registry) render.View[created] {
+	return render.View[created]{
+		ID:   func(c created) string { return c.ID },
+		JSON: func(c created) []byte { return asJSON(c) },
+		Columns: []render.Column[created]{
+			{Name: "id", Cell: func(c created) render.Cell { return render.Text(c.ID) }},
+			{Name: "external_order_id", Cell: func(c created) render.Cell { return render.Own(c.ExternalOrderID) }},
+		},
+	}
+}

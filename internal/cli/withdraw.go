@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -48,14 +47,6 @@ journal says which one is meant.`,
 	return shows(cmd, withdrawalView)
 }
 
-// aboutThis refuses an answer that is about something else than was asked for. The service may write an id in another case.
-func aboutThis(what, asked, got string) error {
-	if strings.EqualFold(asked, got) {
-		return nil
-	}
-	return &failure{code: exitReadFailed, msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), hint: payout.NewHint("nothing was changed, run it again")}
-}
-
 // perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order
 // id.
 func perhapsOrderID(err error, id string) error {
@@ -96,13 +87,6 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 	}
 	s.subject.ID = o.ID
 	return client, o.ID, nil
-}
-
-func firstOf(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
 }
 
 func (s *session) orderInJournal(client *api.Client, orderID string) (payout.Order, error) {

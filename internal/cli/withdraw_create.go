@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"example.com/till/internal/config"
 	"example.com/till/internal/money"
-	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -71,17 +69,6 @@ may be run again wants its own.`,
 	exclude(cmd, "amount", "amount-minor")
 	a.completeCurrencies(cmd, "currency")
 	return shows(cmd, createdView)
-}
-
-// addLookupFlags adds the flags that say how the service's list is asked before anything is sent. The configuration reads
-// them, beneath TILL_LOOKUP and the profile.
-func addLookupFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lookup", "auto", "whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
-	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
-	complete := cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {
-		panic(err) // the flag is not declared
-	}
 }
 
 // withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
@@ -209,29 +196,4 @@ func (s *session) describe(req api.CreateWithdrawal) []string {
 		lines = append(lines, "limits    "+text)
 	}
 	return append(lines, "order id  "+req.ExternalOrderID)
-}
-
-// minorUnits adds the count that is sent to an amount that is shown as a decimal.
-func (s *session) minorUnits(a api.Amount) string {
-	if s.money.Decimals(a.Code) == money.Unknown {
-		return ""
-	}
-	return fmt.Sprintf(" (%d minor units)", a.Minor)
-}
-
-// created is the answer of a create, as it is printed.
-type created struct {
-	ID              string `json:"id"`
-	ExternalOrderID string `json:"external_order_id,omitempty"`
-}
-
-func createdView(money.Registry) render.View[created] {
-	return render.View[created]{
-		ID:   func(c created) string { return c.ID },
-		JSON: func(c created) []byte { return asJSON(c) },
-		Columns: []render.Column[created]{
-			{Name: "id", Cell: func(c created) render.Cell { return render.Text(c.ID) }},
-			{Name: "external_order_id", Cell: func(c created) render.Cell { return render.Own(c.ExternalOrderID) }},
-		},
-	}
 }
