@@ -205,7 +205,7 @@ func keyView(money.Registry) render.View[keyRow] {
 	type row = keyRow
 	return render.View[row]{
 		ID:   func(r row) string { return r.Source },
-		JSON: func(r row) []byte { return asJSON(r) },
+		JSON: func(r row) []byte { return render.Encode(r) },
 		Columns: []render.Column[row]{
 			{Name: "profile", Cell: func(r row) render.Cell { return render.Own(r.Profile) }},
 			{Name: "service", Cell: func(r row) render.Cell { return render.Own(r.Service) }},

@@ -127,7 +127,7 @@ func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) er
 	}
 	stop := in.serve(listener)
 	url := reachableURL(listener.Addr()) + in.path
-	if err := ready.publish(asJSON(map[string]string{"url": url})); err != nil {
+	if err := ready.publish(render.Encode(map[string]string{"url": url})); err != nil {
 		return errors.Join(err, stop())
 	}
 	s.note("listening on %s", url)
@@ -365,7 +365,7 @@ func jsonLine(body []byte) []byte {
 	if utf8.Valid(body) && json.Compact(&line, body) == nil {
 		return line.Bytes()
 	}
-	return asJSON(string(body))
+	return render.Encode(string(body))
 }
 
 // listenOn opens an address of this machine.

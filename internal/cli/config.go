@@ -36,7 +36,7 @@ func settingView(money.Registry) render.View[config.Row] {
 	type row = config.Row
 	return render.View[row]{
 		ID:   func(r row) string { return r.Name },
-		JSON: func(r row) []byte { return asJSON(r) },
+		JSON: func(r row) []byte { return render.Encode(r) },
 		Columns: []render.Column[row]{
 			{Name: "name", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
 			{Name: "value", Cell: func(r row) render.Cell { return render.Own(r.Value) }},
@@ -74,7 +74,7 @@ right: this works also where till refuses to read it.`,
 func pathView(money.Registry) render.View[string] {
 	return render.View[string]{
 		ID:   func(path string) string { return path },
-		JSON: func(path string) []byte { return asJSON(map[string]string{"path": path}) },
+		JSON: func(path string) []byte { return render.Encode(map[string]string{"path": path}) },
 		Columns: []render.Column[string]{
 			{Name: "path", Cell: func(path string) render.Cell { return render.Own(path) }},
 		},

@@ -252,7 +252,7 @@ func currencyView(money.Registry) render.View[currencyRow] {
 	type row = currencyRow
 	return render.View[row]{
 		ID:   func(r row) string { return r.Code },
-		JSON: func(r row) []byte { return asJSON(r) },
+		JSON: func(r row) []byte { return render.Encode(r) },
 		Columns: []render.Column[row]{
 			{Name: "code", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
 			{Name: "kind", Cell: func(r row) render.Cell { return render.Own(r.Kind) }},

@@ -199,7 +199,7 @@ func storyView(m money.Registry) render.View[story] {
 	inner := orderView(m)
 	view := render.View[story]{
 		ID:   func(t story) string { return inner.ID(t.order) },
-		JSON: func(t story) []byte { return asJSON(t.line()) },
+		JSON: func(t story) []byte { return render.Encode(t.line()) },
 	}
 	for _, c := range inner.Columns {
 		view.Columns = append(view.Columns, render.Column[story]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Detail: true, Extra: c.Extra, Wide: c.Wide, Cell: func(t story) render.Cell { return c.Cell(t.order) }})
@@ -269,7 +269,7 @@ func exported(s *session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
 			return
 		}
 		for e, err := range j.Export(s.ctx) {
-			if !yield(asJSON(exportedLine{e.Account, story{e.Order, e.Events}.line()}), err) {
+			if !yield(render.Encode(exportedLine{e.Account, story{e.Order, e.Events}.line()}), err) {
 				return
 			}
 		}

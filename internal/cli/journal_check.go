@@ -125,7 +125,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 				own := lineOf(*d.Order)
 				line.Order = &own
 			}
-			return asJSON(line)
+			return render.Encode(line)
 		},
 		Columns: []render.Column[row]{
 			{Name: "what", Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},

@@ -101,7 +101,7 @@ func orderView(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	return render.View[row]{
 		ID:   func(o row) string { return o.OrderID },
-		JSON: func(o row) []byte { return asJSON(lineOf(o)) },
+		JSON: func(o row) []byte { return render.Encode(lineOf(o)) },
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},

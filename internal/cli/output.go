@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -174,16 +173,6 @@ func (s *session) tableOnTerminal() bool {
 // plain reports whether the output is a table with default settings, which a single line can replace.
 func (s *session) plain() bool {
 	return s.out.Format == render.Table && !s.Quiet && len(s.Columns) == 0
-}
-
-func asJSON(value any) []byte {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		panic(err) // only values of this package come here
-	}
-	return []byte(strings.TrimSpace(b.String()))
 }
 
 func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }

@@ -110,7 +110,7 @@ func planFactsView(money.Registry) render.View[planFacts] {
 	}
 	return render.View[row]{
 		ID:   func(f row) string { return f.Digest },
-		JSON: func(f row) []byte { return asJSON(f) },
+		JSON: func(f row) []byte { return render.Encode(f) },
 		Columns: []render.Column[row]{
 			{Name: "plan", Cell: func(f row) render.Cell { return render.Own(f.Plan) }},
 			{Name: "run", Cell: func(f row) render.Cell { return render.Own(f.Run) }},

@@ -122,7 +122,7 @@ func appliedView(m money.Registry) render.View[applied] {
 	}
 	view := render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
-		JSON: func(r row) []byte { return asJSON(r.line()) },
+		JSON: func(r row) []byte { return render.Encode(r.line()) },
 		Columns: []render.Column[row]{
 			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
 			count("rows", func(l appliedLine) int { return l.Rows }),

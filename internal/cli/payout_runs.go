@@ -194,7 +194,7 @@ func runView(m money.Registry) render.View[stand] {
 	}
 	return render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
-		JSON: func(r row) []byte { return asJSON(line(r)) },
+		JSON: func(r row) []byte { return render.Encode(line(r)) },
 		Columns: []render.Column[row]{
 			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
 			{Name: "plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},

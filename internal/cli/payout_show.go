@@ -84,7 +84,7 @@ func plannedView(m money.Registry) render.View[planned] {
 		Again: true, // a plan can be read as often as it is wanted
 		ID:    func(r row) string { return r.ExternalOrderID },
 		JSON: func(r row) []byte {
-			return asJSON(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note})
+			return render.Encode(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note})
 		},
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.ExternalOrderID) }},

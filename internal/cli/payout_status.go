@@ -85,7 +85,7 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 			ID: func(r runRow) string { return inner.ID(r.Order) },
 			JSON: func(r runRow) []byte {
 				if live {
-					return asJSON(liveLine{lineOf(r.Order), r.status})
+					return render.Encode(liveLine{lineOf(r.Order), r.status})
 				}
 				return inner.JSON(r.Order)
 			},

@@ -335,10 +335,10 @@ func (r profileRow) text(key string) string {
 
 // json keeps the order of the columns, which a map would lose.
 func (r profileRow) json() []byte {
-	b := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, asJSON(r.name), r.current, r.builtIn)
+	b := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, render.Encode(r.name), r.current, r.builtIn)
 	for _, key := range config.ProfileKeys() {
 		if value := r.settings[key]; value != nil {
-			b = fmt.Appendf(b, ",%s:%s", asJSON(key), asJSON(value))
+			b = fmt.Appendf(b, ",%s:%s", render.Encode(key), render.Encode(value))
 		}
 	}
 	return append(b, '}')

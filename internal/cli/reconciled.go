@@ -48,7 +48,7 @@ func reconciledView(m money.Registry) render.View[payout.Result] {
 		JSON: func(r row) []byte {
 			line := lineOf(r.Order)
 			line.Listed, line.Status = &r.Listed, r.Status
-			return asJSON(line)
+			return render.Encode(line)
 		},
 	}
 	for _, c := range inner.Columns {

@@ -128,7 +128,7 @@ func (a *app) resellerIDs() *cobra.Command {
 func idView(money.Registry) render.View[string] {
 	return render.View[string]{
 		ID:      func(id string) string { return id },
-		JSON:    func(id string) []byte { return asJSON(id) },
+		JSON:    func(id string) []byte { return render.Encode(id) },
 		Columns: []render.Column[string]{{Name: "id", Cell: func(id string) render.Cell { return render.Text(id) }}},
 	}
 }

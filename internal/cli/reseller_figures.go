@@ -131,7 +131,7 @@ type document struct {
 func (f figures[T, R]) document(r api.Reseller, value T) document {
 	text := f.raw(value)
 	if f.name != "" {
-		text = json.RawMessage(fmt.Sprintf(`{"id":%s,"label":%s,%q:%s}`, asJSON(r.ID), asJSON(r.InviteInfo.Label), f.name, text))
+		text = json.RawMessage(fmt.Sprintf(`{"id":%s,"label":%s,%q:%s}`, render.Encode(r.ID), render.Encode(r.InviteInfo.Label), f.name, text))
 	}
 	return document{r.ID, text}
 }

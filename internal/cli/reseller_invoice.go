@@ -155,7 +155,7 @@ func (a *app) resellerInvoiceFinished() *cobra.Command {
 func finishedView(money.Registry) render.View[bool] {
 	return render.View[bool]{
 		ID:      func(finished bool) string { return fmt.Sprint(finished) },
-		JSON:    func(finished bool) []byte { return asJSON(finished) },
+		JSON:    func(finished bool) []byte { return render.Encode(finished) },
 		Columns: []render.Column[bool]{{Name: "finished", Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
 	}
 }

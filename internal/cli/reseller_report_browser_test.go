@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.com/till/e2e/chromium"
+	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -25,7 +26,7 @@ func hostileService(w http.ResponseWriter, r *http.Request) {
 	)
 	stats := func(id, label, day string) {
 		fmt.Fprintf(w, `{"id":%q,"label":%s,"invoice_stats":{"<img src=x onerror=alert(1)>":1},"invoice_rebates":%s,"total_volume":{"EUR":{"EUR":5}},"total_rebates":{}}`,
-			id, asJSON(label), fmt.Sprintf(record, id, day))
+			id, render.Encode(label), fmt.Sprintf(record, id, day))
 	}
 	switch r.URL.Path + "?" + r.URL.RawQuery {
 	case "/api/resellers?":

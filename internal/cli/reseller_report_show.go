@@ -285,7 +285,7 @@ func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
 			object(standing.Rebates, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts })})
 	}
 	doc.Failed = append(doc.Failed, p.failed...)
-	return asJSON(doc)
+	return render.Encode(doc)
 }
 
 func spanOf(span report.Span) spanJSON {
@@ -332,7 +332,7 @@ func rowJSON(r report.Row, by []report.Group) json.RawMessage {
 	if r.PreviousRebates != nil {
 		figures.comparedJSON = &comparedJSON{r.PreviousVolume, r.PreviousRebates, percentOrNull(r.Change)}
 	}
-	return asJSON(figures)
+	return render.Encode(figures)
 }
 
 // object writes a JSON object in the order in which the service wrote it.
@@ -340,7 +340,7 @@ func object[T any](items []T, entry func(T) (string, any)) json.RawMessage {
 	parts := make([]string, len(items))
 	for i, item := range items {
 		key, value := entry(item)
-		parts[i] = string(asJSON(key)) + ":" + string(asJSON(value))
+		parts[i] = string(render.Encode(key)) + ":" + string(render.Encode(value))
 	}
 	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
 }

@@ -148,7 +148,7 @@ func (a *app) printError(r errorReport, global *pflag.FlagSet) {
 				line.serviceSays = &serviceSays{r.call.Code, r.call.Reason, r.call.Description}
 			}
 		}
-		io.WriteString(a.io.Err, visible(asJSON(map[string]errorLine{"error": line}))+"\n")
+		io.WriteString(a.io.Err, visible(render.Encode(map[string]errorLine{"error": line}))+"\n")
 		return
 	}
 	text := "till: " + render.Safe(r.message)

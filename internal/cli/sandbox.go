@@ -84,7 +84,7 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 	type row = sandboxAddress
 	return render.View[row]{
 		ID:   func(s row) string { return s.BaseURL },
-		JSON: func(s row) []byte { return asJSON(s) },
+		JSON: func(s row) []byte { return render.Encode(s) },
 		Columns: []render.Column[row]{
 			{Name: "base_url", Cell: func(s row) render.Cell { return render.Own(s.BaseURL) }},
 			{Name: "api_key", Cell: func(s row) render.Cell { return render.Own(s.APIKey) }},
@@ -183,7 +183,7 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 	if err := env.publish(at.envFile()); err != nil {
 		return err
 	}
-	if err := ready.publish(append(asJSON(at), '\n')); err != nil {
+	if err := ready.publish(append(render.Encode(at), '\n')); err != nil {
 		return err
 	}
 	return work(at, broke)
@@ -337,7 +337,7 @@ func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 	type row = sandbox.Setting
 	return render.View[row]{
 		ID:   func(s row) string { return s.Name },
-		JSON: func(s row) []byte { return asJSON(s) },
+		JSON: func(s row) []byte { return render.Encode(s) },
 		Columns: []render.Column[row]{
 			{Name: "name", Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
 			{Name: "default", Cell: func(s row) render.Cell { return render.Own(s.Default) }},

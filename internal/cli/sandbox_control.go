@@ -97,7 +97,7 @@ func tell[T any](s *session, path string, order any) (a answered[T], err error) 
 		return a, err
 	}
 	err = s.send(nil, func() error {
-		a, err = exchange[T](s.sendCtx, client, http.MethodPost, path, asJSON(order))
+		a, err = exchange[T](s.sendCtx, client, http.MethodPost, path, render.Encode(order))
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {

@@ -193,7 +193,7 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 	type row = sandbox.Fault
 	return render.View[row]{
 		ID:   func(f row) string { return f.ID },
-		JSON: func(f row) []byte { return asJSON(f) },
+		JSON: func(f row) []byte { return render.Encode(f) },
 		Columns: []render.Column[row]{
 			{Name: "id", Cell: func(f row) render.Cell { return render.Text(f.ID) }},
 			{Name: "on", Cell: func(f row) render.Cell { return render.Text(f.On) }},

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"example.com/till/internal/render"
 	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v3"
 )
@@ -120,7 +121,7 @@ func appendObject(b *bytes.Buffer, n *yaml.Node) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(asJSON(key.Value))
+		b.Write(render.Encode(key.Value))
 		b.WriteByte(':')
 		if err := appendJSON(b, n.Content[i+1]); err != nil {
 			return err
@@ -135,7 +136,7 @@ var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 func appendScalar(b *bytes.Buffer, n *yaml.Node) error {
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!!timestamp":
-		b.Write(asJSON(n.Value))
+		b.Write(render.Encode(n.Value))
 	case "!!null":
 		b.WriteString("null")
 	case "!!bool":

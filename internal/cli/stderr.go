@@ -85,7 +85,7 @@ func (a *app) remark(kind, text string, r remark) error {
 	r.about = r.about.or(a.subject)
 	line := render.Safe(text) + "\n"
 	if a.json {
-		line = visible(asJSON(map[string]remark{kind: r})) + "\n"
+		line = visible(render.Encode(map[string]remark{kind: r})) + "\n"
 	}
 	if a.bar.Load().say(line) {
 		return nil

@@ -79,7 +79,7 @@ func (b build) String() string {
 func buildView(money.Registry) render.View[build] {
 	return render.View[build]{
 		ID:   func(b build) string { return b.Version },
-		JSON: func(b build) []byte { return asJSON(b) },
+		JSON: func(b build) []byte { return render.Encode(b) },
 		Columns: []render.Column[build]{
 			{Name: "version", Cell: func(b build) render.Cell { return render.Own(b.Version) }},
 			{Name: "commit", Cell: func(b build) render.Cell { return render.Own(b.Commit) }},

@@ -178,7 +178,7 @@ type created struct {
 func createdView(money.Registry) render.View[created] {
 	return render.View[created]{
 		ID:   func(c created) string { return c.ID },
-		JSON: func(c created) []byte { return asJSON(c) },
+		JSON: func(c created) []byte { return render.Encode(c) },
 		Columns: []render.Column[created]{
 			{Name: "id", Cell: func(c created) render.Cell { return render.Text(c.ID) }},
 			{Name: "external_order_id", Cell: func(c created) render.Cell { return render.Own(c.ExternalOrderID) }},

@@ -8,6 +8,15 @@ import (
 	"iter"
 )
 
+// Encode returns the JSON of a value of till's own, on one line.
+func Encode(value any) []byte {
+	text, err := encodeJSON(value)
+	if err != nil {
+		panic(err) // every type that is printed encodes
+	}
+	return []byte(text)
+}
+
 func (v View[T]) oneJSON(out *bufio.Writer, item T) error {
 	var indented bytes.Buffer
 	if err := indent(&indented, v.JSON(item), ""); err != nil {
