@@ -225,3 +225,8 @@ func checkOrderIDs(ids []string) error {
 	}
 	return nil
 }
+
+// noOrder is the error about an order where there is no journal yet.
+func noOrder(orderID string) error {
+	return usageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has", "journal", "list")
+}

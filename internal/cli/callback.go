@@ -157,10 +157,6 @@ func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) er
 	return in.outcome(ctx)
 }
 
-func callbackView() render.View[[]byte] {
-	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
-}
-
 const (
 	maxCallback   = api.MaxCallback
 	maxCallbacks  = 32 << 20        // of all bodies that are held in memory at a time
@@ -349,7 +345,7 @@ func (in *inbox) take(body []byte) int {
 // print writes a line in one piece. A filter that fails on a body is that body's fault; an output that fails is the end.
 func (in *inbox) print(body []byte) error {
 	var line bytes.Buffer
-	if err := callbackView().One(&line, in.options, jsonLine(body)); err != nil {
+	if err := lineView().One(&line, in.options, jsonLine(body)); err != nil {
 		return err
 	}
 	if _, err := in.out.Write(line.Bytes()); err != nil {

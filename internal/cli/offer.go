@@ -126,3 +126,22 @@ func completeCodes(entries []money.Entry, typed string) []string {
 
 // withText is an offer with words about it, which must not break out of their line.
 func withText(value, about string) string { return cobra.CompletionWithDesc(value, render.Safe(about)) }
+
+// profileNames offers the profiles of the configuration, and the one that is built in.
+func (a *app) profileNames(cmd *cobra.Command, typed string) []string {
+	file, err := a.input(cmd).Load()
+	if err != nil {
+		file = config.File{}
+	}
+	var offers []string
+	for _, name := range append(file.Names(), config.Sandbox) {
+		about := file.Profiles[name].Values["base_url"]
+		if name == config.Sandbox {
+			about = "built in"
+		}
+		if strings.HasPrefix(name, typed) {
+			offers = append(offers, withText(name, about))
+		}
+	}
+	return offers
+}

@@ -135,8 +135,3 @@ func resolution(o payout.Order) string {
 	}
 	return text
 }
-
-// noOrder is the error about an order where there is no journal yet.
-func noOrder(orderID string) error {
-	return usageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has", "journal", "list")
-}

@@ -162,7 +162,7 @@ func (s *session) lineOptions(command string) (render.Options, error) {
 	}
 	o := s.out
 	o.Format = render.JSONL
-	return o, callbackView().Check(o)
+	return o, lineView().Check(o)
 }
 
 // tableOnTerminal reports whether a person is looking at a table, who is better served by a part of it.
@@ -176,3 +176,7 @@ func (s *session) plain() bool {
 }
 
 func isJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
+
+func lineView() render.View[[]byte] {
+	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
+}
