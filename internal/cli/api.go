@@ -22,7 +22,7 @@ import (
 // maxInput limits the body of a request.
 const maxInput = 1 << 20
 
-func (a *app) api() *cobra.Command {
+func apiCommand(a *app) *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
@@ -56,7 +56,7 @@ make. These are the operations of the interface:
 				}
 			}
 			method := strings.ToUpper(args[0])
-			body, err := s.readInput(input)
+			body, err := readInput(s, input)
 			if err != nil {
 				return err
 			}
@@ -88,9 +88,9 @@ make. These are the operations of the interface:
 			}
 			s.spinner.stop()
 			if reads {
-				return s.printAnswer(view, filtered, answer)
+				return printAnswer(s, view, filtered, answer)
 			}
-			if err := s.printAnswer(view, filtered, answer); err != nil {
+			if err := printAnswer(s, view, filtered, answer); err != nil {
 				return &failure{code: exitOutput, msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), hint: payout.NewHint("do not send it again")}
 			}
 			return nil
@@ -102,7 +102,7 @@ make. These are the operations of the interface:
 }
 
 // printAnswer prints an answer as it came, or, where a format was asked for, as the JSON that it must be then.
-func (s *session) printAnswer(view render.View[json.RawMessage], filtered bool, answer []byte) error {
+func printAnswer(s *session, view render.View[json.RawMessage], filtered bool, answer []byte) error {
 	if !filtered {
 		return s.writeData(string(answer))
 	}
@@ -162,7 +162,7 @@ func beginning(text []byte) string {
 	return string(text)
 }
 
-func (s *session) readInput(name string) (json.RawMessage, error) {
+func readInput(s *session, name string) (json.RawMessage, error) {
 	if name == "" {
 		return nil, nil
 	}

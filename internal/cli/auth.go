@@ -15,11 +15,11 @@ import (
 	"golang.org/x/term"
 )
 
-func (a *app) auth() *cobra.Command {
-	return group("auth", "Keep the key of a service on this machine", a.authLogin(), a.authStatus(), a.authLogout())
+func authCommand(a *app) *cobra.Command {
+	return group("auth", "Keep the key of a service on this machine", authLogin(a), authStatus(a), authLogout(a))
 }
 
-func (a *app) authLogin() *cobra.Command {
+func authLogin(a *app) *cobra.Command {
 	store := "keyring"
 	cmd := &cobra.Command{
 		Use:   "login",
@@ -41,14 +41,14 @@ that file in the profile.`,
 			if store != "keyring" && store != "file" {
 				return usageError("--store: a key is kept in the keyring or a file", "write keyring or file")
 			}
-			s, err := a.startAuth(cmd)
+			s, err := startAuth(a, cmd)
 			if err != nil {
 				return err
 			}
 			if _, err := s.RequireBaseURL(); err != nil {
 				return err
 			}
-			key, err := s.newKey(cmd)
+			key, err := newKey(s, cmd)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ that file in the profile.`,
 }
 
 // startAuth is for commands that change where the key is.
-func (a *app) startAuth(cmd *cobra.Command) (*session, error) {
+func startAuth(a *app, cmd *cobra.Command) (*session, error) {
 	if err := noDryRun(cmd); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (a *app) startAuth(cmd *cobra.Command) (*session, error) {
 }
 
 // newKey reads the key that is to be kept.
-func (s *session) newKey(cmd *cobra.Command) (string, error) {
+func newKey(s *session, cmd *cobra.Command) (string, error) {
 	if cmd.Flags().Changed("api-key-file") {
 		key, _, err := s.keys.Key(s.ctx, s.Settings)
 		return key, err
@@ -126,7 +126,7 @@ func (s *session) newKey(cmd *cobra.Command) (string, error) {
 	return key, nil
 }
 
-func (a *app) authLogout() *cobra.Command {
+func authLogout(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the key that till auth login has kept",
@@ -137,7 +137,7 @@ api_key_command or api_key_file, stays.`,
   till auth logout --profile old`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.startAuth(cmd)
+			s, err := startAuth(a, cmd)
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ api_key_command or api_key_file, stays.`,
 
 func isPath(place string) bool { return place != "keyring" }
 
-func (a *app) authStatus() *cobra.Command {
+func authStatus(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "status",
 		Short: "Say where the key comes from, and try it",

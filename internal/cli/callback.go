@@ -25,8 +25,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) callback() *cobra.Command {
-	cmd := group("callback", "Receive what the service posts to a withdrawal's callback", a.callbackListen())
+func callbackCommand(a *app) *cobra.Command {
+	cmd := group("callback", "Receive what the service posts to a withdrawal's callback", callbackListen(a))
 	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An
 invoice's callback_url is another thing: the customer's browser is sent there,
 and nothing is posted.`
@@ -41,7 +41,7 @@ type callbackFlags struct {
 	timeout             time.Duration
 }
 
-func (a *app) callbackListen() *cobra.Command {
+func callbackListen(a *app) *cobra.Command {
 	var flags callbackFlags
 	cmd := &cobra.Command{
 		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",
@@ -74,7 +74,7 @@ ask the service itself.`,
 			if err != nil {
 				return err
 			}
-			return s.listenForCallbacks(cmd, flags)
+			return listenForCallbacks(s, cmd, flags)
 		},
 	}
 	f := cmd.Flags()
@@ -103,7 +103,7 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (s *session) listenForCallbacks(cmd *cobra.Command, flags callbackFlags) error {
+func listenForCallbacks(s *session, cmd *cobra.Command, flags callbackFlags) error {
 	if err := flags.check(cmd); err != nil {
 		return err
 	}

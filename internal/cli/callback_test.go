@@ -57,7 +57,7 @@ func startCommand(t *testing.T, env []string, args ...string) *commandRun {
 		In: strings.NewReader(""), Out: r.out, Err: r.err, Now: time.Now,
 		Environ: func() []string { return environ },
 	}}
-	root := a.root()
+	root := root(a)
 	root.SetArgs(args)
 	go func() { r.done <- root.ExecuteContext(ctx) }()
 	return r

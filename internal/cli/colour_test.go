@@ -31,14 +31,14 @@ func TestWantsColour(t *testing.T) {
 func TestPaint(t *testing.T) {
 	env := []string{"CLICOLOR_FORCE=1"}
 	a := &app{io: IO{Err: &bytes.Buffer{}, Environ: func() []string { return env }}}
-	if got := a.paint("till: no", "auto"); got != "\x1b[31mtill:\x1b[0m no" {
+	if got := paint(a, "till: no", "auto"); got != "\x1b[31mtill:\x1b[0m no" {
 		t.Errorf("got %q", got)
 	}
-	if got := a.paint("another line", "auto"); got != "another line" {
+	if got := paint(a, "another line", "auto"); got != "another line" {
 		t.Errorf("got %q", got)
 	}
 	env = nil
-	if got := a.paint("till: no", "auto"); got != "till: no" {
+	if got := paint(a, "till: no", "auto"); got != "till: no" {
 		t.Errorf("colour where there is no terminal: %q", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A shell may put an offer on the command line without quotes: bash does so with the common beginning of several. So an
 // offer is made of characters that mean nothing to any shell, see harmless.
 
-func (a *app) completion() *cobra.Command {
+func completionCommand(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
@@ -69,7 +69,7 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 }
 
 // completeGlobals sets what completes the flags that every command has.
-func (a *app) completeGlobals(root *cobra.Command) {
+func completeGlobals(a *app, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	for _, flag := range []string{"api-key-file", "config", "journal"} {
 		offerFiles(root, flag)

@@ -11,23 +11,23 @@ import (
 const maxOffers = 200
 
 // completeArguments sets what completes the arguments and flags that name files, runs, orders and states.
-func (a *app) completeArguments(root *cobra.Command) {
-	undecided := a.completeOrders(payout.StateUnknown, payout.StateSending, payout.StateConflict)
+func completeArguments(a *app, root *cobra.Command) {
+	undecided := completeOrders(a, payout.StateUnknown, payout.StateSending, payout.StateConflict)
 	for path, complete := range map[string]cobra.CompletionFunc{
 		"payout apply":       first(fileNames),
-		"payout status":      first(a.completeRuns),
-		"payout export":      first(a.completeRuns),
-		"payout wait":        first(a.completeRuns),
-		"payout reconcile":   first(a.completeRuns),
+		"payout status":      first(completeRuns(a)),
+		"payout export":      first(completeRuns(a)),
+		"payout wait":        first(completeRuns(a)),
+		"payout reconcile":   first(completeRuns(a)),
 		"payout resolve":     undecided,
 		"withdraw resolve":   undecided,
 		"withdraw reconcile": first(undecided),
-		"journal show":       first(a.completeOrders()),
+		"journal show":       first(completeOrders(a)),
 		"journal copy":       first(fileNames),
 	} {
 		commandAt(root, path).ValidArgsFunction = complete
 	}
-	accepted := a.completeOrders(payout.StateAccepted)
+	accepted := completeOrders(a, payout.StateAccepted)
 	for _, f := range []struct {
 		path, flag string
 		complete   cobra.CompletionFunc
@@ -40,7 +40,7 @@ func (a *app) completeArguments(root *cobra.Command) {
 		{"sandbox run", "env-file", fileNames},
 		{"withdraw get", "order-id", accepted},
 		{"withdraw wait", "order-id", accepted},
-		{"journal list", "run", a.completeRuns},
+		{"journal list", "run", completeRuns(a)},
 		{"journal list", "state", completeStates},
 		{"payout apply", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
 		{"withdraw create", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
@@ -69,7 +69,7 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // record opens the journal for reading, without making one or changing anything in it.
-func (a *app) record(cmd *cobra.Command) (*session, *payout.Ledger, bool) {
+func record(a *app, cmd *cobra.Command) (*session, *payout.Ledger, bool) {
 	s, err := a.start(cmd)
 	if err != nil {
 		return nil, nil, false
@@ -87,30 +87,32 @@ func (a *app) record(cmd *cobra.Command) (*session, *payout.Ledger, bool) {
 }
 
 // completeRuns offers the runs of the account, the newest first, each with its plan.
-func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	s, ledger, ok := a.record(cmd)
-	if !ok {
-		return nil, none
-	}
-	runs, err := ledger.Runs(s.ctx)
-	if err != nil {
-		return nil, none
-	}
-	var offers []string
-	for i := len(runs) - 1; i >= 0; i-- {
-		if strings.HasPrefix(runs[i].Name, typed) {
-			offers = append(offers, withText(runs[i].Name, runs[i].Plan+" "+moment(runs[i].Began)))
+func completeRuns(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		s, ledger, ok := record(a, cmd)
+		if !ok {
+			return nil, none
 		}
+		runs, err := ledger.Runs(s.ctx)
+		if err != nil {
+			return nil, none
+		}
+		var offers []string
+		for i := len(runs) - 1; i >= 0; i-- {
+			if strings.HasPrefix(runs[i].Name, typed) {
+				offers = append(offers, withText(runs[i].Name, runs[i].Plan+" "+moment(runs[i].Began)))
+			}
+		}
+		return offers, none
 	}
-	return offers, none
 }
 
 // completeOrders offers the order ids of the account that are in one of the states, or all.
-func (a *app) completeOrders(states ...payout.State) cobra.CompletionFunc {
+func completeOrders(a *app, states ...payout.State) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
-		s, ledger, ok := a.record(cmd)
+		s, ledger, ok := record(a, cmd)
 		if !ok {
 			return nil, none
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) config() *cobra.Command {
-	return group("config", "See which settings are in effect, and where they come from", a.configShow(), a.configPath())
+func configCommand(a *app) *cobra.Command {
+	return group("config", "See which settings are in effect, and where they come from", configShow(a), configPath(a))
 }
 
-func (a *app) configShow() *cobra.Command {
+func configShow(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
@@ -45,7 +45,7 @@ func settingView(money.Registry) render.View[config.Row] {
 	}
 }
 
-func (a *app) configPath() *cobra.Command {
+func configPath(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",

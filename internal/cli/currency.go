@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) currency() *cobra.Command {
+func currencyCommand(a *app) *cobra.Command {
 	return group("currency", "Say what the service counts in: kinds, decimals, memos",
-		a.currencyList(), a.currencySet(), a.currencyRemove())
+		currencyList(a), currencySet(a), currencyRemove(a))
 }
 
-func (a *app) currencyList() *cobra.Command {
+func currencyList(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that are known under the profile in use",
@@ -39,7 +39,7 @@ Where the decimals are empty, amounts are written in minor units.`,
 			}
 			var rows []currencyRow
 			for _, e := range s.money.Entries() {
-				rows = append(rows, newCurrencyRow(e, s.sourceOfCurrency(file, e.Code)))
+				rows = append(rows, newCurrencyRow(e, sourceOfCurrency(s, file, e.Code)))
 			}
 			return out.slice(rows)
 		},
@@ -47,7 +47,7 @@ Where the decimals are empty, amounts are written in minor units.`,
 }
 
 // sourceOfCurrency says who told about a currency; the last to do so counts.
-func (s *session) sourceOfCurrency(file config.File, code string) string {
+func sourceOfCurrency(s *session, file config.File, code string) string {
 	switch {
 	case s.Sandbox && hasCurrency(sandboxCurrencies(), code):
 		return "sandbox"
@@ -65,7 +65,7 @@ func hasCurrency(entries []money.Entry, code string) bool {
 	return slices.ContainsFunc(entries, func(e money.Entry) bool { return strings.EqualFold(e.Code, code) })
 }
 
-func (a *app) currencySet() *cobra.Command {
+func currencySet(a *app) *cobra.Command {
 	var kind, memo, format string
 	var decimals int
 	cmd := &cobra.Command{
@@ -97,7 +97,7 @@ profiles share.`,
 			return a.currencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.startCurrency(cmd)
+			s, err := startCurrency(a, cmd)
 			if err != nil {
 				return err
 			}
@@ -111,10 +111,10 @@ profiles share.`,
 				}
 				e.Decimals = decimals
 			}
-			if err := a.edit(cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, e) }); err != nil {
+			if err := edit(a, cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, e) }); err != nil {
 				return err
 			}
-			a.note("the currency %s is set in %s", e.Code, s.currencyPlace())
+			a.note("the currency %s is set in %s", e.Code, currencyPlace(s))
 			return nil
 		},
 	}
@@ -160,7 +160,7 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 }
 
 // startCurrency is for commands that write to the profile in use.
-func (a *app) startCurrency(cmd *cobra.Command) (*session, error) {
+func startCurrency(a *app, cmd *cobra.Command) (*session, error) {
 	s, err := a.start(cmd)
 	if err != nil {
 		return nil, err
@@ -171,14 +171,14 @@ func (a *app) startCurrency(cmd *cobra.Command) (*session, error) {
 	return s, nil
 }
 
-func (s *session) currencyPlace() string {
+func currencyPlace(s *session) string {
 	if s.Profile == "" {
 		return "the common list"
 	}
 	return "the profile " + s.Profile
 }
 
-func (a *app) currencyRemove() *cobra.Command {
+func currencyRemove(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Take back what currency set has said",
@@ -187,14 +187,14 @@ all profiles share. What is built in stays known.`,
 		Example: `  till currency remove Doge`,
 		Args:    args("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return a.ownCurrencies(cmd, given, typed), cobra.ShellCompDirectiveNoFileComp
+			return ownCurrencies(a, cmd, given, typed), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.startCurrency(cmd)
+			s, err := startCurrency(a, cmd)
 			if err != nil {
 				return err
 			}
-			err = a.edit(cmd, func(d *config.Document) error {
+			err = edit(a, cmd, func(d *config.Document) error {
 				file, code := d.File(), args[0]
 				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) && hasCurrency(file.Currencies, code) {
 					return usageError(fmt.Sprintf("the currency %s stands in the list that all profiles share, not in the profile %s", code, s.Profile),
@@ -205,13 +205,13 @@ all profiles share. What is built in stays known.`,
 			if err != nil {
 				return err
 			}
-			a.note("the currency %s is removed from %s", args[0], s.currencyPlace())
+			a.note("the currency %s is removed from %s", args[0], currencyPlace(s))
 			return nil
 		},
 	}
 }
 
-func (a *app) ownCurrencies(cmd *cobra.Command, given []string, typed string) []string {
+func ownCurrencies(a *app, cmd *cobra.Command, given []string, typed string) []string {
 	settings, err := config.Resolve(a.input(cmd))
 	if err != nil || len(given) > 0 {
 		return nil

@@ -89,7 +89,7 @@ func TestWordsOfWrongFlags(t *testing.T) {
 
 func TestCountedFlagsLookTheSame(t *testing.T) {
 	a := &app{io: IO{Environ: func() []string { return nil }}}
-	listen, _, err := a.root().Find([]string{"callback", "listen"})
+	listen, _, err := root(a).Find([]string{"callback", "listen"})
 	if err != nil {
 		t.Fatal(err)
 	}

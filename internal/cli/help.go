@@ -33,7 +33,7 @@ func topic(name, short string, text func() string) *cobra.Command {
 }
 
 // help is the command that shows them, and the help of every command.
-func (a *app) help(root *cobra.Command) *cobra.Command {
+func help(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Help about a command or a topic",

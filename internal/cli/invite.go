@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) invite() *cobra.Command {
-	return group("invite", "Invite others to become resellers", a.inviteList(), a.inviteGet(), a.inviteCreate())
+func inviteCommand(a *app) *cobra.Command {
+	return group("invite", "Invite others to become resellers", inviteList(a), inviteGet(a), inviteCreate(a))
 }
 
-func (a *app) inviteList() *cobra.Command {
+func inviteList(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:     "list",
 		Short:   "List all invites",
@@ -38,7 +38,7 @@ func (a *app) inviteList() *cobra.Command {
 	}, inviteView)
 }
 
-func (a *app) inviteGet() *cobra.Command {
+func inviteGet(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invite",
@@ -63,7 +63,7 @@ func (a *app) inviteGet() *cobra.Command {
 	}, inviteView)
 }
 
-func (a *app) inviteCreate() *cobra.Command {
+func inviteCreate(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) invoice() *cobra.Command {
-	return group("invoice", "Ask customers for money", a.invoiceCreate(), a.invoiceGet(), a.invoiceWait())
+func invoiceCommand(a *app) *cobra.Command {
+	return group("invoice", "Ask customers for money", invoiceCreate(a), invoiceGet(a), invoiceWait(a))
 }
 
-func (a *app) invoiceCreate() *cobra.Command {
+func invoiceCreate(a *app) *cobra.Command {
 	var req api.CreateInvoice
 	var currency string
 	var items itemFlags
@@ -120,7 +120,7 @@ func (f itemFlags) parse(s *session, currency api.Currency) ([]api.InvoiceItem, 
 	return items, nil
 }
 
-func (a *app) invoiceGet() *cobra.Command {
+func invoiceGet(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invoice",
@@ -148,7 +148,7 @@ func (a *app) invoiceGet() *cobra.Command {
 	}, invoiceView)
 }
 
-func (a *app) invoiceWait() *cobra.Command {
+func invoiceWait(a *app) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) journalCommand() *cobra.Command {
+func journalCommand(a *app) *cobra.Command {
 	cmd := group("journal", "Look at the record of what was sent",
-		a.journalList(), a.journalShow(), a.journalExport(), a.journalPath(), a.journalCopy(), a.journalCheck(), a.journalRename(), a.journalAdoptKey())
+		journalList(a), journalShow(a), journalExport(a), journalPath(a), journalCopy(a), journalCheck(a), journalRename(a), journalAdoptKey(a))
 	cmd.Long = `Look at the record of what was sent. It is an SQLite file of this machine, or a
 PostgreSQL database that several machines share; see TILL_JOURNAL in
 till help environment. The rows that are shown are those of one account: the
@@ -25,7 +25,7 @@ profile's account at the profile's address, or the sandbox in use.`
 	return cmd
 }
 
-func (a *app) journalList() *cobra.Command {
+func journalList(a *app) *cobra.Command {
 	var from, to, currency, address, run string
 	var states []string
 	var status bool
@@ -44,11 +44,11 @@ one is in conflict.`,
 			if err != nil {
 				return err
 			}
-			filter, err := s.journalFilter(from, to, currency, address, run, states)
+			filter, err := journalFilter(s, from, to, currency, address, run, states)
 			if err != nil {
 				return err
 			}
-			ledger, err := s.journalLedger()
+			ledger, err := journalLedger(s)
 			if err != nil {
 				return err
 			}
@@ -92,9 +92,9 @@ one is in conflict.`,
 	return shows(cmd, orderView)
 }
 
-func (s *session) journalFilter(from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
+func journalFilter(s *session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
 	f.Address, f.Run = address, run
-	if f.From, f.To, err = s.span(from, to); err != nil {
+	if f.From, f.To, err = span(s, from, to); err != nil {
 		return f, err
 	}
 	for _, name := range states {
@@ -112,7 +112,7 @@ func (s *session) journalFilter(from, to, currency, address, run string, states 
 }
 
 // span is a period of the journal's own times; its end is not part of it.
-func (s *session) span(from, to string) (start, end time.Time, err error) {
+func span(s *session, from, to string) (start, end time.Time, err error) {
 	times := s.period()
 	if err := times.check(from, to); err != nil {
 		return start, end, err
@@ -131,7 +131,7 @@ func (s *session) span(from, to string) (start, end time.Time, err error) {
 }
 
 // journalLedger is the ledger of the account in use; nil: there is no journal yet.
-func (s *session) journalLedger() (*payout.Ledger, error) {
+func journalLedger(s *session) (*payout.Ledger, error) {
 	if err := s.noDryRun("this command"); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *session) journalLedger() (*payout.Ledger, error) {
 	return j.Ledger(account), nil
 }
 
-func (a *app) journalShow() *cobra.Command {
+func journalShow(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "show ORDER",
 		Short: "Tell one order's whole story",
@@ -164,7 +164,7 @@ back, what was found on the service's list, and what people have decided.`,
 				return err
 			}
 			s.subject.OrderID = args[0]
-			ledger, err := s.journalLedger()
+			ledger, err := journalLedger(s)
 			if err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ func (t story) steps(m money.Registry) []render.Step {
 	return steps
 }
 
-func (a *app) journalExport() *cobra.Command {
+func journalExport(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
 		Short: "Print everything that the journal has, of every account",
@@ -276,7 +276,7 @@ func exported(s *session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-func (a *app) journalPath() *cobra.Command {
+func journalPath(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the journal is kept",
@@ -295,7 +295,7 @@ func (a *app) journalPath() *cobra.Command {
 	}
 }
 
-func (a *app) journalRename() *cobra.Command {
+func journalRename(a *app) *cobra.Command {
 	var baseURL string
 	cmd := &cobra.Command{
 		Use:   "rename OLD NEW",
@@ -337,7 +337,7 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 				return err
 			}
 			s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
-			return s.noteLeftBehind(args[0], args[1], to)
+			return noteLeftBehind(s, args[0], args[1], to)
 		},
 	}
 	cmd.Flags().StringVar(&baseURL, "to-base-url", "", "the service's new address")
@@ -346,7 +346,7 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 
 // noteLeftBehind says how the profile in use comes along with a history that was carried away from it. An address that it
 // has from a flag or the environment is not its own.
-func (s *session) noteLeftBehind(old, name, base string) error {
+func noteLeftBehind(s *session, old, name, base string) error {
 	var set []string
 	if s.Profile == "" || s.Origin("base_url") == "profile "+s.Profile && base != s.BaseURL {
 		set = append(set, "base_url="+base)
@@ -366,7 +366,7 @@ func (s *session) noteLeftBehind(old, name, base string) error {
 
 var errAnySandboxKey = usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
 
-func (a *app) journalAdoptKey() *cobra.Command {
+func journalAdoptKey(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) journalCheck() *cobra.Command {
+func journalCheck(a *app) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -37,7 +37,7 @@ it ends the look-ups before each order once nothing is only there.`,
 				return err
 			}
 			var own payout.Filter
-			if own.From, own.To, err = s.span(from, to); err != nil {
+			if own.From, own.To, err = span(s, from, to); err != nil {
 				return err
 			}
 			if _, err := s.existingJournal(); err != nil {
@@ -52,7 +52,7 @@ it ends the look-ups before each order once nothing is only there.`,
 				return err
 			}
 			printed := out.slice(found)
-			if err := s.clearRestored(sender, from+to, found); err != nil {
+			if err := clearRestored(s, sender, from+to, found); err != nil {
 				return err
 			}
 			if len(found) == 0 {
@@ -71,7 +71,7 @@ it ends the look-ups before each order once nothing is only there.`,
 }
 
 // clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
-func (s *session) clearRestored(sender *payout.Sender, period string, found []payout.Difference) error {
+func clearRestored(s *session, sender *payout.Sender, period string, found []payout.Difference) error {
 	restored, err := sender.Restored(s.ctx)
 	if err != nil || !restored {
 		return err

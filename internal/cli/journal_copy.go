@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) journalCopy() *cobra.Command {
+func journalCopy(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy DEST",
 		Short: "Write a consistent copy of the journal",

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payout() *cobra.Command {
+func payoutCommand(a *app) *cobra.Command {
 	cmd := group("payout", "Pay a file of withdrawals, each of them once",
-		a.payoutPlan(), a.payoutShow(), a.payoutApply(), a.payoutStatus(), a.payoutList(), a.payoutExport(), a.payoutWait(), a.payoutReconcile(), a.payoutResolve())
+		payoutPlan(a), payoutShow(a), payoutApply(a), payoutStatus(a), payoutList(a), payoutExport(a), payoutWait(a), payoutReconcile(a), payoutResolve(a))
 	cmd.Long = `Pay a file of withdrawals, each of them once. A plan is made of the file first,
 which checks every row, and then the plan is applied: what it will send can be
 read, and approved by somebody else, before anything is sent. How a payment is
@@ -56,7 +56,7 @@ type planStandingLine struct {
 	Conflict int    `json:"conflict"`
 }
 
-func (s *session) factsOf(p *payout.Plan) planFacts {
+func factsOf(s *session, p *payout.Plan) planFacts {
 	f := planFacts{
 		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: moment(p.Made), Expires: moment(p.Expires), Expired: p.Expired(s.io.Now()),
 		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
@@ -72,8 +72,8 @@ func (s *session) factsOf(p *payout.Plan) planFacts {
 	return f
 }
 
-// byUnit is the same for each unit of a plan, with the rows that are paid in it.
-func (s *session) byUnit(p *payout.Plan, f planFacts) []planFacts {
+// factsByUnit is the same for each unit of a plan, with the rows that are paid in it.
+func factsByUnit(s *session, p *payout.Plan, f planFacts) []planFacts {
 	var units []planFacts
 	for _, t := range p.Totals {
 		sum := sumCell(s.money, t.Amount, s.money.DecimalsOf(t.Amount))
@@ -92,9 +92,9 @@ func sumCell(m money.Registry, a api.Amount, decimals int) render.Cell {
 	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), decimals)
 }
 
-// byUnit reports whether what is printed is CSV with one of these columns, which are sums: a number in CSV is of one unit, and
+// csvOfSums reports whether what is printed is CSV with one of these columns, which are sums: a number in CSV is of one unit, and
 // so there is a line for each of them, with what is counted beside it in that unit.
-func (o output[T]) byUnit(sums ...string) bool {
+func csvOfSums[T any](o output[T], sums ...string) bool {
 	columns := o.s.out.Columns
 	return o.s.out.Format == render.CSV && o.tabular() &&
 		(len(columns) == 0 || slices.ContainsFunc(sums, func(name string) bool { return slices.Contains(columns, name) }))

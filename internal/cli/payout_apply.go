@@ -26,7 +26,7 @@ type applyFlags struct {
 	paid    int // orders that are paid already; -1: not said
 }
 
-func (a *app) payoutApply() *cobra.Command {
+func payoutApply(a *app) *cobra.Command {
 	var flags applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
@@ -80,7 +80,7 @@ a line for each currency, with the orders in that currency alone.`,
 				return err
 			}
 			defer plan.Close()
-			return s.apply(plan, flags, out)
+			return apply(s, plan, flags, out)
 		},
 	}
 	f := cmd.Flags()
@@ -134,7 +134,7 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 }
 
 // apply is a plan's way from its file to a summary. What speaks against it is found before anything is recorded.
-func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]) error {
+func apply(s *session, plan *payout.Plan, flags applyFlags, out output[applied]) error {
 	debug.SetMemoryLimit(sendingMemory)
 	debug.SetGCPercent(sendingGCPercent)
 	s.subject.Run = plan.Name()
@@ -144,7 +144,7 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err := plan.CheckDecimals(s.currencies()); err != nil {
 		return err
 	}
-	if err := s.withinLimits(plan); err != nil {
+	if err := withinLimits(s, plan); err != nil {
 		return err
 	}
 	client, err := s.client()
@@ -185,28 +185,28 @@ func (s *session) apply(plan *payout.Plan, flags applyFlags, out output[applied]
 	if err != nil {
 		return err
 	}
-	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, false)
+	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, false)
 	if err != nil {
 		return err
 	}
-	if err := s.approveTotal(plan, tally, flags); err != nil {
+	if err := approveTotal(s, plan, tally, flags); err != nil {
 		return err
 	}
 	if err := batch.Begin(s.ctx, paid); err != nil {
 		return err
 	}
-	began, err := s.sendBatch(batch, resumed, flags, bar)
-	return s.finishRun(sender, batch, plan, began, err, results, out)
+	began, err := sendBatch(s, batch, resumed, flags, bar)
+	return finishRun(s, sender, batch, plan, began, err, results, out)
 }
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
 // approved as well.
-func (s *session) sendBatch(batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
+func sendBatch(s *session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
 	tally, err := batch.LookUp(s.ctx)
 	if err != nil {
 		return false, err
 	}
-	paid, err := s.approvePaid(tally, batch.Approved(), flags.paid, true)
+	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, true)
 	if err != nil {
 		return false, err
 	}
@@ -225,7 +225,7 @@ func (s *session) sendBatch(batch *payout.Applier, resumed bool, flags applyFlag
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
 // of. Once the service was asked, a number that was given beforehand has to be the right one.
-func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (int, error) {
+func approvePaid(s *session, t payout.Tally, approved, given int, asked bool) (int, error) {
 	switch {
 	case t.Before <= approved && (given < 0 || given == approved): // it was asked before
 		return approved, nil
@@ -241,7 +241,7 @@ func (s *session) approvePaid(t payout.Tally, approved, given int, asked bool) (
 	}
 	s.spinner.stop()
 	question := paidBefore(t) + ", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
-	if err := s.typed(question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
+	if err := typed(s, question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
 		return 0, err
 	}
 	return t.Before, nil
@@ -281,7 +281,7 @@ func paidBefore(t payout.Tally) string {
 }
 
 // approveTotal wants what is still to be sent typed, one currency after the other.
-func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFlags) error {
+func approveTotal(s *session, plan *payout.Plan, t payout.Tally, flags applyFlags) error {
 	if flags.digest != "" || s.Yes || t.LeftRows() == 0 {
 		return nil
 	}
@@ -307,7 +307,7 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 	}
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
-		if err := s.typed(question, "the total", s.money.Format(total.Amount)); err != nil {
+		if err := typed(s, question, "the total", s.money.Format(total.Amount)); err != nil {
 			return err
 		}
 	}
@@ -315,7 +315,7 @@ func (s *session) approveTotal(plan *payout.Plan, t payout.Tally, flags applyFla
 }
 
 // typed asks for an answer that has to be the one that is wanted; an amount may leave out its code and the zeros at its end.
-func (s *session) typed(question, what, want string) error {
+func typed(s *session, question, what, want string) error {
 	answer, err := s.ask(question)
 	if err != nil {
 		return err
@@ -339,7 +339,7 @@ func plainAmount(text, want string) string {
 }
 
 // withinLimits holds a plan against what the profile allows today.
-func (s *session) withinLimits(plan *payout.Plan) error {
+func withinLimits(s *session, plan *payout.Plan) error {
 	t := s.Limits.Tally(s.money)
 	for row, err := range plan.All() {
 		if err != nil {
@@ -366,7 +366,7 @@ func (s *session) withinLimits(plan *payout.Plan) error {
 const lastWords = 10 * time.Second
 
 // finishRun prints the state of the run and writes its results, however it has ended.
-func (s *session) finishRun(sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
+func finishRun(s *session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
 	s.spinner.stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
 	defer done()
@@ -382,11 +382,11 @@ func (s *session) finishRun(sender *payout.Sender, batch *payout.Applier, plan *
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
-	written := s.writeResults(ctx, sender, run, results)
+	written := writeResults(s, ctx, sender, run, results)
 	if written == nil {
 		s.note("results in %s", results.path)
 	}
-	printed := s.printApplied(ctx, sender, applied{run, tally, results.path, plan, false}, out)
+	printed := printApplied(s, ctx, sender, applied{run, tally, results.path, plan, false}, out)
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
@@ -407,8 +407,8 @@ func (s *session) finishRun(sender *payout.Sender, batch *payout.Applier, plan *
 }
 
 // printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
-func (s *session) printApplied(ctx context.Context, sender *payout.Sender, a applied, out output[applied]) error {
-	if !out.byUnit("total", "accepted_total") {
+func printApplied(s *session, ctx context.Context, sender *payout.Sender, a applied, out output[applied]) error {
+	if !csvOfSums(out, "total", "accepted_total") {
 		return out.one(a)
 	}
 	tallies, err := sender.TallyByUnit(ctx, a.run.Name)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payoutExport() *cobra.Command {
+func payoutExport(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "export RUN",
 		Short: "Print the rows of a run for a file, as CSV",
@@ -34,11 +34,11 @@ its state under any plan, so it is not sent twice.`,
 			if err != nil {
 				return err
 			}
-			ledger, err := s.openRuns(cmd)
+			ledger, err := openRuns(s, cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.findRun(ledger, args[0])
+			run, err := findRun(s, ledger, args[0])
 			if err != nil {
 				return err
 			}

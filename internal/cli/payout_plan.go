@@ -24,7 +24,7 @@ type planFlags struct {
 	batchChanged, allowEmpty, failOnWarnings bool
 }
 
-func (a *app) payoutPlan() *cobra.Command {
+func payoutPlan(a *app) *cobra.Command {
 	var flags planFlags
 	cmd := &cobra.Command{
 		Use:   "plan FILE --out PLAN",
@@ -88,7 +88,7 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 			if err != nil {
 				return err
 			}
-			return s.plan(cmd, args[0], flags, out)
+			return plan(s, cmd, args[0], flags, out)
 		},
 	}
 	f := cmd.Flags()
@@ -151,14 +151,14 @@ func (f *planFlags) check(file string) error {
 // planGC is how much garbage a plan may make, in percent of what it keeps: what is kept grows with the rows.
 const planGC = 50
 
-func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out output[planFacts]) error {
+func plan(s *session, cmd *cobra.Command, file string, flags planFlags, out output[planFacts]) error {
 	if err := s.noDryRun("payout plan"); err != nil {
 		return err
 	}
 	if err := flags.check(file); err != nil {
 		return err
 	}
-	in, name, err := s.planInput(file)
+	in, name, err := planInput(s, file)
 	if err != nil {
 		return err
 	}
@@ -186,24 +186,24 @@ func (s *session) plan(cmd *cobra.Command, file string, flags planFlags, out out
 		return err
 	}
 	s.subject.Run = made.Name()
-	s.tellStanding(made)
-	facts := s.factsOf(made.Plan)
+	tellStanding(s, made)
+	facts := factsOf(s, made.Plan)
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: countOf(n, "warning"), At: "told on standard error"}}
 	}
 	facts.Journal = &planStandingLine{made.Accepted, moment(made.First), moment(made.Last), made.Unknown, made.Conflict}
-	if out.byUnit("totals") {
-		return out.slice(s.byUnit(made.Plan, facts))
+	if csvOfSums(out, "totals") {
+		return out.slice(factsByUnit(s, made.Plan, facts))
 	}
 	return out.one(facts)
 }
 
 // tellStanding says what a person should know before the plan is applied.
-func (s *session) tellStanding(made payout.Made) {
+func tellStanding(s *session, made payout.Made) {
 	for _, w := range made.Warned {
 		s.warn(w)
 	}
-	s.tellOneCase(made.Plan)
+	tellOneCase(s, made.Plan)
 	for _, text := range s.Limits.Without(s.money) {
 		s.note("%s", text)
 	}
@@ -230,14 +230,14 @@ func (s *session) tellStanding(made payout.Made) {
 }
 
 // tellOneCase says how many addresses of a plan are not protected by a checksum.
-func (s *session) tellOneCase(p *payout.Plan) {
+func tellOneCase(s *session, p *payout.Plan) {
 	if p.OneCase > 0 {
 		s.note("without a checksum: the Ethereum addresses of %s, because their letters are all small or all capital. A mistyped character in them cannot be found", countOf(p.OneCase, "row"))
 	}
 }
 
 // planInput opens what a plan is made of.
-func (s *session) planInput(file string) (in io.ReadCloser, name string, err error) {
+func planInput(s *session, file string) (in io.ReadCloser, name string, err error) {
 	if file == "-" {
 		return io.NopCloser(stoppable{s.ctx, s.io.In}), "standard input", nil
 	}

@@ -49,7 +49,7 @@ func checkResults(path string) error {
 }
 
 // writeResults replaces the results file with the states of the run's orders, in the order of the plan.
-func (s *session) writeResults(ctx context.Context, sender *payout.Sender, run payout.Run, file outFile) error {
+func writeResults(s *session, ctx context.Context, sender *payout.Sender, run payout.Run, file outFile) error {
 	err := file.write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(payout.Order, error) bool) {
 			for o, err := range sender.Results(ctx, run.Name) {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payoutList() *cobra.Command {
+func payoutList(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "list",
 		Short: "List the runs, each with where its orders stand",
@@ -37,24 +37,24 @@ without the columns total and accepted_total it is a line for each run. With
 			if err != nil {
 				return err
 			}
-			ledger, err := s.openRuns(cmd)
+			ledger, err := openRuns(s, cmd)
 			if err != nil {
 				return err
 			}
-			runs, err := s.runs(ledger)
+			runs, err := runsOf(s, ledger)
 			if err != nil {
 				return err
 			}
 			if len(runs) == 0 {
 				s.note("no plan was applied yet")
 			}
-			return out.list(standOf(s, ledger, runs, out.byUnit("total", "accepted_total")))
+			return out.list(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
 		},
 	}, runView)
 }
 
 // openRuns is the account's ledger, for commands that do not ask the service; nil: there is no journal yet.
-func (s *session) openRuns(cmd *cobra.Command) (*payout.Ledger, error) {
+func openRuns(s *session, cmd *cobra.Command) (*payout.Ledger, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
 	}
@@ -70,14 +70,14 @@ func (s *session) openRuns(cmd *cobra.Command) (*payout.Ledger, error) {
 }
 
 // askAboutRuns is openRuns for commands that ask the service.
-func (s *session) askAboutRuns(cmd *cobra.Command) (*payout.Sender, error) {
+func askAboutRuns(s *session, cmd *cobra.Command) (*payout.Sender, error) {
 	if err := s.noDryRun(commandName(cmd)); err != nil {
 		return nil, err
 	}
 	return s.openSender()
 }
 
-func (s *session) runs(ledger *payout.Ledger) ([]payout.Run, error) {
+func runsOf(s *session, ledger *payout.Ledger) ([]payout.Run, error) {
 	if ledger == nil {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (s *session) runs(ledger *payout.Ledger) ([]payout.Run, error) {
 }
 
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
-func (s *session) findRun(ledger *payout.Ledger, name string) (payout.Run, error) {
+func findRun(s *session, ledger *payout.Ledger, name string) (payout.Run, error) {
 	if ledger == nil {
 		return payout.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
 	}
@@ -95,9 +95,9 @@ func (s *session) findRun(ledger *payout.Ledger, name string) (payout.Run, error
 }
 
 // runOf is the run that an argument names, if there is one.
-func (s *session) runOf(ledger *payout.Ledger, args []string) (run payout.Run, err error) {
+func runOf(s *session, ledger *payout.Ledger, args []string) (run payout.Run, err error) {
 	if len(args) > 0 {
-		run, err = s.findRun(ledger, args[0])
+		run, err = findRun(s, ledger, args[0])
 	}
 	return run, err
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payoutReconcile() *cobra.Command {
+func payoutReconcile(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
@@ -27,11 +27,11 @@ with till payout resolve.`,
 			if err != nil {
 				return err
 			}
-			sender, err := s.askAboutRuns(cmd)
+			sender, err := askAboutRuns(s, cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.runOf(sender.Ledger, args)
+			run, err := runOf(s, sender.Ledger, args)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func wasWere(n int, noun string) string {
 	return countOf(n, noun) + " were"
 }
 
-func (a *app) payoutResolve() *cobra.Command {
+func payoutResolve(a *app) *cobra.Command {
 	return a.resolve("Record what a person knows about rows of a run", "applying the plan again sends the order.",
 		`  till payout resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till payout resolve 4711 4712 --not-sent --reason "support, case 81" --yes`)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payoutShow() *cobra.Command {
+func payoutShow(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
@@ -54,7 +54,7 @@ the rows; the CSV can be planned again. -q prints the order ids.`,
 				return err
 			}
 			defer p.Close()
-			return s.showPlan(p, out)
+			return showPlan(s, p, out)
 		},
 	}, plannedView)
 }
@@ -108,14 +108,14 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 	return code
 }
 
-func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
+func showPlan(s *session, p *payout.Plan, out output[planned]) error {
 	if p.Expired(s.io.Now()) {
 		s.note("the plan has expired: a run of it can no longer begin, only go on")
 	}
 	if err := p.CheckDecimals(s.currencies()); err != nil {
 		s.warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
 	}
-	s.tellOneCase(p)
+	tellOneCase(s, p)
 	o := s.out
 	whole := o.Filter != nil || o.Template != ""
 	switch {
@@ -133,7 +133,7 @@ func (s *session) showPlan(p *payout.Plan, out output[planned]) error {
 	}
 	summary := o
 	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
-	if err := planFactsView(s.money).One(s.io.Out, summary, s.factsOf(p)); err != nil || p.Rows == 0 {
+	if err := planFactsView(s.money).One(s.io.Out, summary, factsOf(s, p)); err != nil || p.Rows == 0 {
 		return err
 	}
 	if err := s.write("\n"); err != nil {

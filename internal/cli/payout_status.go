@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payoutStatus() *cobra.Command {
+func payoutStatus(a *app) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
@@ -38,14 +38,14 @@ An order that is not on it has no status, and is named on standard error.`,
 			var ledger *payout.Ledger
 			var sender *payout.Sender
 			if !live {
-				ledger, err = s.openRuns(cmd)
-			} else if sender, err = s.askAboutRuns(cmd); err == nil {
+				ledger, err = openRuns(s, cmd)
+			} else if sender, err = askAboutRuns(s, cmd); err == nil {
 				ledger = sender.Ledger
 			}
 			if err != nil {
 				return err
 			}
-			run, err := s.runOf(ledger, args)
+			run, err := runOf(s, ledger, args)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ An order that is not on it has no status, and is named on standard error.`,
 					return err
 				}
 			}
-			missing, err := s.printRows(out, ledger, run, statuses)
+			missing, err := printRows(s, out, ledger, run, statuses)
 			if live && len(missing) > 0 {
 				s.noteAbout(aboutOrders(missing...), "%s not on the service's list", isAre("order", missing))
 			}
@@ -104,7 +104,7 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 
 // printRows prints the orders of a run, and under a table what they come to. It returns those that have a withdrawal and no
 // status.
-func (s *session) printRows(out output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
+func printRows(s *session, out output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[payout.State]int{}}
 	err = out.list(func(yield func(runRow, error) bool) {
 		if ledger == nil {

@@ -86,7 +86,7 @@ func TestSummaryWithoutJournal(t *testing.T) {
 	ledger := j.Ledger(payout.Account{Address: "http://pay.test", Name: "shop"})
 	j.Close()
 	s := &session{app: &app{}, out: render.Options{Format: render.CSV}}
-	err = s.printApplied(t.Context(), &payout.Sender{Ledger: ledger}, applied{}, output[applied]{s, appliedView(money.NewRegistry())})
+	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{}, output[applied]{s, appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) payoutWait() *cobra.Command {
+func payoutWait(a *app) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait RUN --status S[,S]",
@@ -37,11 +37,11 @@ of which nothing was accepted is refused (10).`,
 			if err := flags.check(); err != nil {
 				return err
 			}
-			sender, err := s.askAboutRuns(cmd)
+			sender, err := askAboutRuns(s, cmd)
 			if err != nil {
 				return err
 			}
-			run, err := s.findRun(sender.Ledger, args[0])
+			run, err := findRun(s, sender.Ledger, args[0])
 			if err != nil {
 				return err
 			}
@@ -52,11 +52,11 @@ of which nothing was accepted is refused (10).`,
 			if err := worthWaiting(run, tally); err != nil {
 				return err
 			}
-			statuses, err := s.waitForRun(sender, run, flags)
+			statuses, err := waitForRun(s, sender, run, flags)
 			if err != nil {
 				return err
 			}
-			_, printed := s.printRows(out, sender.Ledger, run, statuses)
+			_, printed := printRows(s, out, sender.Ledger, run, statuses)
 			if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
 				return beside(&failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
 					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
@@ -95,7 +95,7 @@ type waiting struct {
 }
 
 // waitForRun reads the service's list until every accepted order has had one of the statuses, and returns those.
-func (s *session) waitForRun(sender *payout.Sender, run payout.Run, flags waitFlags) (map[string]string, error) {
+func waitForRun(s *session, sender *payout.Sender, run payout.Run, flags waitFlags) (map[string]string, error) {
 	w := waiting{left: map[string]bool{}, status: map[string]string{}}
 	filter := rowsOf(run)
 	filter.States = []payout.State{payout.StateAccepted}

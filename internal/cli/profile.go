@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) profile() *cobra.Command {
+func profileCommand(a *app) *cobra.Command {
 	return group("profile", "Keep the settings of one or several services",
-		a.profileList(), a.profileShow(), a.profileUse(), a.profileSet(), a.profileRemove())
+		profileList(a), profileShow(a), profileUse(a), profileSet(a), profileRemove(a))
 }
 
-func (a *app) profileList() *cobra.Command {
+func profileList(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "list",
 		Short: "List the profiles, and which is the current one",
@@ -43,7 +43,7 @@ func (a *app) profileList() *cobra.Command {
 			if len(file.Profiles) == 0 {
 				a.note("no profile is set up yet: %s", firstSteps)
 			}
-			a.noteOverride(file.Current)
+			noteOverride(a, file.Current)
 			return nil
 		},
 	}, profileView)
@@ -52,13 +52,13 @@ func (a *app) profileList() *cobra.Command {
 const firstSteps = "till profile set live base_url=https://... && till auth login"
 
 // noteOverride tells a person that another profile is in use than the current one.
-func (a *app) noteOverride(current string) {
+func noteOverride(a *app, current string) {
 	if name := a.io.env("TILL_PROFILE"); name != "" && name != current {
 		a.note("TILL_PROFILE names the profile %s, which goes before the current one", name)
 	}
 }
 
-func (a *app) profileShow() *cobra.Command {
+func profileShow(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it stands in the configuration",
@@ -68,13 +68,13 @@ tells.`,
 		Example: `  till profile show
   till profile show live -o json`,
 		Args:              optionalArg("NAME"),
-		ValidArgsFunction: a.completeProfile,
+		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, out, err := alone(a, cmd, profileView)
 			if err != nil {
 				return err
 			}
-			name, err := a.profileNamed(cmd, args)
+			name, err := profileNamed(a, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ tells.`,
 }
 
 // profileNamed is the profile that an argument names, or else the one in use.
-func (a *app) profileNamed(cmd *cobra.Command, args []string) (string, error) {
+func profileNamed(a *app, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
@@ -110,7 +110,7 @@ func (a *app) profileNamed(cmd *cobra.Command, args []string) (string, error) {
 	return settings.Profile, nil
 }
 
-func (a *app) profileUse() *cobra.Command {
+func profileUse(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Make a profile the current one",
@@ -118,20 +118,20 @@ func (a *app) profileUse() *cobra.Command {
 TILL_PROFILE names another.`,
 		Example:           `  till profile use live`,
 		Args:              args("NAME"),
-		ValidArgsFunction: a.completeProfile,
+		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			if err := a.edit(cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
+			if err := edit(a, cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
 				return err
 			}
 			a.note("the current profile is %s", name)
-			a.noteOverride(name)
+			noteOverride(a, name)
 			return nil
 		},
 	}
 }
 
-func (a *app) profileSet() *cobra.Command {
+func profileSet(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Set keys of a profile, and make it where it does not exist",
@@ -154,14 +154,14 @@ Keys:
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
-				return a.completeProfile(cmd, given, typed)
+				return completeProfile(a)(cmd, given, typed)
 			}
 			return completeKeys(given[1:], typed)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			var before config.File
-			err := a.edit(cmd, func(d *config.Document) error {
+			err := edit(a, cmd, func(d *config.Document) error {
 				before = d.File()
 				return d.SetProfile(name, args[1:]...)
 			})
@@ -174,7 +174,7 @@ Keys:
 				a.note("the profile %s is changed", name)
 			case len(before.Profiles) == 0 && before.Current == "":
 				a.note("the profile %s is made, and is the current one", name)
-				a.noteOverride(name)
+				noteOverride(a, name)
 			default:
 				a.note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name, name, name)
 			}
@@ -209,7 +209,7 @@ func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirect
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-func (a *app) profileRemove() *cobra.Command {
+func profileRemove(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a profile from the configuration",
@@ -217,13 +217,13 @@ func (a *app) profileRemove() *cobra.Command {
 it is: take that away before, with till auth logout --profile NAME.`,
 		Example:           `  till profile remove old`,
 		Args:              args("NAME"),
-		ValidArgsFunction: a.completeProfile,
+		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {
 				return usageError("the profile sandbox is built in and cannot be removed", "see: till profile list")
 			}
-			err := a.edit(cmd, func(d *config.Document) error {
+			err := edit(a, cmd, func(d *config.Document) error {
 				current = d.File().Current
 				return d.RemoveProfile(name)
 			})
@@ -240,7 +240,7 @@ it is: take that away before, with till auth logout --profile NAME.`,
 }
 
 // edit changes the configuration file.
-func (a *app) edit(cmd *cobra.Command, change func(*config.Document) error) error {
+func edit(a *app, cmd *cobra.Command, change func(*config.Document) error) error {
 	if err := noDryRun(cmd); err != nil {
 		return err
 	}
@@ -259,11 +259,13 @@ func noDryRun(cmd *cobra.Command) error {
 	return nil
 }
 
-func (a *app) completeProfile(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(given) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func completeProfile(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 	}
-	return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 // profileRow is a profile as the configuration has it.

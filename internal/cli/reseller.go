@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) reseller() *cobra.Command {
+func resellerCommand(a *app) *cobra.Command {
 	return group("reseller", "Look after resellers: rebates, balances, statistics",
-		a.resellerList(), a.resellerIDs(), a.resellerInfo(), a.resellerInvite(), a.resellerStats(), a.resellerReport(),
-		a.resellerBalance(), a.resellerRebate(), a.resellerWithdraw(), a.resellerInvoice())
+		resellerList(a), resellerIDs(a), resellerInfo(a), resellerInvite(a), resellerStats(a), resellerReport(a),
+		resellerBalance(a), resellerRebate(a), resellerWithdraw(a), resellerInvoice(a))
 }
 
 // findReseller turns what was given as a reseller's id into an id: a label will do where one reseller has it.
-func (s *session) findReseller(client *api.Client, text string) (string, error) {
+func findReseller(s *session, client *api.Client, text string) (string, error) {
 	if api.CheckUUID(text) == nil {
 		return text, nil
 	}
@@ -54,7 +54,7 @@ func aboutReseller[T any](a *app, use, short, example string, view func(money.Re
 		Short:             short,
 		Example:           example,
 		Args:              args(append([]string{"ID"}, more...)...),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, view)
 			if err != nil {
@@ -64,7 +64,7 @@ func aboutReseller[T any](a *app, use, short, example string, view func(money.Re
 			if err != nil {
 				return err
 			}
-			id, err := s.findReseller(client, args[0])
+			id, err := findReseller(s, client, args[0])
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func aboutReseller[T any](a *app, use, short, example string, view func(money.Re
 	}, view)
 }
 
-func (a *app) resellerList() *cobra.Command {
+func resellerList(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
@@ -101,7 +101,7 @@ func (a *app) resellerList() *cobra.Command {
 	}, resellerView)
 }
 
-func (a *app) resellerIDs() *cobra.Command {
+func resellerIDs(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:     "ids",
 		Short:   "List the ids of all resellers",
@@ -133,7 +133,7 @@ func idView(money.Registry) render.View[string] {
 	}
 }
 
-func (a *app) resellerInfo() *cobra.Command {
+func resellerInfo(a *app) *cobra.Command {
 	return aboutReseller(a, "info ID", "Show one reseller",
 		`  till reseller info "North shop"`, resellerView,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
@@ -141,7 +141,7 @@ func (a *app) resellerInfo() *cobra.Command {
 		})
 }
 
-func (a *app) resellerInvite() *cobra.Command {
+func resellerInvite(a *app) *cobra.Command {
 	return aboutReseller(a, "invite ID", "Show the invite that a reseller came by",
 		`  till reseller invite "North shop"`, inviteView,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
@@ -150,38 +150,40 @@ func (a *app) resellerInvite() *cobra.Command {
 }
 
 // completeResellers offers ids and labels. It asks the service; where that fails, there is nothing to offer.
-func (a *app) completeResellers(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	if len(given) > 0 && !takesMany(cmd) {
-		return nil, none
-	}
-	s, err := a.start(cmd)
-	if err != nil {
-		return nil, none
-	}
-	s.Retries = 0
-	client, err := s.connect()
-	if err != nil {
-		return nil, none
-	}
-	all, err := client.Resellers.List(s.ctx)
-	if err != nil {
-		return nil, none
-	}
-	bearers := map[string]int{}
-	for _, r := range all {
-		bearers[r.InviteInfo.Label]++
-	}
-	var offers []string
-	for _, r := range all {
-		label := r.InviteInfo.Label
-		offers = append(offers, withText(r.ID, label))
-		// A label that several have names none of them, and one that looks like an id names another.
-		if harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
-			offers = append(offers, label)
+func completeResellers(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+		const none = cobra.ShellCompDirectiveNoFileComp
+		if len(given) > 0 && !takesMany(cmd) {
+			return nil, none
 		}
+		s, err := a.start(cmd)
+		if err != nil {
+			return nil, none
+		}
+		s.Retries = 0
+		client, err := s.connect()
+		if err != nil {
+			return nil, none
+		}
+		all, err := client.Resellers.List(s.ctx)
+		if err != nil {
+			return nil, none
+		}
+		bearers := map[string]int{}
+		for _, r := range all {
+			bearers[r.InviteInfo.Label]++
+		}
+		var offers []string
+		for _, r := range all {
+			label := r.InviteInfo.Label
+			offers = append(offers, withText(r.ID, label))
+			// A label that several have names none of them, and one that looks like an id names another.
+			if harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
+				offers = append(offers, label)
+			}
+		}
+		return offers, none
 	}
-	return offers, none
 }
 
 // takesMany reports whether a command takes any number of resellers.

@@ -44,7 +44,7 @@ func (f figures[T, R]) run(s *session, args []string) error {
 		return err
 	}
 	if len(args) == 1 {
-		id, err := s.findReseller(client, args[0])
+		id, err := findReseller(s, client, args[0])
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ type rebateRow struct {
 	amount    api.Amount
 }
 
-func (a *app) resellerRebate() *cobra.Command {
+func resellerRebate(a *app) *cobra.Command {
 	var currency string
 	cmd := &cobra.Command{
 		Use:   "rebate [ID]",
@@ -157,13 +157,13 @@ func (a *app) resellerRebate() *cobra.Command {
 		Example: `  till reseller rebate
   till reseller rebate "North shop" --currency Usd`,
 		Args:              optionalArg("ID"),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)
 			if err != nil {
 				return err
 			}
-			code, err := s.currencyCode(currency)
+			code, err := currencyCode(s, currency)
 			if err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func (a *app) resellerRebate() *cobra.Command {
 }
 
 // currencyCode is the code that goes into a query, spelled as in a currency; empty: all of them.
-func (s *session) currencyCode(text string) (string, error) {
+func currencyCode(s *session, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
@@ -231,7 +231,7 @@ type balanceRow struct {
 	record    json.RawMessage
 }
 
-func (a *app) resellerBalance() *cobra.Command {
+func resellerBalance(a *app) *cobra.Command {
 	var currency, fiat string
 	cmd := &cobra.Command{
 		Use:   "balance [ID]",
@@ -242,13 +242,13 @@ include_fiat means, so it is sent as given.`,
 		Example: `  till reseller balance -o json
   till reseller balance "North shop" --currency Btc --include-fiat`,
 		Args:              optionalArg("ID"),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)
 			if err != nil {
 				return err
 			}
-			code, err := s.currencyCode(currency)
+			code, err := currencyCode(s, currency)
 			if err != nil {
 				return err
 			}

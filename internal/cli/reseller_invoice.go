@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) resellerInvoice() *cobra.Command {
-	return group("invoice", "Look at a reseller's invoices", a.resellerInvoiceList(), a.resellerInvoiceGet(), a.resellerInvoiceFinished())
+func resellerInvoice(a *app) *cobra.Command {
+	return group("invoice", "Look at a reseller's invoices", resellerInvoiceList(a), resellerInvoiceGet(a), resellerInvoiceFinished(a))
 }
 
-func (a *app) resellerInvoiceList() *cobra.Command {
+func resellerInvoiceList(a *app) *cobra.Command {
 	var filter string
 	var page, pageSize int
 	cmd := &cobra.Command{
@@ -32,7 +32,7 @@ the service refuses that or has no records on it, page 1.`,
 		Example: `  till reseller invoice list "North shop" -o json
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
 		Args:              args("ID"),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, rawView("answer"))
 			if err != nil {
@@ -52,7 +52,7 @@ the service refuses that or has no records on it, page 1.`,
 			if err != nil {
 				return err
 			}
-			id, err := s.findReseller(client, args[0])
+			id, err := findReseller(s, client, args[0])
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	}
 }
 
-func (a *app) resellerInvoiceGet() *cobra.Command {
+func resellerInvoiceGet(a *app) *cobra.Command {
 	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
 		`  till reseller invoice get "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7`, invoiceView,
@@ -114,7 +114,7 @@ func (a *app) resellerInvoiceGet() *cobra.Command {
 		}, "INVOICE")
 }
 
-func (a *app) resellerInvoiceFinished() *cobra.Command {
+func resellerInvoiceFinished(a *app) *cobra.Command {
 	var exitStatus bool
 	cmd := &cobra.Command{
 		Use:   "finished ID INVOICE",
@@ -122,7 +122,7 @@ func (a *app) resellerInvoiceFinished() *cobra.Command {
 		Example: `  till reseller invoice finished "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
 		Args:              args("ID", "INVOICE"),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := begin(a, cmd, finishedView)
 			if err != nil {
@@ -132,7 +132,7 @@ func (a *app) resellerInvoiceFinished() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			id, err := s.findReseller(client, args[0])
+			id, err := findReseller(s, client, args[0])
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ type reportFlags struct {
 // maxConcurrency is more than any service likes.
 const maxConcurrency = 128
 
-func (a *app) resellerReport() *cobra.Command {
+func resellerReport(a *app) *cobra.Command {
 	var flags reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",
@@ -72,7 +72,7 @@ csv and jsonl have the rows alone.`,
   till reseller report "North shop" --from 30d --html rebates.html
   till reseller report --fail-below "2.50 USD" -q`,
 		Args:              resellerArgs,
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)
 			if err != nil {
@@ -81,7 +81,7 @@ csv and jsonl have the rows alone.`,
 			if cmd.Flags().Changed("top") && flags.top < 1 {
 				return usageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
 			}
-			p, err := s.planReport(flags)
+			p, err := planReport(s, flags)
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ type failedReseller struct {
 }
 
 // planReport checks everything that can be wrong before a reseller is asked for.
-func (s *session) planReport(flags reportFlags) (*reporting, error) {
+func planReport(s *session, flags reportFlags) (*reporting, error) {
 	p := &reporting{session: s, flags: flags, html: outFile{flag: "html", path: flags.html, mode: 0o666}, svg: outFile{flag: "svg", path: flags.svg, mode: 0o666}}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {

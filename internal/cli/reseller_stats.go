@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) resellerStats() *cobra.Command {
+func resellerStats(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "stats [ID]",
 		Short: "Show volume, rebates and invoices by status over all time",
 		Example: `  till reseller stats
   till reseller stats "North shop" -o json`,
 		Args:              optionalArg("ID"),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.start(cmd)
 			if err != nil {

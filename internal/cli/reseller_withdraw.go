@@ -8,25 +8,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) resellerWithdraw() *cobra.Command {
-	return group("withdraw", "Look at a reseller's withdrawals", a.resellerWithdrawList(), a.resellerWithdrawGet())
+func resellerWithdraw(a *app) *cobra.Command {
+	return group("withdraw", "Look at a reseller's withdrawals", resellerWithdrawList(a), resellerWithdrawGet(a))
 }
 
-func (a *app) resellerWithdrawList() *cobra.Command {
+func resellerWithdrawList(a *app) *cobra.Command {
 	var flags listFlags
 	cmd := &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's withdrawals, the whole list or a part of it",
 		Example:           `  till reseller withdraw list "North shop" --from 2026-05`,
 		Args:              args("ID"),
-		ValidArgsFunction: a.completeResellers,
+		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.listWithdrawals(cmd, flags, func(s *session) (withdrawalList, error) {
 				client, err := s.client()
 				if err != nil {
 					return withdrawalList{}, err
 				}
-				id, err := s.findReseller(client, args[0])
+				id, err := findReseller(s, client, args[0])
 				if err != nil {
 					return withdrawalList{}, err
 				}
@@ -45,7 +45,7 @@ func (a *app) resellerWithdrawList() *cobra.Command {
 	return shows(cmd, withdrawalView)
 }
 
-func (a *app) resellerWithdrawGet() *cobra.Command {
+func resellerWithdrawGet(a *app) *cobra.Command {
 	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals",
 		`  till reseller withdraw get "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7`, withdrawalView,

@@ -11,7 +11,7 @@ import (
 //
 // args are those of the command line. Building a command costs as much as running it, so those that no argument names are
 // left out, unless none is named or help may want them all.
-func (a *app) root(args ...string) *cobra.Command {
+func root(a *app, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "till",
 		Short: "Pay out, invoice and look after resellers, from the command line",
@@ -27,7 +27,7 @@ standard output, everything else to standard error.`,
 		Args:              cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownCommand(a.root(), args[0])
+				return unknownCommand(root(a), args[0])
 			}
 			return cmd.Help()
 		},
@@ -38,28 +38,28 @@ standard output, everything else to standard error.`,
 	config.AddFlags(root.PersistentFlags())
 	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(flagError)
-	for _, build := range a.commands(args) {
-		root.AddCommand(build())
+	for _, build := range commands(a, args) {
+		root.AddCommand(build(a))
 	}
 	root.AddCommand(helpTopics()...)
-	root.SetHelpCommand(a.help(root))
-	a.completeGlobals(root)
+	root.SetHelpCommand(help(a, root))
+	completeGlobals(a, root)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		a.completeArguments(root)
+		completeArguments(a, root)
 	}
-	a.finish(root)
+	prepare(a, root)
 	return root
 }
 
 // commands returns what builds the commands that the arguments name, or all of them.
-func (a *app) commands(args []string) map[string]func() *cobra.Command {
-	all := map[string]func() *cobra.Command{
-		"withdraw": a.withdraw, "invoice": a.invoice, "invite": a.invite, "reseller": a.reseller, "payout": a.payout, "api": a.api,
-		"sandbox": a.sandbox, "callback": a.callback, "journal": a.journalCommand,
-		"profile": a.profile, "auth": a.auth, "currency": a.currency, "config": a.config,
-		"completion": a.completion, "version": a.version,
+func commands(a *app, args []string) map[string]func(*app) *cobra.Command {
+	all := map[string]func(*app) *cobra.Command{
+		"withdraw": withdrawCommand, "invoice": invoiceCommand, "invite": inviteCommand, "reseller": resellerCommand, "payout": payoutCommand, "api": apiCommand,
+		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journalCommand,
+		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
+		"completion": completionCommand, "version": versionCommand,
 	}
-	named := map[string]func() *cobra.Command{}
+	named := map[string]func(*app) *cobra.Command{}
 	for _, arg := range args {
 		if arg == "help" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return all
@@ -74,8 +74,8 @@ func (a *app) commands(args []string) map[string]func() *cobra.Command {
 	return named
 }
 
-// finish walks the tree once it is complete and gives every command what all of them share.
-func (a *app) finish(cmd *cobra.Command) {
+// prepare walks the tree once it is complete and gives every command what all of them share.
+func prepare(a *app, cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
@@ -85,7 +85,7 @@ func (a *app) finish(cmd *cobra.Command) {
 	cmd.PreRunE = checkGroups
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			a.json = a.wantsJSON(cmd.Flags())
+			a.json = wantsJSON(a, cmd.Flags())
 			if err := checkFlags(cmd.Flags()); err != nil {
 				return err
 			}
@@ -97,12 +97,12 @@ func (a *app) finish(cmd *cobra.Command) {
 		}
 	}
 	for _, child := range cmd.Commands() {
-		a.finish(child)
+		prepare(a, child)
 	}
 }
 
 // misused words an error that ended the run before a command began.
-func (a *app) misused(root *cobra.Command, args []string, err error) error {
+func misused(a *app, root *cobra.Command, args []string, err error) error {
 	if r := explain(err); r.code != exitInternal {
 		return err
 	}

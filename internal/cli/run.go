@@ -34,7 +34,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a.others.app = a
 	a.ctx, a.sendCtx = interruptible(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that a closed pipe is an error of the write, and kills nothing
-	root := a.root(args[1:]...)
+	root := root(a, args[1:]...)
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(a.ctx)
 	a.spinner.stop()
@@ -47,11 +47,11 @@ func Run(ctx context.Context, args []string, io IO) int {
 		return int(status) // of the command that sandbox run has run
 	}
 	if !a.running {
-		a.json = a.wantsJSON(formatFlags(args[1:]))
-		err = a.misused(root, args[1:], err)
+		a.json = wantsJSON(a, formatFlags(args[1:]))
+		err = misused(a, root, args[1:], err)
 	}
 	r := explain(refusedKey(err, a.keyFrom))
-	a.printError(r, root.PersistentFlags())
+	printError(a, r, root.PersistentFlags())
 	return r.code
 }
 
@@ -96,7 +96,7 @@ func interruptible(ctx context.Context) (reads, creates context.Context) {
 }
 
 // wantsJSON reports whether errors are wanted as JSON, before the settings are known.
-func (a *app) wantsJSON(flags *pflag.FlagSet) bool {
+func wantsJSON(a *app, flags *pflag.FlagSet) bool {
 	format := a.io.env("TILL_OUTPUT")
 	if flags.Changed("output") {
 		format = flags.Lookup("output").Value.String()
@@ -138,7 +138,7 @@ type serviceSays struct {
 	Description string `json:"description"`
 }
 
-func (a *app) printError(r errorReport, global *pflag.FlagSet) {
+func printError(a *app, r errorReport, global *pflag.FlagSet) {
 	todo := addGlobalFlags(r.hint, global)
 	if a.json {
 		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: todo, Details: r.details, about: r.about.or(a.subject)}
@@ -158,7 +158,7 @@ func (a *app) printError(r errorReport, global *pflag.FlagSet) {
 	if todo != "" {
 		text += "; " + render.Safe(todo)
 	}
-	text = a.paint(text, global.Lookup("color").Value.String()) + "\n"
+	text = paint(a, text, global.Lookup("color").Value.String()) + "\n"
 	for _, d := range r.details {
 		text += render.Safe(d.String()) + "\n"
 	}
@@ -166,7 +166,7 @@ func (a *app) printError(r errorReport, global *pflag.FlagSet) {
 }
 
 // paint makes the beginning of the error line red where a person sees it.
-func (a *app) paint(text, choice string) string {
+func paint(a *app, text, choice string) string {
 	rest, found := strings.CutPrefix(text, errorPrefix)
 	if !found || !wantsColour(choice, a.io.env, terminal.Of(a.io.Err) != nil) {
 		return text

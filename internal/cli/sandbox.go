@@ -20,11 +20,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sandbox() *cobra.Command {
+func sandboxCommand(a *app) *cobra.Command {
 	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
-		a.sandboxRun(), a.sandboxServe(), a.sandboxSettings(),
-		a.sandboxFund(), a.sandboxPay(), a.sandboxExpire(), a.sandboxAdvance(), a.sandboxCallbacks(), a.sandboxInvite(),
-		a.sandboxClock(), a.sandboxFault(), a.sandboxReset(), a.sandboxSeed(), a.sandboxDump())
+		sandboxRunCommand(a), sandboxServe(a), sandboxSettings(a),
+		sandboxFund(a), sandboxPay(a), sandboxExpire(a), sandboxAdvance(a), sandboxCallbacks(a), sandboxInvite(a),
+		sandboxClock(a), sandboxFault(a), sandboxReset(a), sandboxSeed(a), sandboxDump(a))
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
 listens on loopback addresses only.
@@ -120,14 +120,14 @@ func quoteForShell(text string) string {
 
 // withSandbox starts a sandbox, does some work beside it, and takes it away again: when this returns, neither its port nor
 // its files are left. The channel that the work is given yields an error if the sandbox ends before it.
-func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(at sandboxAddress, broke <-chan error) error) error {
+func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(at sandboxAddress, broke <-chan error) error) error {
 	if err := s.noDryRun(cmd.CommandPath()); err != nil {
 		return err
 	}
 	if flags.state == "" {
 		return usageError("--state: the name of the file is empty", "a variable of your script may be unset")
 	}
-	server, err := s.newSandbox(flags)
+	server, err := newSandbox(s, flags)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *session) withSandbox(cmd *cobra.Command, flags sandboxFlags, work func(
 }
 
 // newSandbox makes the sandbox that the flags describe.
-func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
+func newSandbox(s *session, flags sandboxFlags) (*sandbox.Server, error) {
 	var opts []sandbox.Option
 	switch {
 	case isSeed(flags.seed):
@@ -199,7 +199,7 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 		if flags.seed == "-" {
 			return nil, usageError("--seed: a sandbox that is started does not read standard input", seedHint)
 		}
-		seed, err := s.readSeed(flags.seed)
+		seed, err := readSeed(s, flags.seed)
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +219,7 @@ func (s *session) newSandbox(flags sandboxFlags) (*sandbox.Server, error) {
 		given[name] = true
 		opts = append(opts, sandbox.WithSetting(name, value))
 	}
-	key, err := s.sandboxKey()
+	key, err := sandboxKey(s)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func isSandboxSetting(name string) bool {
 
 // sandboxKey is the key that a flag or the environment gives, or "" for one of the sandbox's own. The profile's key is a
 // real one, and no sandbox ever sees it.
-func (s *session) sandboxKey() (string, error) {
+func sandboxKey(s *session) (string, error) {
 	settings := s.Settings
 	settings.BaseURL, settings.Sandbox = "", false // where the key goes is not decided by them
 	switch source, _, _ := strings.Cut(s.keys.Source(settings), " "); source {
@@ -283,7 +283,7 @@ func checkLoopback(address string) error {
 	return usageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
 }
 
-func (a *app) sandboxSettings() *cobra.Command {
+func sandboxSettings(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",

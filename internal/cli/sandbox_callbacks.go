@@ -101,9 +101,9 @@ func advancedView(m money.Registry) render.View[advanced] {
 	return view
 }
 
-func (a *app) sandboxCallbacks() *cobra.Command {
-	list := a.sandboxCallbacksList()
-	cmd := group("callbacks", "See what the sandbox has posted to callbacks", list, a.sandboxCallbacksResend())
+func sandboxCallbacks(a *app) *cobra.Command {
+	list := sandboxCallbacksList(a)
+	cmd := group("callbacks", "See what the sandbox has posted to callbacks", list, sandboxCallbacksResend(a))
 	cmd.Long = `See what the sandbox has posted to the callbacks of withdrawals, which is one
 delivery for each change of status, and post one again. Without a command after
 it, this is till sandbox callbacks list.`
@@ -118,7 +118,7 @@ it, this is till sandbox callbacks list.`
 	return cmd
 }
 
-func (a *app) sandboxCallbacksList() *cobra.Command {
+func sandboxCallbacksList(a *app) *cobra.Command {
 	view := answeredView(deliveryView)
 	return shows(&cobra.Command{
 		Use:   "list",
@@ -165,7 +165,7 @@ func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &d.value)
 }
 
-func (a *app) sandboxCallbacksResend() *cobra.Command {
+func sandboxCallbacksResend(a *app) *cobra.Command {
 	view := answeredView(deliveryView)
 	return shows(&cobra.Command{
 		Use:   "resend DELIVERY",

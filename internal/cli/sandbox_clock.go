@@ -26,12 +26,12 @@ func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	}
 }
 
-func (a *app) sandboxClock() *cobra.Command {
-	return group("clock", "Look at the sandbox's clock, or move it", a.sandboxClockShow(), a.sandboxClockSet(), a.sandboxClockAdvance())
+func sandboxClock(a *app) *cobra.Command {
+	return group("clock", "Look at the sandbox's clock, or move it", sandboxClockShow(a), sandboxClockSet(a), sandboxClockAdvance(a))
 }
 
-func (a *app) sandboxClockShow() *cobra.Command {
-	return a.clockCommand(&cobra.Command{
+func sandboxClockShow(a *app) *cobra.Command {
+	return clockCommand(a, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
 		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
@@ -45,8 +45,8 @@ machine's.
 	})
 }
 
-func (a *app) sandboxClockSet() *cobra.Command {
-	return a.clockCommand(&cobra.Command{
+func sandboxClockSet(a *app) *cobra.Command {
+	return clockCommand(a, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, which is this
@@ -65,8 +65,8 @@ bears its times. What was made before keeps its own.
 	})
 }
 
-func (a *app) sandboxClockAdvance() *cobra.Command {
-	return a.clockCommand(&cobra.Command{
+func sandboxClockAdvance(a *app) *cobra.Command {
+	return clockCommand(a, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Move the sandbox's clock on",
 		Long: `Move the sandbox's clock on by a duration such as 90s, 15m, 36h, 7d or 2w.
@@ -90,7 +90,7 @@ happened when this returns, each at its own time.
 	})
 }
 
-func (a *app) clockCommand(cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxTime], error)) *cobra.Command {
+func clockCommand(a *app, cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxTime], error)) *cobra.Command {
 	view := answeredView(sandboxTimeView)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)

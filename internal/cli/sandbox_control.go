@@ -49,7 +49,7 @@ func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Regi
 
 // startControl begins a command that acts on a sandbox, and on nothing else: an address and a key that were not meant for
 // one are left alone.
-func (a *app) startControl(cmd *cobra.Command) (*session, error) {
+func startControl(a *app, cmd *cobra.Command) (*session, error) {
 	s, err := a.start(cmd)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (a *app) startControl(cmd *cobra.Command) (*session, error) {
 	if s.Sandbox {
 		return s, nil
 	}
-	if !s.servesHere() {
+	if !servesHere(s) {
 		for _, name := range []string{"base-url", "api-key-file"} {
 			if cmd.Flags().Changed(name) { // to say nothing would be to reset another one than was meant
 				return nil, usageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
@@ -72,17 +72,17 @@ func (a *app) startControl(cmd *cobra.Command) (*session, error) {
 }
 
 // servesHere reports whether the address and the key are those of a sandbox, by the mark that its keys have.
-func (s *session) servesHere() bool {
+func servesHere(s *session) bool {
 	if s.BaseURL == "" || !config.IsLoopbackURL(s.BaseURL) {
 		return false
 	}
-	key, err := s.sandboxKey()
+	key, err := sandboxKey(s)
 	return err == nil && key != ""
 }
 
 // control begins such a command whose output has one view.
 func control[T any](a *app, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*session, output[T], error) {
-	s, err := a.startControl(cmd)
+	s, err := startControl(a, cmd)
 	if err != nil {
 		return nil, output[T]{}, err
 	}
@@ -129,7 +129,7 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 	return a, nil
 }
 
-func (a *app) sandboxFund() *cobra.Command {
+func sandboxFund(a *app) *cobra.Command {
 	view := answeredView(fundedView)
 	return shows(&cobra.Command{
 		Use:   "fund AMOUNT",
@@ -175,8 +175,8 @@ func fundedView(m money.Registry) render.View[funded] {
 	}
 }
 
-func (a *app) sandboxPay() *cobra.Command {
-	return a.endsInvoice(&cobra.Command{
+func sandboxPay(a *app) *cobra.Command {
+	return endsInvoice(a, &cobra.Command{
 		Use:   "pay INVOICE",
 		Short: "Pay an invoice of the sandbox, as a customer would",
 		Long: `Pay an invoice of the sandbox in full, as a customer would, and show it. The
@@ -189,8 +189,8 @@ rebate beside that.
 	}, "/sandbox/pay")
 }
 
-func (a *app) sandboxExpire() *cobra.Command {
-	return a.endsInvoice(&cobra.Command{
+func sandboxExpire(a *app) *cobra.Command {
+	return endsInvoice(a, &cobra.Command{
 		Use:   "expire INVOICE",
 		Short: "Let an invoice of the sandbox expire unpaid",
 		Long: `Let an invoice of the sandbox expire unpaid, and show it.
@@ -201,7 +201,7 @@ func (a *app) sandboxExpire() *cobra.Command {
 	}, "/sandbox/expire")
 }
 
-func (a *app) endsInvoice(cmd *cobra.Command, path string) *cobra.Command {
+func endsInvoice(a *app, cmd *cobra.Command, path string) *cobra.Command {
 	view := answeredView(invoiceView)
 	cmd.Args = args("INVOICE")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -221,7 +221,7 @@ func (a *app) endsInvoice(cmd *cobra.Command, path string) *cobra.Command {
 	return shows(cmd, view)
 }
 
-func (a *app) sandboxAdvance() *cobra.Command {
+func sandboxAdvance(a *app) *cobra.Command {
 	view := answeredView(advancedView)
 	return shows(&cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
@@ -256,11 +256,11 @@ for this command only. See till sandbox callbacks.
 	}, view)
 }
 
-func (a *app) sandboxInvite() *cobra.Command {
-	return group("invite", "Do what those do who get an invite", a.sandboxInviteRedeem())
+func sandboxInvite(a *app) *cobra.Command {
+	return group("invite", "Do what those do who get an invite", sandboxInviteRedeem(a))
 }
 
-func (a *app) sandboxInviteRedeem() *cobra.Command {
+func sandboxInviteRedeem(a *app) *cobra.Command {
 	var label string
 	view := answeredView(redeemedView)
 	cmd := shows(&cobra.Command{

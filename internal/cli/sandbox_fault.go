@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sandboxFault() *cobra.Command {
-	return group("fault", "Let calls to the sandbox go wrong on purpose", a.sandboxFaultAdd(), a.sandboxFaultList(), a.sandboxFaultClear())
+func sandboxFault(a *app) *cobra.Command {
+	return group("fault", "Let calls to the sandbox go wrong on purpose", sandboxFaultAdd(a), sandboxFaultList(a), sandboxFaultClear(a))
 }
 
 // faultKinds are offered for --do. The help of sandbox fault add says what they are.
@@ -27,7 +27,7 @@ type faultFlags struct {
 	match        []string
 }
 
-func (a *app) sandboxFaultAdd() *cobra.Command {
+func sandboxFaultAdd(a *app) *cobra.Command {
 	var flags faultFlags
 	cmd := shows(&cobra.Command{
 		Use:   "add --do KIND",
@@ -134,7 +134,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed}, err
 }
 
-func (a *app) sandboxFaultList() *cobra.Command {
+func sandboxFaultList(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how often they have struck",
@@ -160,7 +160,7 @@ spent stays in the list.
 	}, faultView)
 }
 
-func (a *app) sandboxFaultClear() *cobra.Command {
+func sandboxFaultClear(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Take a fault of the sandbox away, or all of them",

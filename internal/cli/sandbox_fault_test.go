@@ -10,7 +10,7 @@ import (
 
 // What is offered for --do is what the sandbox takes, and the help says what each does.
 func TestFaultKinds(t *testing.T) {
-	help := (&app{}).sandboxFaultAdd().Long
+	help := sandboxFaultAdd((&app{})).Long
 	for _, do := range faultKinds {
 		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
 			t.Error(err)

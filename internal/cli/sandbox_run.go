@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sandboxRun() *cobra.Command {
+func sandboxRunCommand(a *app) *cobra.Command {
 	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
@@ -45,7 +45,7 @@ next run that is given the names of these files replaces them.`,
 			if err != nil {
 				return err
 			}
-			return s.runBesideSandbox(cmd, flags, command)
+			return runBesideSandbox(s, cmd, flags, command)
 		},
 	}
 	addSandboxFlags(cmd, &flags)
@@ -68,7 +68,7 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	return nil
 }
 
-func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, command []string) error {
+func runBesideSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, command []string) error {
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
 		return usageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}
@@ -80,7 +80,7 @@ func (s *session) runBesideSandbox(cmd *cobra.Command, flags sandboxFlags, comma
 	}
 	child.Stdin, child.Stdout, child.Stderr = s.io.In, s.io.Out, s.io.Err
 	child.WaitDelay = time.Second // applies only where these are no files
-	return s.withSandbox(cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+	return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 		if err := s.ctx.Err(); err != nil { // a signal came while there was no process to pass it on to
 			return err
 		}

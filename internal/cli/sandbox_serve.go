@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sandboxServe() *cobra.Command {
+func sandboxServe(a *app) *cobra.Command {
 	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -42,7 +42,7 @@ set +a`,
 			}
 			ctx, release := process.UntilStopped(s.ctx)
 			defer release()
-			return s.withSandbox(cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+			return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 				if err := out.one(at); err != nil {
 					return err
 				}

@@ -30,8 +30,8 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 	}
 }
 
-func (a *app) sandboxReset() *cobra.Command {
-	return a.beginsState(&cobra.Command{
+func sandboxReset(a *app) *cobra.Command {
+	return beginsState(a, &cobra.Command{
 		Use:   "reset",
 		Short: "Let the sandbox begin anew",
 		Long: `Throw away everything that is in the sandbox, and let it begin anew with funds
@@ -46,8 +46,8 @@ new state, which no other has. It does not ask.
 	})
 }
 
-func (a *app) sandboxSeed() *cobra.Command {
-	cmd := a.beginsState(&cobra.Command{
+func sandboxSeed(a *app) *cobra.Command {
+	cmd := beginsState(a, &cobra.Command{
 		Use:   "seed FILE",
 		Short: "Let the sandbox begin anew with what a file holds",
 		Long: `Throw away everything that is in the sandbox, and let it begin anew with what a
@@ -81,7 +81,7 @@ The documentation of the Go package pkg/api/sandbox describes every field.
 		if isSeed(args[0]) {
 			return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": args[0]})
 		}
-		seed, err := s.readSeed(args[0])
+		seed, err := readSeed(s, args[0])
 		if err != nil {
 			return answered[sandboxState]{}, err
 		}
@@ -94,7 +94,7 @@ The documentation of the Go package pkg/api/sandbox describes every field.
 	return cmd
 }
 
-func (a *app) beginsState(cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxState], error)) *cobra.Command {
+func beginsState(a *app, cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxState], error)) *cobra.Command {
 	view := answeredView(sandboxStateView)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)
@@ -110,7 +110,7 @@ func (a *app) beginsState(cmd *cobra.Command, do func(s *session, args []string)
 	return shows(cmd, view)
 }
 
-func (a *app) sandboxDump() *cobra.Command {
+func sandboxDump(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
@@ -122,7 +122,7 @@ func (a *app) sandboxDump() *cobra.Command {
   till sandbox dump --jq '.balances[] | "\(.code) \(.delta)"'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.startControl(cmd)
+			s, err := startControl(a, cmd)
 			if err != nil {
 				return err
 			}

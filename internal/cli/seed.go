@@ -25,7 +25,7 @@ func isSeed(name string) bool { return name == "demo" || name == "none" }
 const seedHint = "name demo, none, or a file: till sandbox seed --help shows one"
 
 // readSeed reads the file of a seed, or standard input where the name is -, and returns it as JSON.
-func (s *session) readSeed(name string) (json.RawMessage, error) {
+func readSeed(s *session, name string) (json.RawMessage, error) {
 	var text []byte
 	var err error
 	if name == "-" {

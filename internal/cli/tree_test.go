@@ -21,7 +21,7 @@ func tree(t *testing.T) *cobra.Command {
 		io:  IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Environ: func() []string { return nil }, Now: time.Now},
 		ctx: context.Background(), sendCtx: context.Background(),
 	}
-	return a.root()
+	return root(a)
 }
 
 // leaves returns the commands that do something, help topics left out.
@@ -126,16 +126,16 @@ func TestShownAddresses(t *testing.T) {
 // A command is found under the name that it is built by.
 func TestCommandsAreBuiltByName(t *testing.T) {
 	a := &app{io: IO{Environ: func() []string { return nil }}}
-	for name, build := range a.commands(nil) {
-		if got := build().Name(); got != name {
+	for name, build := range commands(a, nil) {
+		if got := build(a).Name(); got != name {
 			t.Errorf("%q is built for %q", got, name)
 		}
 	}
-	if got := a.commands([]string{"--profile", "x", "invoice", "list"}); len(got) != 1 || got["invoice"] == nil {
+	if got := commands(a, []string{"--profile", "x", "invoice", "list"}); len(got) != 1 || got["invoice"] == nil {
 		t.Errorf("for invoice list %d commands are built", len(got))
 	}
 	for _, args := range [][]string{{"help", "invoice"}, {"__complete", "invoice", ""}, {"-h"}, {"nonsense"}} {
-		if got := a.commands(args); len(got) != len(a.commands(nil)) {
+		if got := commands(a, args); len(got) != len(commands(a, nil)) {
 			t.Errorf("for %v only %d commands are built", args, len(got))
 		}
 	}

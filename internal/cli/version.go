@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) version() *cobra.Command {
+func versionCommand(a *app) *cobra.Command {
 	return shows(&cobra.Command{
 		Use:   "version",
 		Short: "Show which version of till this is",

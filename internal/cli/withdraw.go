@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) withdraw() *cobra.Command {
+func withdrawCommand(a *app) *cobra.Command {
 	return group("withdraw", "Pay out from the merchant's balance",
-		a.withdrawCreate(), a.withdrawGet(), a.withdrawList(), a.withdrawWait(), a.withdrawReconcile(), a.withdrawResolve())
+		withdrawCreate(a), withdrawGet(a), withdrawList(a), withdrawWait(a), withdrawReconcile(a), withdrawResolve(a))
 }
 
-func (a *app) withdrawGet() *cobra.Command {
+func withdrawGet(a *app) *cobra.Command {
 	var orderID string
 	cmd := &cobra.Command{
 		Use:   "get ID",
@@ -29,7 +29,7 @@ journal says which one is meant.`,
 			if err != nil {
 				return err
 			}
-			client, id, err := s.oneWithdrawal(cmd, args, orderID)
+			client, id, err := oneWithdrawal(s, cmd, args, orderID)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func perhapsOrderID(err error, id string) error {
 }
 
 // oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.
-func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
+func oneWithdrawal(s *session, cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
 	switch {
 	case len(args) == 0 && orderID == "":
 		return nil, "", usageError(commandName(cmd)+" needs ID, or --order-id N", helpHint(cmd))
@@ -78,7 +78,7 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 	if err != nil || orderID == "" {
 		return client, firstOf(args), err
 	}
-	o, err := s.orderInJournal(client, orderID)
+	o, err := orderInJournal(s, client, orderID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -89,7 +89,7 @@ func (s *session) oneWithdrawal(cmd *cobra.Command, args []string, orderID strin
 	return client, o.ID, nil
 }
 
-func (s *session) orderInJournal(client *api.Client, orderID string) (payout.Order, error) {
+func orderInJournal(s *session, client *api.Client, orderID string) (payout.Order, error) {
 	j, err := s.journalToList()
 	if j == nil && err == nil {
 		err = noOrder(orderID)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) withdrawCreate() *cobra.Command {
+func withdrawCreate(a *app) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
 	var duplicate bool
@@ -48,10 +48,10 @@ may be run again wants its own.`,
 			if err != nil {
 				return err
 			}
-			if err := s.withdrawalFrom(&req, currency, amount, minor); err != nil {
+			if err := withdrawalFrom(s, &req, currency, amount, minor); err != nil {
 				return err
 			}
-			return s.createWithdrawal(req, duplicate, out)
+			return createWithdrawal(s, req, duplicate, out)
 		},
 	}
 	f := cmd.Flags()
@@ -72,7 +72,7 @@ may be run again wants its own.`,
 }
 
 // withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
-func (s *session) withdrawalFrom(req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
+func withdrawalFrom(s *session, req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
 	if req.Currency, err = s.money.ParseCurrency(currency); err != nil {
 		return fmt.Errorf("--currency: %w", err)
 	}
@@ -93,7 +93,7 @@ func (s *session) withdrawalFrom(req *api.CreateWithdrawal, currency, amount, mi
 }
 
 // createWithdrawal is everything between a valid request and its printed id.
-func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out output[created]) error {
+func createWithdrawal(s *session, req api.CreateWithdrawal, duplicate bool, out output[created]) error {
 	s.subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
@@ -124,14 +124,14 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 	}
 	sent, found, err := sender.Existing(s.ctx, req, options...)
 	if found || err != nil {
-		return s.printSent(sent, err, out)
+		return printSent(s, sent, err, out)
 	}
-	if err := s.announce(req, made); err != nil {
+	if err := announce(s, req, made); err != nil {
 		return err
 	}
 	told := false
 	var printed error
-	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = true, s.printID(o, out) }))
+	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = true, printID(s, o, out) }))
 	err = s.send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
 		sent, err = sender.Send(s.ctx, req, options...)
 		return err
@@ -145,12 +145,12 @@ func (s *session) createWithdrawal(req api.CreateWithdrawal, duplicate bool, out
 	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*payout.Error)) {
 		err = &failure{code: exitInterrupted, err: err, msg: "interrupted, and nothing was sent"}
 	}
-	return s.printSent(sent, err, out)
+	return printSent(s, sent, err, out)
 }
 
 // announce asks, and prints the order id: without it the withdrawal could not be found again.
-func (s *session) announce(req api.CreateWithdrawal, made bool) error {
-	if err := s.confirm(s.describe(req), "Send this withdrawal?"); err != nil {
+func announce(s *session, req api.CreateWithdrawal, made bool) error {
+	if err := s.confirm(describe(s, req), "Send this withdrawal?"); err != nil {
 		return err
 	}
 	s.subject.OrderID = req.ExternalOrderID
@@ -161,7 +161,7 @@ func (s *session) announce(req api.CreateWithdrawal, made bool) error {
 }
 
 // printSent prints the id of what was accepted, also where something is wrong with it.
-func (s *session) printSent(sent payout.Sent, err error, out output[created]) error {
+func printSent(s *session, sent payout.Sent, err error, out output[created]) error {
 	o := sent.Order
 	if sent.Note != "" {
 		s.note("%s", sent.Note)
@@ -169,10 +169,10 @@ func (s *session) printSent(sent payout.Sent, err error, out output[created]) er
 	if o.ID == "" || err != nil && o.State != payout.StateAccepted {
 		return err
 	}
-	return cmp.Or(err, s.printID(o, out))
+	return cmp.Or(err, printID(s, o, out))
 }
 
-func (s *session) printID(o payout.Order, out output[created]) error {
+func printID(s *session, o payout.Order, out output[created]) error {
 	printed := out.made(created{o.ID, o.OrderID}, o.ID, about{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
 		lost.hint = payout.NewHint("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
@@ -181,7 +181,7 @@ func (s *session) printID(o payout.Order, out output[created]) error {
 }
 
 // describe is what a person must see before money moves.
-func (s *session) describe(req api.CreateWithdrawal) []string {
+func describe(s *session, req api.CreateWithdrawal) []string {
 	lines := []string{
 		"profile   " + s.profileName(),
 		"service   " + s.serviceName(),

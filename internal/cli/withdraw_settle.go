@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-func (a *app) withdrawReconcile() *cobra.Command {
+func withdrawReconcile(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
@@ -52,7 +52,7 @@ with till withdraw resolve.`,
 	return shows(cmd, reconciledView)
 }
 
-func (a *app) withdrawResolve() *cobra.Command {
+func withdrawResolve(a *app) *cobra.Command {
 	return a.resolve("Record what a person knows about an order", "the order can be sent again.",
 		`  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) withdrawWait() *cobra.Command {
+func withdrawWait(a *app) *cobra.Command {
 	var flags waitFlags
 	var orderID string
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ know end it at once.`,
 			if err != nil {
 				return err
 			}
-			client, id, err := s.oneWithdrawal(cmd, args, orderID)
+			client, id, err := oneWithdrawal(s, cmd, args, orderID)
 			if err != nil {
 				return err
 			}
