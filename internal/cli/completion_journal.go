@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -101,7 +102,7 @@ func completeRuns(a *app) cobra.CompletionFunc {
 		var offers []string
 		for i := len(runs) - 1; i >= 0; i-- {
 			if strings.HasPrefix(runs[i].Name, typed) {
-				offers = append(offers, withText(runs[i].Name, runs[i].Plan+" "+moment(runs[i].Began)))
+				offers = append(offers, withText(runs[i].Name, runs[i].Plan+" "+views.Moment(runs[i].Began)))
 			}
 		}
 		return offers, none

@@ -6,6 +6,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -21,7 +22,7 @@ func inviteList(a *app) *cobra.Command {
 		Example: `  till invite list`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, inviteView)
+			s, out, err := begin(a, cmd, views.Invites)
 			if err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ func inviteList(a *app) *cobra.Command {
 			}
 			return out.slice(invites)
 		},
-	}, inviteView)
+	}, views.Invites)
 }
 
 func inviteGet(a *app) *cobra.Command {
@@ -45,7 +46,7 @@ func inviteGet(a *app) *cobra.Command {
 		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, inviteView)
+			s, out, err := begin(a, cmd, views.Invites)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ func inviteGet(a *app) *cobra.Command {
 			}
 			return out.one(invite)
 		},
-	}, inviteView)
+	}, views.Invites)
 }
 
 func inviteCreate(a *app) *cobra.Command {
@@ -104,7 +105,7 @@ random one is sent. It is sent at most once.`,
 
 // createdInviteView shows what is there only once. A table has the url alone, for a script to take.
 func createdInviteView(m money.Registry) render.View[api.Invite] {
-	view := inviteView(m)
+	view := views.Invites(m)
 	url := render.Column[api.Invite]{Name: "url", Cell: func(i api.Invite) render.Cell { return render.Text(i.URL) }}
 	view.Columns = append(view.Columns, url)
 	return view

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -31,7 +32,7 @@ merchant panel can tell whether it was made.`,
     --callback-url https://shop.example.com/thanks`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, createdView)
+			s, out, err := begin(a, cmd, views.Creations)
 			if err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ merchant panel can tell whether it was made.`,
 			if req.OrderID != "" {
 				ids += ", order id " + req.OrderID
 			}
-			return out.made(created{id, req.OrderID}, id, about{ID: id, OrderID: req.OrderID}, ids)
+			return out.made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id, about{ID: id, OrderID: req.OrderID}, ids)
 		},
 	}
 	f := cmd.Flags()
@@ -78,7 +79,7 @@ merchant panel can tell whether it was made.`,
 	require(cmd, "title", "currency")
 	requireOne(cmd, "item", "item-minor")
 	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, createdView)
+	return shows(cmd, views.Creations)
 }
 
 // itemFlags collects --item and --item-minor in the order in which they were given.
@@ -127,7 +128,7 @@ func invoiceGet(a *app) *cobra.Command {
 		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, invoiceView)
+			s, out, err := begin(a, cmd, views.Invoices)
 			if err != nil {
 				return err
 			}
@@ -145,7 +146,7 @@ func invoiceGet(a *app) *cobra.Command {
 			}
 			return out.one(invoice)
 		},
-	}, invoiceView)
+	}, views.Invoices)
 }
 
 func invoiceWait(a *app) *cobra.Command {
@@ -164,7 +165,7 @@ know end it at once.`,
     --fail-on Expired --timeout 30m`,
 		Args: args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, invoiceView)
+			s, out, err := begin(a, cmd, views.Invoices)
 			if err != nil {
 				return err
 			}
@@ -192,5 +193,5 @@ know end it at once.`,
 	addWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.state, "state", nil, "states to wait for, separated by commas")
 	requireOne(cmd, "status", "state")
-	return shows(cmd, invoiceView)
+	return shows(cmd, views.Invoices)
 }

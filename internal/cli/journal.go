@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ one is in conflict.`,
   till journal list --state unknown,conflict --exit-status -o jsonl`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, orderView)
+			s, out, err := begin(a, cmd, views.Orders)
 			if err != nil {
 				return err
 			}
@@ -89,7 +90,7 @@ one is in conflict.`,
 	f.StringVar(&run, "run", "", "only this run")
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
 	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, orderView)
+	return shows(cmd, views.Orders)
 }
 
 func journalFilter(s *session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
@@ -186,17 +187,17 @@ type story struct {
 	events []payout.Event
 }
 
-func (t story) line() orderLine {
-	line := lineOf(t.order)
+func (t story) line() views.OrderLine {
+	line := views.NewOrderLine(t.order)
 	for _, e := range t.events {
-		line.Events = append(line.Events, eventLine{moment(e.At), e})
+		line.Events = append(line.Events, views.EventLine{At: views.Moment(e.At), Event: e})
 	}
-	line.Attempts = attemptsOf(t.order)
+	line.Attempts = views.AttemptLines(t.order)
 	return line
 }
 
 func storyView(m money.Registry) render.View[story] {
-	inner := orderView(m)
+	inner := views.Orders(m)
 	view := render.View[story]{
 		ID:   func(t story) string { return inner.ID(t.order) },
 		JSON: func(t story) []byte { return render.Encode(t.line()) },
@@ -204,7 +205,7 @@ func storyView(m money.Registry) render.View[story] {
 	for _, c := range inner.Columns {
 		view.Columns = append(view.Columns, render.Column[story]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Detail: true, Extra: c.Extra, Wide: c.Wide, Cell: func(t story) render.Cell { return c.Cell(t.order) }})
 	}
-	view.Columns = append(view.Columns, render.Column[story]{Name: "decimals", Detail: true, Cell: func(t story) render.Cell { return render.Own(decimalsSent(t.order)) }})
+	view.Columns = append(view.Columns, render.Column[story]{Name: "decimals", Detail: true, Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
 	view.Columns = append(view.Columns, render.Column[story]{Name: "story", Detail: true, Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
 	return view
 }
@@ -226,7 +227,7 @@ func (t story) steps(m money.Registry) []render.Step {
 			}
 		}
 		parts = append(parts, "by "+e.User+" on "+e.Host)
-		steps[i] = render.Step{Status: strings.Join(parts, ", "), At: moment(e.At)}
+		steps[i] = render.Step{Status: strings.Join(parts, ", "), At: views.Moment(e.At)}
 	}
 	return steps
 }
@@ -260,7 +261,7 @@ of JSON, of every account, oldest first.`,
 // exportedLine is an order with the account that it belongs to.
 type exportedLine struct {
 	Account payout.Account `json:"account"`
-	orderLine
+	views.OrderLine
 }
 
 func exported(s *session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {

@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -91,10 +92,10 @@ func clearRestored(s *session, sender *payout.Sender, period string, found []pay
 
 // differenceLine is a difference as JSON.
 type differenceLine struct {
-	What   string          `json:"what"`
-	Why    string          `json:"why"`
-	Order  *orderLine      `json:"order"`
-	Record *api.Withdrawal `json:"withdrawal"`
+	What   string           `json:"what"`
+	Why    string           `json:"why"`
+	Order  *views.OrderLine `json:"order"`
+	Record *api.Withdrawal  `json:"withdrawal"`
 }
 
 func differenceView(m money.Registry) render.View[payout.Difference] {
@@ -122,16 +123,16 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		JSON: func(d row) []byte {
 			line := differenceLine{What: d.What, Why: d.Why, Record: d.Record}
 			if d.Order != nil {
-				own := lineOf(*d.Order)
+				own := views.NewOrderLine(*d.Order)
 				line.Order = &own
 			}
 			return render.Encode(line)
 		},
 		Columns: []render.Column[row]{
 			{Name: "what", Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},
-			{Name: "order_id", Whole: true, Cell: func(d row) render.Cell { return orderID(order(d)) }},
+			{Name: "order_id", Whole: true, Cell: func(d row) render.Cell { return views.OrderID(order(d)) }},
 			{Name: "id", Whole: true, Wide: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
-			{Name: "amount", Amount: true, Cell: func(d row) render.Cell { return amountCell(m, amount(d)) }},
+			{Name: "amount", Amount: true, Cell: func(d row) render.Cell { return views.AmountCell(m, amount(d)) }},
 			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},
 	}

@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ type planStandingLine struct {
 
 func factsOf(s *session, p *payout.Plan) planFacts {
 	f := planFacts{
-		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: moment(p.Made), Expires: moment(p.Expires), Expired: p.Expired(s.io.Now()),
+		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.io.Now()),
 		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, t := range p.Totals {

@@ -13,6 +13,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -262,9 +263,9 @@ func paidBefore(t payout.Tally) string {
 	switch {
 	case t.Found == t.Before:
 	case t.First.Equal(t.Last):
-		when = append(when, "at "+moment(t.First))
+		when = append(when, "at "+views.Moment(t.First))
 	default:
-		when = append(when, "from "+moment(t.First)+" to "+moment(t.Last))
+		when = append(when, "from "+views.Moment(t.First)+" to "+views.Moment(t.Last))
 	}
 	if t.Found > 0 {
 		found := fmt.Sprintf("%d found on the service's list", t.Found)

@@ -13,6 +13,7 @@ import (
 
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -191,7 +192,7 @@ func plan(s *session, cmd *cobra.Command, file string, flags planFlags, out outp
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: countOf(n, "warning"), At: "told on standard error"}}
 	}
-	facts.Journal = &planStandingLine{made.Accepted, moment(made.First), moment(made.Last), made.Unknown, made.Conflict}
+	facts.Journal = &planStandingLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown, made.Conflict}
 	if csvOfSums(out, "totals") {
 		return out.slice(factsByUnit(s, made.Plan, facts))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -175,7 +176,7 @@ func runView(m money.Registry) render.View[stand] {
 	line := func(r row) runLine {
 		n := r.tally.States
 		return runLine{
-			Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Batch: r.run.Batch, Began: moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
+			Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Batch: r.run.Batch, Began: views.Moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
 			Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown], Conflict: n[payout.StateConflict], Planned: n[payout.StatePlanned],
 			Sending: n[payout.StateSending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals), Paid: totalLines(m, r.tally.Accepted),
 		}
@@ -198,7 +199,7 @@ func runView(m money.Registry) render.View[stand] {
 		Columns: []render.Column[row]{
 			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
 			{Name: "plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
-			{Name: "began", Cell: func(r row) render.Cell { return render.Own(moment(r.run.Began)) }},
+			{Name: "began", Cell: func(r row) render.Cell { return render.Own(views.Moment(r.run.Began)) }},
 			count("rows", func(r row) int { return r.tally.Rows }),
 			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown), inState(payout.StateConflict), inState(payout.StatePlanned),
 			{Name: "sending", Extra: true, Cell: inState(payout.StateSending).Cell},

@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -74,18 +75,18 @@ type runRow struct {
 
 // liveLine is an orderLine in which the status is there even where the service has none.
 type liveLine struct {
-	orderLine
+	views.OrderLine
 	Status string `json:"status"`
 }
 
 func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
-		inner := orderView(m)
+		inner := views.Orders(m)
 		view := render.View[runRow]{
 			ID: func(r runRow) string { return inner.ID(r.Order) },
 			JSON: func(r runRow) []byte {
 				if live {
-					return render.Encode(liveLine{lineOf(r.Order), r.status})
+					return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status})
 				}
 				return inner.JSON(r.Order)
 			},

@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 )
 
@@ -42,11 +43,11 @@ func reconciled(results []payout.Result, resolve ...string) error {
 
 func reconciledView(m money.Registry) render.View[payout.Result] {
 	type row = payout.Result
-	inner := orderView(m)
+	inner := views.Orders(m)
 	view := render.View[row]{
 		ID: func(r row) string { return inner.ID(r.Order) },
 		JSON: func(r row) []byte {
-			line := lineOf(r.Order)
+			line := views.NewOrderLine(r.Order)
 			line.Listed, line.Status = &r.Listed, r.Status
 			return render.Encode(line)
 		},

@@ -7,6 +7,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -84,7 +85,7 @@ func resellerList(a *app) *cobra.Command {
 		Example: `  till reseller list`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, resellerView)
+			s, out, err := begin(a, cmd, views.Resellers)
 			if err != nil {
 				return err
 			}
@@ -98,7 +99,7 @@ func resellerList(a *app) *cobra.Command {
 			}
 			return out.slice(all)
 		},
-	}, resellerView)
+	}, views.Resellers)
 }
 
 func resellerIDs(a *app) *cobra.Command {
@@ -135,7 +136,7 @@ func idView(money.Registry) render.View[string] {
 
 func resellerInfo(a *app) *cobra.Command {
 	return aboutReseller(a, "info ID", "Show one reseller",
-		`  till reseller info "North shop"`, resellerView,
+		`  till reseller info "North shop"`, views.Resellers,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
 			return client.Resellers.Info(ctx, id)
 		})
@@ -143,7 +144,7 @@ func resellerInfo(a *app) *cobra.Command {
 
 func resellerInvite(a *app) *cobra.Command {
 	return aboutReseller(a, "invite ID", "Show the invite that a reseller came by",
-		`  till reseller invite "North shop"`, inviteView,
+		`  till reseller invite "North shop"`, views.Invites,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
 			return client.Resellers.Invite(ctx, id)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -221,7 +222,7 @@ func rebateView(m money.Registry) render.View[rebateRow] {
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
 		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
-		{Name: "rebate", Amount: true, Cell: func(r row) render.Cell { return amountCell(m, r.amount) }},
+		{Name: "rebate", Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) }},
 	}}
 }
 

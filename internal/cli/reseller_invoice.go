@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -108,7 +109,7 @@ func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 func resellerInvoiceGet(a *app) *cobra.Command {
 	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
 		`  till reseller invoice get "North shop" \
-    7c9e6679-7425-40de-944b-e07fc1f90ae7`, invoiceView,
+    7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Invoices,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Invoice, error) {
 			return client.Resellers.Invoice(ctx, id, args[1])
 		}, "INVOICE")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -42,13 +43,13 @@ func resellerWithdrawList(a *app) *cobra.Command {
 		},
 	}
 	a.addListFlags(cmd, &flags)
-	return shows(cmd, withdrawalView)
+	return shows(cmd, views.Withdrawals)
 }
 
 func resellerWithdrawGet(a *app) *cobra.Command {
 	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals",
 		`  till reseller withdraw get "North shop" \
-    7c9e6679-7425-40de-944b-e07fc1f90ae7`, withdrawalView,
+    7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Withdrawals,
 		func(ctx context.Context, client *api.Client, id string, args []string) (api.Withdrawal, error) {
 			return client.Resellers.Withdrawal(ctx, id, args[1])
 		}, "WITHDRAWAL")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,7 @@ recorded. An order that the service has ever shown was sent.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, orderView)
+			s, out, err := begin(a, cmd, views.Orders)
 			if err != nil {
 				return err
 			}
@@ -78,7 +79,7 @@ recorded. An order that the service has ever shown was sent.`,
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: it is not what the order asked for")
 	requireOne(cmd, "paid-as", "not-sent")
 	exclude(cmd, "paid-as", "not-sent")
-	return shows(cmd, orderView)
+	return shows(cmd, views.Orders)
 }
 
 func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {

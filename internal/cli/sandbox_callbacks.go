@@ -7,6 +7,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -81,7 +82,7 @@ func (a *advanced) UnmarshalJSON(text []byte) error {
 
 // advancedView shows the delivery's answer after the withdrawal's own columns.
 func advancedView(m money.Registry) render.View[advanced] {
-	inner := withdrawalView(m)
+	inner := views.Withdrawals(m)
 	view := render.View[advanced]{ID: func(a advanced) string { return a.ID }}
 	for _, c := range inner.Columns {
 		view.Columns = append(view.Columns, render.Column[advanced]{

@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -170,7 +171,7 @@ func fundedView(m money.Registry) render.View[funded] {
 		ID: func(f row) string { return f.Currency.Code },
 		Columns: []render.Column[row]{
 			{Name: "currency", Cell: func(f row) render.Cell { return render.Text(f.Currency.Code) }},
-			{Name: "balance", Amount: true, Cell: func(f row) render.Cell { return amountCell(m, f.Balance) }},
+			{Name: "balance", Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }},
 		},
 	}
 }
@@ -202,7 +203,7 @@ func sandboxExpire(a *app) *cobra.Command {
 }
 
 func endsInvoice(a *app, cmd *cobra.Command, path string) *cobra.Command {
-	view := answeredView(invoiceView)
+	view := answeredView(views.Invoices)
 	cmd.Args = args("INVOICE")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)

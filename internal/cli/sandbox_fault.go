@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
@@ -199,7 +200,7 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 			{Name: "on", Cell: func(f row) render.Cell { return render.Text(f.On) }},
 			{Name: "do", Cell: func(f row) render.Cell { return render.Text(f.Do) }},
 			{Name: "rate", Cell: func(f row) render.Cell { return render.Text(strconv.FormatFloat(f.Rate, 'f', -1, 64)) }},
-			{Name: "times", Cell: func(f row) render.Cell { return number(f.Times) }},
+			{Name: "times", Cell: func(f row) render.Cell { return views.Number(f.Times) }},
 			{Name: "seen", Cell: func(f row) render.Cell { return render.Int(f.Seen) }},
 			{Name: "fired", Cell: func(f row) render.Cell { return render.Int(f.Fired) }},
 			{Name: "match", Cell: func(f row) render.Cell { return render.Text(matchText(f.Match)) }},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ journal says which one is meant.`,
   till withdraw get --order-id 4711`,
 		Args: optionalArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, withdrawalView)
+			s, out, err := begin(a, cmd, views.Withdrawals)
 			if err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ journal says which one is meant.`,
 		},
 	}
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	return shows(cmd, withdrawalView)
+	return shows(cmd, views.Withdrawals)
 }
 
 // perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"example.com/till/internal/money"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ may be run again wants its own.`,
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, createdView)
+			s, out, err := begin(a, cmd, views.Creations)
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ may be run again wants its own.`,
 	requireOne(cmd, "amount", "amount-minor")
 	exclude(cmd, "amount", "amount-minor")
 	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, createdView)
+	return shows(cmd, views.Creations)
 }
 
 // withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
@@ -93,7 +94,7 @@ func withdrawalFrom(s *session, req *api.CreateWithdrawal, currency, amount, min
 }
 
 // createWithdrawal is everything between a valid request and its printed id.
-func createWithdrawal(s *session, req api.CreateWithdrawal, duplicate bool, out output[created]) error {
+func createWithdrawal(s *session, req api.CreateWithdrawal, duplicate bool, out output[views.Created]) error {
 	s.subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
@@ -161,7 +162,7 @@ func announce(s *session, req api.CreateWithdrawal, made bool) error {
 }
 
 // printSent prints the id of what was accepted, also where something is wrong with it.
-func printSent(s *session, sent payout.Sent, err error, out output[created]) error {
+func printSent(s *session, sent payout.Sent, err error, out output[views.Created]) error {
 	o := sent.Order
 	if sent.Note != "" {
 		s.note("%s", sent.Note)
@@ -172,8 +173,8 @@ func printSent(s *session, sent payout.Sent, err error, out output[created]) err
 	return cmp.Or(err, printID(s, o, out))
 }
 
-func printID(s *session, o payout.Order, out output[created]) error {
-	printed := out.made(created{o.ID, o.OrderID}, o.ID, about{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
+func printID(s *session, o payout.Order, out output[views.Created]) error {
+	printed := out.made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID, about{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
 		lost.hint = payout.NewHint("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
 	}

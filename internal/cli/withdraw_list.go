@@ -3,6 +3,7 @@ package cli
 import (
 	"iter"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -36,5 +37,5 @@ are.`,
 		},
 	}
 	a.addListFlags(cmd, &flags)
-	return shows(cmd, withdrawalView)
+	return shows(cmd, views.Withdrawals)
 }

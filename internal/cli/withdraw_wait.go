@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,7 @@ know end it at once.`,
   till withdraw wait --order-id 4711 --status Completed`,
 		Args: optionalArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, withdrawalView)
+			s, out, err := begin(a, cmd, views.Withdrawals)
 			if err != nil {
 				return err
 			}
@@ -53,5 +54,5 @@ know end it at once.`,
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
 	addWaitFlags(cmd, &flags)
 	require(cmd, "status")
-	return shows(cmd, withdrawalView)
+	return shows(cmd, views.Withdrawals)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"iter"
 
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ type withdrawalList struct {
 }
 
 func (a *app) listWithdrawals(cmd *cobra.Command, flags listFlags, open func(*session) (withdrawalList, error)) error {
-	s, out, err := begin(a, cmd, withdrawalView)
+	s, out, err := begin(a, cmd, views.Withdrawals)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package views
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// orderLine is a row of the journal as JSON.
-type orderLine struct {
+// OrderLine is a row of the journal as JSON.
+type OrderLine struct {
 	OrderID  string          `json:"order_id"`
 	State    payout.State    `json:"state"`
 	ID       string          `json:"id"`
@@ -30,17 +30,17 @@ type orderLine struct {
 	Key      string          `json:"key"`
 	Code     int64           `json:"code"`
 	Reason   string          `json:"reason"`
-	Resolved *resolutionLine `json:"resolved"`
+	Resolved *ResolutionLine `json:"resolved"`
 
 	Listed *bool       `json:"listed,omitempty"` // of a reconciliation
 	Status string      `json:"status,omitempty"`
-	Events []eventLine `json:"events,omitempty"` // of a whole story
+	Events []EventLine `json:"events,omitempty"` // of a whole story
 
-	Attempts []attemptLine `json:"attempts,omitempty"` // likewise
+	Attempts []AttemptLine `json:"attempts,omitempty"` // likewise
 }
 
-// attemptLine is one call for an order.
-type attemptLine struct {
+// AttemptLine is one call for an order.
+type AttemptLine struct {
 	Number   int64  `json:"number"`
 	Began    string `json:"began"`
 	Ended    string `json:"ended"`    // empty: its sender has not said how it ended
@@ -48,10 +48,11 @@ type attemptLine struct {
 	Decimals *int64 `json:"decimals"` // with which the amount was shown when it was sent; null: they were unknown
 }
 
-func attemptsOf(o payout.Order) []attemptLine {
-	lines := make([]attemptLine, len(o.Attempts))
+// AttemptLines are the attempts of an order as JSON, the oldest first.
+func AttemptLines(o payout.Order) []AttemptLine {
+	lines := make([]AttemptLine, len(o.Attempts))
 	for i, a := range o.Attempts {
-		lines[i] = attemptLine{Number: a.Number, Began: moment(a.Began), Ended: moment(a.Ended), Outcome: string(a.Outcome)}
+		lines[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended), Outcome: string(a.Outcome)}
 		if a.Decimals >= 0 {
 			lines[i].Decimals = &a.Decimals
 		}
@@ -59,55 +60,58 @@ func attemptsOf(o payout.Order) []attemptLine {
 	return lines
 }
 
-// decimalsSent are those with which the amount was shown at the last attempt; empty: there was none, or they were unknown.
-func decimalsSent(o payout.Order) string {
+// DecimalsSent are those with which the amount was shown at the last attempt; empty: there was none, or they were unknown.
+func DecimalsSent(o payout.Order) string {
 	if n := len(o.Attempts); n > 0 && o.Attempts[n-1].Decimals >= 0 {
 		return fmt.Sprint(o.Attempts[n-1].Decimals)
 	}
 	return ""
 }
 
-// resolutionLine and eventLine write their time as every other one is written.
-type resolutionLine struct {
+// ResolutionLine and eventLine write their time as every other one is written.
+type ResolutionLine struct {
 	payout.Resolution
 	At string `json:"at"`
 }
 
-type eventLine struct {
+type EventLine struct {
 	At string `json:"at"`
 	payout.Event
 }
 
-func lineOf(o payout.Order) orderLine {
-	line := orderLine{
+// NewOrderLine is an order as JSON, without its events and attempts.
+func NewOrderLine(o payout.Order) OrderLine {
+	line := OrderLine{
 		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo,
-		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: moment(o.Created), Sent: moment(o.Sent), Changed: moment(o.Changed),
+		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent), Changed: Moment(o.Changed),
 		User: o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
 	}
 	if d := o.Resolved; d != nil {
-		line.Resolved = &resolutionLine{*d, moment(d.At)}
+		line.Resolved = &ResolutionLine{*d, Moment(d.At)}
 	}
 	return line
 }
 
-func moment(t time.Time) string {
+// Moment writes a time in UTC as RFC 3339, and a zero time as an empty text.
+func Moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)
 }
 
-func orderView(m money.Registry) render.View[payout.Order] {
+// Orders shows an order of the journal in a row.
+func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	return render.View[row]{
 		ID:   func(o row) string { return o.OrderID },
-		JSON: func(o row) []byte { return render.Encode(lineOf(o)) },
+		JSON: func(o row) []byte { return render.Encode(NewOrderLine(o)) },
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return amountCell(m, o.Amount) }},
+			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return AmountCell(m, o.Amount) }},
 			{Name: "currency", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Currency.Code) }},
-			{Name: "sent", Cell: func(o row) render.Cell { return render.Own(moment(o.Sent)) }},
+			{Name: "sent", Cell: func(o row) render.Cell { return render.Own(Moment(o.Sent)) }},
 			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.ID) }},
 			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
@@ -119,8 +123,8 @@ func orderView(m money.Registry) render.View[payout.Order] {
 			{Name: "resolved", Wide: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
 			{Name: "note", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
 			{Name: "callback", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
-			{Name: "created", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(moment(o.Created)) }},
-			{Name: "changed", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(moment(o.Changed)) }},
+			{Name: "created", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(Moment(o.Created)) }},
+			{Name: "changed", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(Moment(o.Changed)) }},
 		},
 	}
 }

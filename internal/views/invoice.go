@@ -1,0 +1,83 @@
+package views
+
+import (
+	"math"
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+)
+
+// Invoices shows an invoice in a row.
+func Invoices(m money.Registry) render.View[api.Invoice] {
+	type row = api.Invoice
+	return render.View[row]{
+		ID:   func(i row) string { return i.ID },
+		JSON: func(i row) []byte { return i.RawJSON() },
+		Columns: []render.Column[row]{
+			{Name: "id", Whole: true, Cell: func(i row) render.Cell { return render.Text(i.ID) }},
+			{Name: "order_id", Cell: func(i row) render.Cell { return render.Text(i.ExternalOrderID) }},
+			{Name: "number", Cell: func(i row) render.Cell { return Number(i.ExternalNumber) }},
+			{Name: "title", Cell: func(i row) render.Cell { return render.Text(i.Title) }},
+			{Name: "status", Cell: func(i row) render.Cell { return render.Text(i.Status) }},
+			{Name: "state", Cell: func(i row) render.Cell { return render.Text(i.State) }},
+			{Name: "total", Amount: true, Cell: func(i row) render.Cell { return invoiceTotal(m, i) }},
+			{Name: "items", Cell: func(i row) render.Cell { return render.Text(itemLines(m, i)) }},
+			{Name: "currency", Extra: true, Cell: func(i row) render.Cell { return render.Text(i.Currency.Code) }},
+			{Name: "created_date", Cell: func(i row) render.Cell { return render.Text(i.CreatedDate) }},
+			{Name: "choosen", Cell: func(i row) render.Cell { return render.JSONText(i.Choosen) }},
+			{Name: "due_date", Extra: true, Cell: func(i row) render.Cell { return render.Text(i.DueDate) }},
+		},
+	}
+}
+
+// Number shows a count; 0 is an empty cell.
+func Number(n int64) render.Cell {
+	if n == 0 {
+		return render.Own("")
+	}
+	return render.Int(n)
+}
+
+// invoiceTotal is the sum of the items, or empty where it does not fit into 64 bits: a wrong number is worse than none.
+func invoiceTotal(m money.Registry, i api.Invoice) render.Cell {
+	total := int64(0)
+	for _, item := range i.Items {
+		if item.Amount > 0 && total > math.MaxInt64-item.Amount || item.Amount < 0 && total < math.MinInt64-item.Amount {
+			return render.Own("")
+		}
+		total += item.Amount
+	}
+	return AmountCell(m, amountIn(m, i.Currency, total))
+}
+
+// amountIn is an amount of minor units in a currency, spelled as amounts are.
+func amountIn(m money.Registry, c api.Currency, minor int64) api.Amount {
+	code := c.Code
+	if e, ok := m.Lookup(code); ok && e.Kind == c.Kind {
+		code = e.Amount(0).Code
+	}
+	return api.Amount{Kind: c.Kind, Code: code, Minor: minor}
+}
+
+func itemLines(m money.Registry, i api.Invoice) string {
+	lines := make([]string, len(i.Items))
+	for n, item := range i.Items {
+		lines[n] = item.Name + " " + m.Format(amountIn(m, i.Currency, item.Amount))
+	}
+	return strings.Join(lines, ", ")
+}
+
+// Invites shows an invite in a row.
+func Invites(money.Registry) render.View[api.Invite] {
+	type row = api.Invite
+	return render.View[row]{
+		ID:   func(i row) string { return i.Invite },
+		JSON: func(i row) []byte { return i.RawJSON() },
+		Columns: []render.Column[row]{
+			{Name: "invite", Whole: true, Cell: func(i row) render.Cell { return render.Text(i.Invite) }},
+			{Name: "label", Cell: func(i row) render.Cell { return render.Text(i.Label) }},
+		},
+	}
+}

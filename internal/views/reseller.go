@@ -1,0 +1,32 @@
+package views
+
+import (
+	"strings"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+)
+
+// Resellers shows a reseller in a row.
+func Resellers(m money.Registry) render.View[api.Reseller] {
+	type row = api.Reseller
+	return render.View[row]{
+		ID:   func(r row) string { return r.ID },
+		JSON: func(r row) []byte { return r.RawJSON() },
+		Columns: []render.Column[row]{
+			{Name: "id", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Label) }},
+			{Name: "invite", Extra: true, Detail: true, Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Invite) }},
+			{Name: "rebates", Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},
+		},
+	}
+}
+
+func rebateLine(m money.Registry, rebates api.Rebates) string {
+	amounts := make([]string, len(rebates))
+	for i, r := range rebates {
+		amounts[i] = m.Format(r.Amount)
+	}
+	return strings.Join(amounts, ", ")
+}
