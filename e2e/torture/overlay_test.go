@@ -839,7 +839,7 @@ const mostTogether = 7 // so that a small plan has parts
 `,
 	},
 	{
-		"internal/cli/outfile.go", `
+		"internal/cmdutil/outfile.go", `
 	buffered := bufio.NewWriter(file)
 	err = fill(buffered)
 	if err == nil {
@@ -856,7 +856,7 @@ const mostTogether = 7 // so that a small plan has parts
 `,
 	},
 	{
-		"internal/cli/outfile.go", `
+		"internal/cmdutil/outfile.go", `
 	return file.Commit()
 `, `
 	killpoint("before-rename")

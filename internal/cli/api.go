@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -22,7 +23,7 @@ import (
 // maxInput limits the body of a request.
 const maxInput = 1 << 20
 
-func apiCommand(a *app) *cobra.Command {
+func apiCommand(a *cmdutil.App) *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
@@ -42,16 +43,16 @@ make. These are the operations of the interface:
 		Example: `  till api GET /api/resellers/ids
   echo '{"currencies":[],"tags":[]}' | till api POST \
     '/api/merchant_withdrawal/list?page=1&page_size=10' --input -`,
-		Args: args("METHOD", "PATH"),
+		Args: cmdutil.Args("METHOD", "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
-			filtered := s.out.Filter != nil || s.Template != "" || s.Origin("output") != "default"
+			filtered := s.Render.Filter != nil || s.Template != "" || s.Origin("output") != "default"
 			if filtered {
-				if _, err := show(s, view); err != nil {
+				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err
 				}
 			}
@@ -60,56 +61,56 @@ make. These are the operations of the interface:
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			reads, err := changesNothing(s.base, method, args[1])
+			reads, err := changesNothing(s.ClientURL, method, args[1])
 			if err != nil {
 				return err
 			}
-			ctx := s.ctx
+			ctx := s.Ctx
 			if !reads {
-				ctx = s.sendCtx
+				ctx = s.SendCtx
 			}
 			if !reads && !s.DryRun {
-				facts := []string{"profile   " + s.profileName(), "service   " + s.serviceName(), "request   " + method + " " + args[1], "body      " + beginning(body)}
-				if err := s.confirm(facts, "Send this request?"); err != nil {
+				facts := []string{"profile   " + s.ProfileName(), "service   " + s.ServiceName(), "request   " + method + " " + args[1], "body      " + beginning(body)}
+				if err := s.Confirm(facts, "Send this request?"); err != nil {
 					return err
 				}
 			}
 			var answer []byte
-			err = s.send(nil, func() (err error) {
+			err = s.Send(nil, func() (err error) {
 				answer, err = client.Do(ctx, method, args[1], body)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			s.spinner.stop()
+			s.Spinner.Stop()
 			if reads {
 				return printAnswer(s, view, filtered, answer)
 			}
 			if err := printAnswer(s, view, filtered, answer); err != nil {
-				return &failure{code: exitOutput, msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), hint: payout.NewHint("do not send it again")}
+				return &cmdutil.Error{Code: cmdutil.ExitOutput, Msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), Hint: payout.NewHint("do not send it again")}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
-	offerFiles(cmd, "input")
+	cmdutil.OfferFiles(cmd, "input")
 	return cmd
 }
 
 // printAnswer prints an answer as it came, or, where a format was asked for, as the JSON that it must be then.
-func printAnswer(s *session, view render.View[json.RawMessage], filtered bool, answer []byte) error {
+func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered bool, answer []byte) error {
 	if !filtered {
-		return s.writeData(string(answer))
+		return s.WriteData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
-		return &failure{code: exitReadFailed, err: err, msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), hint: payout.NewHint("leave out --output, --jq and --template to see it as it came")}
+		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err, Msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), Hint: payout.NewHint("leave out --output, --jq and --template to see it as it came")}
 	}
-	return view.One(s.io.Out, s.out, answer)
+	return view.One(s.IO.Out, s.Render, answer)
 }
 
 // maxAnswerValues limits what is decoded of an answer of any shape: a value of three bytes takes far more room then.
@@ -162,31 +163,31 @@ func beginning(text []byte) string {
 	return string(text)
 }
 
-func readInput(s *session, name string) (json.RawMessage, error) {
+func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	if name == "" {
 		return nil, nil
 	}
-	in := s.io.In
+	in := s.IO.In
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usageError(fmt.Sprintf("--input: %v", withoutPath(err)), "name a file that can be read, or - for standard input")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)), "name a file that can be read, or - for standard input")
 		}
 		defer file.Close()
 		in = file
 	}
-	text, err := interruptibly(s.ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
-	if s.ctx.Err() != nil {
-		return nil, s.ctx.Err()
+	text, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
+	if s.Ctx.Err() != nil {
+		return nil, s.Ctx.Err()
 	}
 	if err != nil {
-		return nil, usageError(fmt.Sprintf("--input: %v", withoutPath(err)), "name a file that can be read, or - for standard input")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)), "name a file that can be read, or - for standard input")
 	}
 	if len(text) > maxInput {
-		return nil, usageError("--input: it is larger than 1 MiB", "send less")
+		return nil, cmdutil.UsageError("--input: it is larger than 1 MiB", "send less")
 	}
 	if !json.Valid(text) {
-		return nil, usageError("--input: it is not JSON", "write one JSON value")
+		return nil, cmdutil.UsageError("--input: it is not JSON", "write one JSON value")
 	}
 	return text, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -15,11 +16,11 @@ import (
 	"golang.org/x/term"
 )
 
-func authCommand(a *app) *cobra.Command {
-	return group("auth", "Keep the key of a service on this machine", authLogin(a), authStatus(a), authLogout(a))
+func authCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("auth", "Keep the key of a service on this machine", authLogin(a), authStatus(a), authLogout(a))
 }
 
-func authLogin(a *app) *cobra.Command {
+func authLogin(a *cmdutil.App) *cobra.Command {
 	store := "keyring"
 	cmd := &cobra.Command{
 		Use:   "login",
@@ -33,13 +34,13 @@ that file in the profile.`,
   till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 0 { // which may be the key
-				return usageError("auth login takes no argument, because a command line is public", "give the key on standard input, < FILE", "auth", "login")
+				return cmdutil.UsageError("auth login takes no argument, because a command line is public", "give the key on standard input, < FILE", "auth", "login")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store != "keyring" && store != "file" {
-				return usageError("--store: a key is kept in the keyring or a file", "write keyring or file")
+				return cmdutil.UsageError("--store: a key is kept in the keyring or a file", "write keyring or file")
 			}
 			s, err := startAuth(a, cmd)
 			if err != nil {
@@ -54,79 +55,79 @@ that file in the profile.`,
 			}
 			place := "the keyring"
 			if store == "file" {
-				place, err = s.keys.StoreKeyFile(s.Settings, key)
+				place, err = s.Keys.StoreKeyFile(s.Settings, key)
 			} else {
-				_, err = s.keys.StoreKey(s.ctx, s.Settings, key)
+				_, err = s.Keys.StoreKey(s.Ctx, s.Settings, key)
 			}
 			if err != nil {
 				return err
 			}
-			a.note("the key for %s is kept in %s; try it with: till auth status", s.serviceName(), place)
-			if a.io.env("TILL_API_KEY") != "" {
-				a.note("TILL_API_KEY is set and goes before it")
+			a.Note("the key for %s is kept in %s; try it with: till auth status", s.ServiceName(), place)
+			if a.IO.Env("TILL_API_KEY") != "" {
+				a.Note("TILL_API_KEY is set and goes before it")
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", store, "where to keep it: keyring or file")
-	offer(cmd, "store", cobra.FixedCompletions([]string{"keyring", "file"}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.Offer(cmd, "store", cobra.FixedCompletions([]string{"keyring", "file"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // startAuth is for commands that change where the key is.
-func startAuth(a *app, cmd *cobra.Command) (*session, error) {
+func startAuth(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
 	if err := noDryRun(cmd); err != nil {
 		return nil, err
 	}
-	s, err := a.start(cmd)
+	s, err := a.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
 	if s.Sandbox {
-		return nil, usageError("the profile sandbox keeps no key, its sandbox has one of its own", "choose another profile with --profile")
+		return nil, cmdutil.UsageError("the profile sandbox keeps no key, its sandbox has one of its own", "choose another profile with --profile")
 	}
 	return s, nil
 }
 
 // newKey reads the key that is to be kept.
-func newKey(s *session, cmd *cobra.Command) (string, error) {
+func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 	if cmd.Flags().Changed("api-key-file") {
-		key, _, err := s.keys.Key(s.ctx, s.Settings)
+		key, _, err := s.Keys.Key(s.Ctx, s.Settings)
 		return key, err
 	}
-	in := terminal.Of(s.io.In)
+	in := terminal.Of(s.IO.In)
 	if in == nil {
-		key, err := interruptibly(s.ctx, func() (string, error) { return config.ReadKey(s.io.In) })
-		if err != nil && s.ctx.Err() == nil {
+		key, err := cmdutil.Interruptibly(s.Ctx, func() (string, error) { return config.ReadKey(s.IO.In) })
+		if err != nil && s.Ctx.Err() == nil {
 			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
 		}
 		return key, err
 	}
-	if !s.canAsk() {
-		return "", usageError("the key cannot be asked for here", "give it on standard input, < FILE", "auth", "login")
+	if !s.CanAsk() {
+		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE", "auth", "login")
 	}
 	fd := int(in.Fd())
 	show, err := terminal.HideTyped(in) // before the question: a person may paste as soon as it shows
 	if err != nil {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}
-	fmt.Fprintf(s.io.Err, "Key for %s (profile %s): ", render.Safe(s.serviceName()), s.profileName())
-	key, err := interruptibly(s.ctx, func() (string, error) {
+	fmt.Fprintf(s.IO.Err, "Key for %s (profile %s): ", render.Safe(s.ServiceName()), s.ProfileName())
+	key, err := cmdutil.Interruptibly(s.Ctx, func() (string, error) {
 		secret, err := term.ReadPassword(fd)
 		return string(secret), err
 	})
-	fmt.Fprintln(s.io.Err)
+	fmt.Fprintln(s.IO.Err)
 	shown := show()
-	if s.ctx.Err() != nil {
-		return "", errors.Join(s.ctx.Err(), shown)
+	if s.Ctx.Err() != nil {
+		return "", errors.Join(s.Ctx.Err(), shown)
 	}
 	if err != nil {
-		return "", usageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login")
+		return "", cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login")
 	}
 	return key, nil
 }
 
-func authLogout(a *app) *cobra.Command {
+func authLogout(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the key that till auth login has kept",
@@ -135,26 +136,26 @@ till auth login --store file has made. A key that you keep elsewhere, with
 api_key_command or api_key_file, stays.`,
 		Example: `  till auth logout
   till auth logout --profile old`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startAuth(a, cmd)
 			if err != nil {
 				return err
 			}
-			removed, err := s.keys.DeleteKey(s.ctx, s.Settings)
+			removed, err := s.Keys.DeleteKey(s.Ctx, s.Settings)
 			if err != nil {
 				return err
 			}
 			if len(removed) == 0 {
-				a.note("there was no key to remove")
+				a.Note("there was no key to remove")
 			}
 			for _, place := range removed {
-				a.note("the key is removed from %s", strings.Replace(place, "keyring", "the keyring", 1))
+				a.Note("the key is removed from %s", strings.Replace(place, "keyring", "the keyring", 1))
 			}
 			// The settings are from before: the source is still the file that is gone now, or the keyring.
-			source := s.keys.Source(s.Settings)
+			source := s.Keys.Source(s.Settings)
 			if gone := source == "keyring" || strings.HasSuffix(source, "api_key_file") && slices.ContainsFunc(removed, isPath); !gone {
-				a.note("a key is still there, and comes from %s", nameOfSource(source))
+				a.Note("a key is still there, and comes from %s", cmdutil.NameOfSource(source))
 			}
 			return nil
 		},
@@ -163,32 +164,32 @@ api_key_command or api_key_file, stays.`,
 
 func isPath(place string) bool { return place != "keyring" }
 
-func authStatus(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func authStatus(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "status",
 		Short: "Say where the key comes from, and try it",
 		Long: `Say where the key comes from, and try it on a call that only reads. A key that
 the service refuses ends it with exit code 31, and no key at all with 11.`,
 		Example: `  till auth status
   till auth status --sandbox -o json`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, keyView)
+			s, out, err := cmdutil.Begin(a, cmd, keyView)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			source := s.sourceOfKey()
-			for _, err := range client.Withdrawals.All(s.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.firstPage()}) {
+			source := s.SourceOfKey()
+			for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
 				if err != nil {
-					return withSource(refusedKey(err, source), source)
+					return withSource(cmdutil.RefusedKey(err, source), source)
 				}
 				break
 			}
-			return out.one(keyRow{Profile: s.Profile, Service: s.serviceName(), Source: source, Accepted: true})
+			return out.One(keyRow{Profile: s.Profile, Service: s.ServiceName(), Source: source, Accepted: true})
 		},
 	}, keyView)
 }
@@ -217,9 +218,9 @@ func keyView(money.Registry) render.View[keyRow] {
 
 // withSource adds to any other error where the key comes from.
 func withSource(err error, source string) error {
-	r := explain(err)
-	if r.code == exitUnauthorized || r.code == exitInterrupted {
+	r := cmdutil.Explain(err)
+	if r.Code == cmdutil.ExitUnauthorized || r.Code == cmdutil.ExitInterrupted {
 		return err
 	}
-	return &failure{code: r.code, rule: r.rule, err: err, msg: fmt.Sprintf("%v; the key comes from %s", err, nameOfSource(source)), hint: r.hint}
+	return &cmdutil.Error{Code: r.Code, Rule: r.Rule, Err: err, Msg: fmt.Sprintf("%v; the key comes from %s", err, cmdutil.NameOfSource(source)), Hint: r.Hint}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -25,8 +26,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func callbackCommand(a *app) *cobra.Command {
-	cmd := group("callback", "Receive what the service posts to a withdrawal's callback", callbackListen(a))
+func callbackCommand(a *cmdutil.App) *cobra.Command {
+	cmd := cmdutil.Group("callback", "Receive what the service posts to a withdrawal's callback", callbackListen(a))
 	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An
 invoice's callback_url is another thing: the customer's browser is sent there,
 and nothing is posted.`
@@ -41,7 +42,7 @@ type callbackFlags struct {
 	timeout             time.Duration
 }
 
-func callbackListen(a *app) *cobra.Command {
+func callbackListen(a *cmdutil.App) *cobra.Command {
 	var flags callbackFlags
 	cmd := &cobra.Command{
 		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",
@@ -68,9 +69,9 @@ ask the service itself.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
   till callback listen --listen 0.0.0.0:8787 --secret-path
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
@@ -92,22 +93,22 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
 	switch {
 	case given("count") && f.count < 1:
-		return usageError("--count: it must be at least 1", "leave it out to listen without an end")
+		return cmdutil.UsageError("--count: it must be at least 1", "leave it out to listen without an end")
 	case given("timeout") && f.timeout <= 0:
-		return usageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
+		return cmdutil.UsageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
 	case given("exec") && strings.TrimSpace(f.exec) == "":
-		return usageError("--exec: the command is empty", "a variable of your script may be unset")
+		return cmdutil.UsageError("--exec: the command is empty", "a variable of your script may be unset")
 	case f.respond < 200 || f.respond > 599:
-		return usageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond), "leave it out for 200")
+		return cmdutil.UsageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond), "leave it out for 200")
 	}
 	return nil
 }
 
-func listenForCallbacks(s *session, cmd *cobra.Command, flags callbackFlags) error {
+func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFlags) error {
 	if err := flags.check(cmd); err != nil {
 		return err
 	}
-	options, err := s.lineOptions("callback listen")
+	options, err := s.LineOptions("callback listen")
 	if err != nil {
 		return err
 	}
@@ -119,9 +120,9 @@ func listenForCallbacks(s *session, cmd *cobra.Command, flags callbackFlags) err
 	if err != nil {
 		return err
 	}
-	ctx, release := process.UntilStopped(s.ctx)
+	ctx, release := process.UntilStopped(s.Ctx)
 	defer release()
-	in := &inbox{flags: flags, out: s.io.Out, options: options, note: s.note, run: s.shell}
+	in := &inbox{flags: flags, out: s.IO.Out, options: options, note: s.Note, run: s.Shell}
 	if flags.secretPath {
 		in.path = "/" + rand.Text()
 	}
@@ -130,13 +131,13 @@ func listenForCallbacks(s *session, cmd *cobra.Command, flags callbackFlags) err
 	if err := ready.publish(render.Encode(map[string]string{"url": url})); err != nil {
 		return errors.Join(err, stop())
 	}
-	s.note("listening on %s", url)
+	s.Note("listening on %s", url)
 	if !isLoopback(listener.Addr()) {
 		advice := ""
 		if !flags.secretPath {
 			advice = "; with --secret-path, only who knows the path can post"
 		}
-		s.note("warning: other machines may reach this address, and nothing checks who posts%s", advice)
+		s.Note("warning: other machines may reach this address, and nothing checks who posts%s", advice)
 	}
 	var overdue <-chan time.Time
 	if flags.timeout > 0 {
@@ -149,7 +150,7 @@ func listenForCallbacks(s *session, cmd *cobra.Command, flags callbackFlags) err
 	}
 	err = stop()
 	if e := ready.retract(); e != nil {
-		s.note("%s", e)
+		s.Note("%s", e)
 	}
 	if err != nil {
 		return err
@@ -228,11 +229,11 @@ func (in *inbox) outcome(signals context.Context) error {
 	case in.broken != nil:
 		return in.broken
 	case fewer && signals.Err() != nil:
-		return &failure{code: exitInterrupted, msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
+		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
 	case fewer:
-		return &failure{code: exitNotYet, msg: fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout), hint: payout.NewHint("listen again, or longer with --timeout")}
+		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout), Hint: payout.NewHint("listen again, or longer with --timeout")}
 	case in.failed > 0:
-		return &failure{code: exitPartial, msg: fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came), hint: payout.NewHint("the lines above say why")}
+		return &cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came), Hint: payout.NewHint("the lines above say why")}
 	}
 	return nil
 }
@@ -345,7 +346,7 @@ func (in *inbox) take(body []byte) int {
 // print writes a line in one piece. A filter that fails on a body is that body's fault; an output that fails is the end.
 func (in *inbox) print(body []byte) error {
 	var line bytes.Buffer
-	if err := lineView().One(&line, in.options, jsonLine(body)); err != nil {
+	if err := cmdutil.LineView().One(&line, in.options, jsonLine(body)); err != nil {
 		return err
 	}
 	if _, err := in.out.Write(line.Bytes()); err != nil {
@@ -371,11 +372,11 @@ func listenOn(address string) (net.Listener, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return nil, usageError(fmt.Sprintf("--listen: %q is not an address with a port", address), "write one such as 127.0.0.1:8787; port 0 is any that is free")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--listen: %q is not an address with a port", address), "write one such as 127.0.0.1:8787; port 0 is any that is free")
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &failure{code: exitConfig, err: err, msg: fmt.Sprintf("--listen: nobody can listen on %s: %v", address, plainNetError(err)), hint: payout.NewHint("choose another port, or 0 for any that is free")}
+		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err, Msg: fmt.Sprintf("--listen: nobody can listen on %s: %v", address, plainNetError(err)), Hint: payout.NewHint("choose another port, or 0 for any that is free")}
 	}
 	return listener, nil
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 )
 
@@ -53,7 +54,7 @@ func startCommand(t *testing.T, env []string, args ...string) *commandRun {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &commandRun{out: &lockedBuffer{}, err: &lockedBuffer{}, done: make(chan error, 1), stop: stop, dir: t.TempDir()}
 	environ := append([]string{"HOME=" + r.dir, "PATH=" + os.Getenv("PATH")}, env...)
-	a := &app{ctx: ctx, sendCtx: ctx, io: IO{
+	a := &cmdutil.App{Ctx: ctx, SendCtx: ctx, IO: cmdutil.IO{
 		In: strings.NewReader(""), Out: r.out, Err: r.err, Now: time.Now,
 		Environ: func() []string { return environ },
 	}}
@@ -274,12 +275,12 @@ func TestCallbackListenEnds(t *testing.T) {
 		stop bool
 		code int
 	}{
-		"fewer in time":       {[]string{"--count", "2", "--timeout", "200ms"}, false, exitNotYet},
-		"a time-out alone":    {[]string{"--timeout", "200ms"}, false, exitDone},
-		"a signal":            {nil, true, exitDone},
-		"a signal before all": {[]string{"--count", "2"}, true, exitInterrupted},
-		"a failing command":   {[]string{"--count", "1", "--exec", "exit 3"}, false, exitPartial},
-		"a failing filter":    {[]string{"--count", "1", "--jq", ".[0].x"}, false, exitPartial},
+		"fewer in time":       {[]string{"--count", "2", "--timeout", "200ms"}, false, cmdutil.ExitNotYet},
+		"a time-out alone":    {[]string{"--timeout", "200ms"}, false, cmdutil.ExitDone},
+		"a signal":            {nil, true, cmdutil.ExitDone},
+		"a signal before all": {[]string{"--count", "2"}, true, cmdutil.ExitInterrupted},
+		"a failing command":   {[]string{"--count", "1", "--exec", "exit 3"}, false, cmdutil.ExitPartial},
+		"a failing filter":    {[]string{"--count", "1", "--jq", ".[0].x"}, false, cmdutil.ExitPartial},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, url := startListener(t, c.args...)
@@ -287,9 +288,9 @@ func TestCallbackListenEnds(t *testing.T) {
 			if c.stop {
 				r.stop()
 			}
-			code := exitDone
+			code := cmdutil.ExitDone
 			if err := r.wait(t); err != nil {
-				code = explain(err).code
+				code = cmdutil.Explain(err).Code
 			}
 			if code != c.code {
 				t.Errorf("ended with %d, want %d\n%s", code, c.code, r.err)
@@ -338,7 +339,7 @@ func TestCallbackListenKillsACommandThatHangs(t *testing.T) {
 	}()
 	eventually(t, "the line", func() bool { return r.out.String() == "{}\n" })
 	r.stop()
-	if err := r.wait(t); explain(err).code != exitPartial {
+	if err := r.wait(t); cmdutil.Explain(err).Code != cmdutil.ExitPartial {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -349,7 +350,7 @@ func TestCallbackListenUsage(t *testing.T) {
 		{"--listen", "8080"}, {"--listen", "127.0.0.1:http:1"}, {"--ready-file", ""}, {"--dry-run"}, {"-o", "csv"}, {"extra"},
 	} {
 		r := startCommand(t, nil, append([]string{"callback", "listen"}, args...)...)
-		if err := r.wait(t); err == nil || explain(err).code != exitUsage {
+		if err := r.wait(t); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

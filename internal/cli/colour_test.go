@@ -3,11 +3,13 @@ package cli
 import (
 	"bytes"
 	"testing"
+
+	"example.com/till/internal/cmdutil"
 )
 
 func TestPaint(t *testing.T) {
 	env := []string{"CLICOLOR_FORCE=1"}
-	a := &app{io: IO{Err: &bytes.Buffer{}, Environ: func() []string { return env }}}
+	a := &cmdutil.App{IO: cmdutil.IO{Err: &bytes.Buffer{}, Environ: func() []string { return env }}}
 	if got := paint(a, "till: no", "auto"); got != "\x1b[31mtill:\x1b[0m no" {
 		t.Errorf("got %q", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +17,7 @@ import (
 // A shell may put an offer on the command line without quotes: bash does so with the common beginning of several. So an
 // offer is made of characters that mean nothing to any shell, see harmless.
 
-func completionCommand(a *app) *cobra.Command {
+func completionCommand(a *cmdutil.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
@@ -34,7 +35,7 @@ PowerShell, in the profile:
   till completion powershell | Out-String | Invoke-Expression`,
 		Example: `  till completion bash > till.bash
   till completion zsh > _till`,
-		Args:      args("the name of a shell: " + strings.Join(shells, ", ")),
+		Args:      cmdutil.Args("the name of a shell: " + strings.Join(shells, ", ")),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, err := completionScript(cmd.Root(), args[0])
@@ -42,9 +43,9 @@ PowerShell, in the profile:
 				return err
 			}
 			if script == nil {
-				return usageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]), "name one of "+strings.Join(shells, ", "))
+				return cmdutil.UsageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]), "name one of "+strings.Join(shells, ", "))
 			}
-			return a.write(string(script))
+			return a.Write(string(script))
 		},
 	}
 }
@@ -69,27 +70,27 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 }
 
 // completeGlobals sets what completes the flags that every command has.
-func completeGlobals(a *app, root *cobra.Command) {
+func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	for _, flag := range []string{"api-key-file", "config", "journal"} {
-		offerFiles(root, flag)
+		cmdutil.OfferFiles(root, flag)
 	}
-	offer(root, "profile", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	cmdutil.Offer(root, "profile", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.ProfileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 	})
 	for _, flag := range []string{"output", "color"} {
-		offer(root, flag, cobra.FixedCompletions(config.Values(flag), cobra.ShellCompDirectiveNoFileComp))
+		cmdutil.Offer(root, flag, cobra.FixedCompletions(config.Values(flag), cobra.ShellCompDirectiveNoFileComp))
 	}
-	offer(root, "columns", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	cmdutil.Offer(root, "columns", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeColumns(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
-	offerOwn(root, "sort", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	cmdutil.OfferOwn(root, "sort", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return completeSort(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
 func columnsOf(cmd *cobra.Command) []string {
-	if names := cmd.Annotations[columnsKey]; names != "" {
+	if names := cmd.Annotations[cmdutil.ColumnsKey]; names != "" {
 		return strings.Split(names, ",")
 	}
 	return nil
@@ -100,7 +101,7 @@ func completeColumns(columns []string, typed string) []string {
 	if len(columns) > 0 && !strings.Contains(typed, ",") {
 		columns = append(slices.Clone(columns), "help")
 	}
-	return completeList(columns, typed)
+	return cmdutil.CompleteList(columns, typed)
 }
 
 // completeSort completes a column, with the minus of a descending order or without.

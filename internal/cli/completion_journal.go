@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -12,10 +13,10 @@ import (
 const maxOffers = 200
 
 // completeArguments sets what completes the arguments and flags that name files, runs, orders and states.
-func completeArguments(a *app, root *cobra.Command) {
+func completeArguments(a *cmdutil.App, root *cobra.Command) {
 	undecided := completeOrders(a, payout.StateUnknown, payout.StateSending, payout.StateConflict)
 	for path, complete := range map[string]cobra.CompletionFunc{
-		"payout apply":       first(fileNames),
+		"payout apply":       first(cmdutil.FileNames),
 		"payout status":      first(completeRuns(a)),
 		"payout export":      first(completeRuns(a)),
 		"payout wait":        first(completeRuns(a)),
@@ -24,7 +25,7 @@ func completeArguments(a *app, root *cobra.Command) {
 		"withdraw resolve":   undecided,
 		"withdraw reconcile": first(undecided),
 		"journal show":       first(completeOrders(a)),
-		"journal copy":       first(fileNames),
+		"journal copy":       first(cmdutil.FileNames),
 	} {
 		commandAt(root, path).ValidArgsFunction = complete
 	}
@@ -33,12 +34,12 @@ func completeArguments(a *app, root *cobra.Command) {
 		path, flag string
 		complete   cobra.CompletionFunc
 	}{
-		{"payout apply", "results", fileNames},
-		{"callback listen", "ready-file", fileNames},
-		{"sandbox serve", "ready-file", fileNames},
-		{"sandbox serve", "env-file", fileNames},
-		{"sandbox run", "ready-file", fileNames},
-		{"sandbox run", "env-file", fileNames},
+		{"payout apply", "results", cmdutil.FileNames},
+		{"callback listen", "ready-file", cmdutil.FileNames},
+		{"sandbox serve", "ready-file", cmdutil.FileNames},
+		{"sandbox serve", "env-file", cmdutil.FileNames},
+		{"sandbox run", "ready-file", cmdutil.FileNames},
+		{"sandbox run", "env-file", cmdutil.FileNames},
 		{"withdraw get", "order-id", accepted},
 		{"withdraw wait", "order-id", accepted},
 		{"journal list", "run", completeRuns(a)},
@@ -46,7 +47,7 @@ func completeArguments(a *app, root *cobra.Command) {
 		{"payout apply", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
 		{"withdraw create", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
 	} {
-		offer(commandAt(root, f.path), f.flag, f.complete)
+		cmdutil.Offer(commandAt(root, f.path), f.flag, f.complete)
 	}
 }
 
@@ -70,17 +71,17 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // record opens the journal for reading, without making one or changing anything in it.
-func record(a *app, cmd *cobra.Command) (*session, *payout.Ledger, bool) {
-	s, err := a.start(cmd)
+func record(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, *payout.Ledger, bool) {
+	s, err := a.Start(cmd)
 	if err != nil {
 		return nil, nil, false
 	}
 	s.Retries = 0
-	account, err := s.journalAccount()
+	account, err := s.JournalAccount()
 	if err != nil {
 		return nil, nil, false
 	}
-	j, err := s.existingJournal()
+	j, err := s.ExistingJournal()
 	if err != nil {
 		return nil, nil, false
 	}
@@ -88,21 +89,21 @@ func record(a *app, cmd *cobra.Command) (*session, *payout.Ledger, bool) {
 }
 
 // completeRuns offers the runs of the account, the newest first, each with its plan.
-func completeRuns(a *app) cobra.CompletionFunc {
+func completeRuns(a *cmdutil.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		s, ledger, ok := record(a, cmd)
 		if !ok {
 			return nil, none
 		}
-		runs, err := ledger.Runs(s.ctx)
+		runs, err := ledger.Runs(s.Ctx)
 		if err != nil {
 			return nil, none
 		}
 		var offers []string
 		for i := len(runs) - 1; i >= 0; i-- {
 			if strings.HasPrefix(runs[i].Name, typed) {
-				offers = append(offers, withText(runs[i].Name, runs[i].Plan+" "+views.Moment(runs[i].Began)))
+				offers = append(offers, cmdutil.WithText(runs[i].Name, runs[i].Plan+" "+views.Moment(runs[i].Began)))
 			}
 		}
 		return offers, none
@@ -110,7 +111,7 @@ func completeRuns(a *app) cobra.CompletionFunc {
 }
 
 // completeOrders offers the order ids of the account that are in one of the states, or all.
-func completeOrders(a *app, states ...payout.State) cobra.CompletionFunc {
+func completeOrders(a *cmdutil.App, states ...payout.State) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		s, ledger, ok := record(a, cmd)
@@ -122,12 +123,12 @@ func completeOrders(a *app, states ...payout.State) cobra.CompletionFunc {
 			taken[orderID] = true
 		}
 		var offers []string
-		for o, err := range ledger.Orders(s.ctx, payout.Filter{States: states}) {
+		for o, err := range ledger.Orders(s.Ctx, payout.Filter{States: states}) {
 			if err != nil || len(offers) == maxOffers {
 				break
 			}
 			if strings.HasPrefix(o.OrderID, typed) && !taken[o.OrderID] {
-				offers = append(offers, withText(o.OrderID, string(o.State)))
+				offers = append(offers, cmdutil.WithText(o.OrderID, string(o.State)))
 			}
 		}
 		return offers, none
@@ -140,5 +141,5 @@ func completeStates(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	for _, state := range payout.States() {
 		states = append(states, string(state))
 	}
-	return completeList(states, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return cmdutil.CompleteList(states, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

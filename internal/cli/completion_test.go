@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/render"
 	"github.com/google/go-cmp/cmp"
@@ -82,7 +83,7 @@ func TestOutputValues(t *testing.T) {
 func complete(t *testing.T, env []string, words ...string) string {
 	t.Helper()
 	var out, errors bytes.Buffer
-	code := Run(context.Background(), append([]string{"till", "__complete"}, words...), IO{
+	code := Run(context.Background(), append([]string{"till", "__complete"}, words...), cmdutil.IO{
 		In: strings.NewReader(""), Out: &out, Err: &errors, Environ: func() []string { return env }, Now: time.Now,
 	})
 	if code != 0 {

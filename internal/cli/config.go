@@ -1,18 +1,19 @@
 package cli
 
 import (
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
 
-func configCommand(a *app) *cobra.Command {
-	return group("config", "See which settings are in effect, and where they come from", configShow(a), configPath(a))
+func configCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("config", "See which settings are in effect, and where they come from", configShow(a), configPath(a))
 }
 
-func configShow(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func configShow(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
 		Long: `Show every setting as it is in effect for a command with the same flags, in
@@ -21,13 +22,13 @@ environment, the profile or the default. Of the key only the source is shown.`,
 		Example: `  till config show
   till config show --sandbox --columns name,origin
   till config show --jq '.[] | select(.name == "journal") | .value'`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, settingView)
+			s, out, err := cmdutil.Begin(a, cmd, settingView)
 			if err != nil {
 				return err
 			}
-			return out.slice(s.Explain(s.keys))
+			return out.Slice(s.Explain(s.Keys))
 		},
 	}, settingView)
 }
@@ -45,28 +46,28 @@ func settingView(money.Registry) render.View[config.Row] {
 	}
 }
 
-func configPath(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func configPath(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
 		Long: `Print the path of the configuration file. It need not exist, and need not be
 right: this works also where till refuses to read it.`,
 		Example: `  till config path
   ls -l "$(till config path)"`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := alone(a, cmd, pathView)
+			s, out, err := cmdutil.BeginAlone(a, cmd, pathView)
 			if err != nil {
 				return err
 			}
-			path, _, err := a.input(cmd).Path()
+			path, _, err := a.Input(cmd).Path()
 			if err != nil {
 				return err
 			}
-			if s.plain() { // as it is: a script hands it to another program
-				return a.write(path + "\n")
+			if s.Plain() { // as it is: a script hands it to another program
+				return a.Write(path + "\n")
 			}
-			return out.one(path)
+			return out.One(path)
 		},
 	}, pathView)
 }

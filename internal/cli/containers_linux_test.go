@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -128,7 +129,7 @@ func TestContainers(t *testing.T) {
 	if run := finish(t, command(t, environment(shop.Environment), ask...)); run.code == 0 {
 		t.Errorf("it answers outside of its namespace: %s", run.out)
 	}
-	if run := finish(t, command(t, environment(shop.Environment), slices.Concat(isolated, ask)...)); run.code != exitReadFailed {
+	if run := finish(t, command(t, environment(shop.Environment), slices.Concat(isolated, ask)...)); run.code != cmdutil.ExitReadFailed {
 		t.Errorf("from another namespace it ended with %d: %s%s", run.code, run.out, run.err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -13,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func currencyCommand(a *app) *cobra.Command {
-	return group("currency", "Say what the service counts in: kinds, decimals, memos",
+func currencyCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("currency", "Say what the service counts in: kinds, decimals, memos",
 		currencyList(a), currencySet(a), currencyRemove(a))
 }
 
-func currencyList(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func currencyList(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that are known under the profile in use",
 		Long: `List the currencies that are known under the profile in use: those that are
@@ -27,29 +28,29 @@ built in, those of the configuration's common list, and the profile's own.
 Where the decimals are empty, amounts are written in minor units.`,
 		Example: `  till currency list
   till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, currencyView)
+			s, out, err := cmdutil.Begin(a, cmd, currencyView)
 			if err != nil {
 				return err
 			}
-			file, err := a.input(cmd).Load()
+			file, err := a.Input(cmd).Load()
 			if err != nil {
 				return err
 			}
 			var rows []currencyRow
-			for _, e := range s.money.Entries() {
+			for _, e := range s.Money.Entries() {
 				rows = append(rows, newCurrencyRow(e, sourceOfCurrency(s, file, e.Code)))
 			}
-			return out.slice(rows)
+			return out.Slice(rows)
 		},
 	}, currencyView)
 }
 
 // sourceOfCurrency says who told about a currency; the last to do so counts.
-func sourceOfCurrency(s *session, file config.File, code string) string {
+func sourceOfCurrency(s *cmdutil.Session, file config.File, code string) string {
 	switch {
-	case s.Sandbox && hasCurrency(sandboxCurrencies(), code):
+	case s.Sandbox && hasCurrency(cmdutil.SandboxCurrencies(), code):
 		return "sandbox"
 	case s.Sandbox:
 		return "built in"
@@ -65,7 +66,7 @@ func hasCurrency(entries []money.Entry, code string) bool {
 	return slices.ContainsFunc(entries, func(e money.Entry) bool { return strings.EqualFold(e.Code, code) })
 }
 
-func currencySet(a *app) *cobra.Command {
+func currencySet(a *cmdutil.App) *cobra.Command {
 	var kind, memo, format string
 	var decimals int
 	cmd := &cobra.Command{
@@ -89,12 +90,12 @@ profiles share.`,
   till currency set UsdtErc20 --decimals 6 --address-format ethereum
   till currency set Doge --kind crypto --decimals 8 --address-format dogecoin
   till currency set Xrp --kind crypto --decimals 6 --memo required`,
-		Args: args("CODE"),
+		Args: cmdutil.Args("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return a.currencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+			return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := startCurrency(a, cmd)
@@ -107,14 +108,14 @@ profiles share.`,
 			}
 			if cmd.Flags().Changed("decimals") {
 				if decimals < 0 || decimals > api.MaxDecimals {
-					return usageError(fmt.Sprintf("--decimals: %d is not a number from 0 to %d", decimals, api.MaxDecimals), "write how many decimals the service counts")
+					return cmdutil.UsageError(fmt.Sprintf("--decimals: %d is not a number from 0 to %d", decimals, api.MaxDecimals), "write how many decimals the service counts")
 				}
 				e.Decimals = decimals
 			}
 			if err := edit(a, cmd, func(d *config.Document) error { return d.SetCurrency(s.Profile, e) }); err != nil {
 				return err
 			}
-			a.note("the currency %s is set in %s", e.Code, currencyPlace(s))
+			a.Note("the currency %s is set in %s", e.Code, currencyPlace(s))
 			return nil
 		},
 	}
@@ -123,10 +124,10 @@ profiles share.`,
 	f.IntVar(&decimals, "decimals", 0, "how many decimals the service counts")
 	f.StringVar(&memo, "memo", "", "required, where a withdrawal needs a memo")
 	f.StringVar(&format, "address-format", "", "how its addresses look, such as bitcoin")
-	requireOne(cmd, "kind", "decimals", "memo", "address-format")
-	offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
-	offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
-	offer(cmd, "address-format", cobra.FixedCompletions(address.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
+	cmdutil.Offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.Offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.Offer(cmd, "address-format", cobra.FixedCompletions(address.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -144,48 +145,48 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 	case "fiat":
 		e.Kind = api.Fiat
 	default:
-		return money.Entry{}, usageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
+		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
 	}
 	switch memo {
 	case "":
 	case "required":
 		e.MemoRequired = true
 	default:
-		return money.Entry{}, usageError(fmt.Sprintf("--memo: %q is not one of its values", memo), "write required, or leave it out")
+		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--memo: %q is not one of its values", memo), "write required, or leave it out")
 	}
 	if e.AddressFormat = format; format != "" && !slices.Contains(address.Formats(), format) {
-		return money.Entry{}, usageError(fmt.Sprintf("--address-format: there is no format %q", format), "write one of "+strings.Join(address.Formats(), ", "))
+		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format), "write one of "+strings.Join(address.Formats(), ", "))
 	}
 	return e, nil
 }
 
 // startCurrency is for commands that write to the profile in use.
-func startCurrency(a *app, cmd *cobra.Command) (*session, error) {
-	s, err := a.start(cmd)
+func startCurrency(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
+	s, err := a.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
 	if s.Sandbox {
-		return nil, usageError("the currencies of the profile sandbox are the sandbox's own and cannot be changed", "choose another profile with --profile")
+		return nil, cmdutil.UsageError("the currencies of the profile sandbox are the sandbox's own and cannot be changed", "choose another profile with --profile")
 	}
 	return s, nil
 }
 
-func currencyPlace(s *session) string {
+func currencyPlace(s *cmdutil.Session) string {
 	if s.Profile == "" {
 		return "the common list"
 	}
 	return "the profile " + s.Profile
 }
 
-func currencyRemove(a *app) *cobra.Command {
+func currencyRemove(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Take back what currency set has said",
 		Long: `Take a currency out of the profile in use, or without one out of the list that
 all profiles share. What is built in stays known.`,
 		Example: `  till currency remove Doge`,
-		Args:    args("CODE"),
+		Args:    cmdutil.Args("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return ownCurrencies(a, cmd, given, typed), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -197,7 +198,7 @@ all profiles share. What is built in stays known.`,
 			err = edit(a, cmd, func(d *config.Document) error {
 				file, code := d.File(), args[0]
 				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) && hasCurrency(file.Currencies, code) {
-					return usageError(fmt.Sprintf("the currency %s stands in the list that all profiles share, not in the profile %s", code, s.Profile),
+					return cmdutil.UsageError(fmt.Sprintf("the currency %s stands in the list that all profiles share, not in the profile %s", code, s.Profile),
 						"take it out of the list currencies in "+s.ConfigFile)
 				}
 				return d.RemoveCurrency(s.Profile, code)
@@ -205,18 +206,18 @@ all profiles share. What is built in stays known.`,
 			if err != nil {
 				return err
 			}
-			a.note("the currency %s is removed from %s", args[0], currencyPlace(s))
+			a.Note("the currency %s is removed from %s", args[0], currencyPlace(s))
 			return nil
 		},
 	}
 }
 
-func ownCurrencies(a *app, cmd *cobra.Command, given []string, typed string) []string {
-	settings, err := config.Resolve(a.input(cmd))
+func ownCurrencies(a *cmdutil.App, cmd *cobra.Command, given []string, typed string) []string {
+	settings, err := config.Resolve(a.Input(cmd))
 	if err != nil || len(given) > 0 {
 		return nil
 	}
-	file, err := a.input(cmd).Load()
+	file, err := a.Input(cmd).Load()
 	if err != nil {
 		return nil
 	}
@@ -224,7 +225,7 @@ func ownCurrencies(a *app, cmd *cobra.Command, given []string, typed string) []s
 	if settings.Profile != "" {
 		entries = file.Profiles[settings.Profile].Currencies
 	}
-	return completeCodes(entries, typed)
+	return cmdutil.CompleteCodes(entries, typed)
 }
 
 // currencyRow is a currency as it is printed.

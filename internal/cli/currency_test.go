@@ -3,6 +3,7 @@ package cli
 import (
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +26,7 @@ func TestCurrencyEntry(t *testing.T) {
 	} {
 		got, err := currencyEntry(test.code, test.kind, test.memo, test.format)
 		if test.wrong {
-			if r := explain(err); err == nil || r.code != exitUsage || r.hint.IsZero() {
+			if r := cmdutil.Explain(err); err == nil || r.Code != cmdutil.ExitUsage || r.Hint.IsZero() {
 				t.Errorf("%+v: %v", test, err)
 			}
 			continue

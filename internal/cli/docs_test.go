@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -344,12 +345,12 @@ func TestReadmeExitCodes(t *testing.T) {
 	}
 	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"
 	var want strings.Builder
-	for _, e := range exitCodes() {
+	for _, e := range cmdutil.ExitCodes() {
 		kind := ""
-		if e.kind != "" {
-			kind = "`" + e.kind + "`"
+		if e.Kind != "" {
+			kind = "`" + e.Kind + "`"
 		}
-		fmt.Fprintf(&want, "| %d | %s | %s |\n", e.code, kind, e.meaning)
+		fmt.Fprintf(&want, "| %d | %s | %s |\n", e.Code, kind, e.Meaning)
 	}
 	before, after, found := strings.Cut(string(text), head)
 	table := after[:strings.Index(after+"\n\n", "\n\n")+1]

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
@@ -289,7 +290,7 @@ func TestDryRun(t *testing.T) {
 			cmd.Env = append(cmd.Env, "PATH="+dry+":"+os.Getenv("PATH"))
 			before, asked := filesBelow(t, filepath.Join(cmd.Dir, "home")), service.requests.Load()
 			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != 0 && code != exitUsage {
+			if code := cmd.ProcessState.ExitCode(); code != 0 && code != cmdutil.ExitUsage {
 				t.Errorf("it ended with %d\n%s", code, out)
 			}
 			if diff := gocmp.Diff(before, filesBelow(t, filepath.Join(cmd.Dir, "home"))); diff != "" {

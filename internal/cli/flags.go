@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -42,11 +43,11 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 		switch {
 		case err != nil:
 		case isEmpty(f.Value):
-			err = usageError("--"+f.Name+" is empty", unsetHint)
+			err = cmdutil.UsageError("--"+f.Name+" is empty", cmdutil.UnsetHint)
 		case hasEmpty(f.Value):
-			err = usageError("one of the values of --"+f.Name+" is empty", unsetHint)
+			err = cmdutil.UsageError("one of the values of --"+f.Name+" is empty", cmdutil.UnsetHint)
 		case isTwice(f.Value):
-			err = usageError("--"+f.Name+" is given twice", "leave one out")
+			err = cmdutil.UsageError("--"+f.Name+" is given twice", "leave one out")
 		}
 	})
 	return err
@@ -71,7 +72,7 @@ func checkStdin(cmd *cobra.Command, args []string) error {
 	if what == "" {
 		return nil
 	}
-	return usageError("--api-key-file - and "+what+" both read standard input", "put one of them into a file, or the key into TILL_API_KEY")
+	return cmdutil.UsageError("--api-key-file - and "+what+" both read standard input", "put one of them into a file, or the key into TILL_API_KEY")
 }
 
 func isEmpty(value pflag.Value) bool {
@@ -100,7 +101,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		unknown *pflag.NotExistError
 		syntax  *pflag.InvalidSyntaxError
 	)
-	msg, hint := commandName(cmd)+": "+err.Error(), helpHint(cmd)
+	msg, hint := cmdutil.CommandName(cmd)+": "+err.Error(), cmdutil.HelpHint(cmd)
 	switch {
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
@@ -114,14 +115,14 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		msg = "there is no flag " + flag
 		if cmd.HasParent() {
-			msg = commandName(cmd) + " has no flag " + flag
+			msg = cmdutil.CommandName(cmd) + " has no flag " + flag
 		} else if flag == "--version" || strings.EqualFold(flag, "-v") {
 			hint = "see: till version"
 		}
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
 	}
-	return usageError(msg, hint)
+	return cmdutil.UsageError(msg, hint)
 }
 
 // checkGroups refuses a command line that lacks flags, or has some that exclude each other.
@@ -132,15 +133,15 @@ func checkGroups(cmd *cobra.Command, _ []string) error {
 			missing = append(missing, f.Name)
 		}
 	})
-	one, most := strings.Fields(cmd.Annotations[oneRequired]), strings.Fields(cmd.Annotations[oneAtMost])
+	one, most := strings.Fields(cmd.Annotations[cmdutil.OneRequired]), strings.Fields(cmd.Annotations[cmdutil.OneAtMost])
 	given := slices.DeleteFunc(slices.Clone(most), func(name string) bool { return !cmd.Flags().Changed(name) })
 	switch {
 	case len(missing) > 0:
-		return usageError(commandName(cmd)+" needs "+flagNames(missing, "and"), helpHint(cmd))
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(missing, "and"), cmdutil.HelpHint(cmd))
 	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
-		return usageError(commandName(cmd)+" needs "+flagNames(one, "or"), helpHint(cmd))
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(one, "or"), cmdutil.HelpHint(cmd))
 	case len(given) > 1:
-		return usageError(flagNames(given, "and")+" exclude each other", "leave one out")
+		return cmdutil.UsageError(cmdutil.FlagNames(given, "and")+" exclude each other", "leave one out")
 	}
 	return nil
 }

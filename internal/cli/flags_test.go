@@ -6,17 +6,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/internal/cmdutil"
 )
 
 // usageOf runs a command line that is wrong, and returns what is said about it.
 func usageOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var stderr strings.Builder
-	code := Run(context.Background(), append([]string{"till"}, args...), IO{
+	code := Run(context.Background(), append([]string{"till"}, args...), cmdutil.IO{
 		In: strings.NewReader(""), Out: io.Discard, Err: &stderr, Now: time.Now,
 		Environ: func() []string { return []string{"HOME=" + t.TempDir()} },
 	})
-	if code != exitUsage {
+	if code != cmdutil.ExitUsage {
 		t.Errorf("till %q ended with %d: %s", args, code, &stderr)
 	}
 	return strings.TrimSuffix(stderr.String(), "\n")
@@ -41,7 +43,7 @@ func TestEmptyFlags(t *testing.T) {
 		{[]string{"auth", "login", "--store", ""}, "--store is empty"},
 		{[]string{"--output", ""}, "--output is empty"},
 	} {
-		if got, want := usageOf(t, c.args...), "till: "+c.says+"; "+unsetHint; got != want {
+		if got, want := usageOf(t, c.args...), "till: "+c.says+"; "+cmdutil.UnsetHint; got != want {
 			t.Errorf("till %q says %q, want %q", c.args, got, want)
 		}
 	}
@@ -74,7 +76,7 @@ func TestWordsOfWrongFlags(t *testing.T) {
 		{append(create, "--currency", "Btc", "--address", "a"), "withdraw create needs --amount or --amount-minor; see: till withdraw create --help"},
 		{append(create, "--currency", "Btc", "--address", "a", "--amount", "1", "--amount-minor", "1"), "--amount and --amount-minor exclude each other; leave one out"},
 		{[]string{"currency", "set", "Btc"}, "currency set needs --kind, --decimals, --memo or --address-format; see: till currency set --help"},
-		{[]string{"api", "GET", ""}, "api: PATH is empty; " + unsetHint},
+		{[]string{"api", "GET", ""}, "api: PATH is empty; " + cmdutil.UnsetHint},
 		{[]string{"withdraw", "get"}, "withdraw get needs ID, or --order-id N; see: till withdraw get --help"},
 		{[]string{"withdraw", "get", "a", "b"}, `withdraw get: "b" is one argument too many; see: till withdraw get --help`},
 		{[]string{"xyzzy"}, `there is no command "xyzzy"; see: till --help`},
@@ -88,7 +90,7 @@ func TestWordsOfWrongFlags(t *testing.T) {
 }
 
 func TestCountedFlagsLookTheSame(t *testing.T) {
-	a := &app{io: IO{Environ: func() []string { return nil }}}
+	a := &cmdutil.App{IO: cmdutil.IO{Environ: func() []string { return nil }}}
 	listen, _, err := root(a).Find([]string{"callback", "listen"})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/till/internal/cmdutil"
 )
 
 // smallDisk mounts a disk with so much room, in KiB.
@@ -115,11 +117,11 @@ func TestPlanOnDisksOfAllSizes(t *testing.T) {
 	for size := 8; size <= 128; size += 8 {
 		disk := smallDisk(t, size)
 		code, _, stderr := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan", "--auto-order-id", "may", "-q")
-		if codes[code]++; code != 0 && (code != exitConfig || !strings.Contains(stderr, "no space left on device; free some space in ")) {
+		if codes[code]++; code != 0 && (code != cmdutil.ExitConfig || !strings.Contains(stderr, "no space left on device; free some space in ")) {
 			t.Errorf("with %d KiB it ended with %d: %s", size, code, stderr)
 		}
 	}
-	if codes[0] == 0 || codes[exitConfig] < 3 {
+	if codes[0] == 0 || codes[cmdutil.ExitConfig] < 3 {
 		t.Errorf("the sizes show too little: %v", codes)
 	}
 }
@@ -127,12 +129,12 @@ func TestPlanOnDisksOfAllSizes(t *testing.T) {
 // There has to be room for all results before anything is sent, and not only for a beginning.
 func TestRoomForAllResults(t *testing.T) {
 	disk := smallDisk(t, 256)
-	file := outFile{flag: "results", path: filepath.Join(disk, "r.csv"), mode: 0o600, room: 300 << 10}
-	if err := file.check(); err == nil || explain(err).code != exitConfig {
+	file := cmdutil.OutFile{Flag: "results", Path: filepath.Join(disk, "r.csv"), Mode: 0o600, Room: 300 << 10}
+	if err := file.Check(); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitConfig {
 		t.Errorf("300 KiB on 256: %v", err)
 	}
-	file.room = 200 << 10
-	if err := file.check(); err != nil {
+	file.Room = 200 << 10
+	if err := file.Check(); err != nil {
 		t.Errorf("200 KiB on 256: %v", err)
 	}
 	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
@@ -142,15 +144,15 @@ func TestRoomForAllResults(t *testing.T) {
 
 // A limit on the size of files is a full disk too.
 func TestFileSizeLimit(t *testing.T) {
-	if err := (outFile{flag: "results", path: "r.csv"}).unwritable(exitUsage, &os.PathError{Err: syscall.EFBIG}, ""); explain(err).code != exitConfig {
+	if err := (cmdutil.OutFile{Flag: "results", Path: "r.csv"}).Unwritable(cmdutil.ExitUsage, &os.PathError{Err: syscall.EFBIG}, ""); cmdutil.Explain(err).Code != cmdutil.ExitConfig {
 		t.Error(err)
 	}
 	for _, err := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
-		if r := explain(fmt.Errorf("somewhere: %w", err)); r.code != exitConfig || r.hint.IsZero() {
+		if r := cmdutil.Explain(fmt.Errorf("somewhere: %w", err)); r.Code != cmdutil.ExitConfig || r.Hint.IsZero() {
 			t.Errorf("%v: %+v", err, r)
 		}
 	}
-	if r := explain(io.ErrUnexpectedEOF); r.code != exitInternal {
+	if r := cmdutil.Explain(io.ErrUnexpectedEOF); r.Code != cmdutil.ExitInternal {
 		t.Errorf("%+v", r)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func topic(name, short string, text func() string) *cobra.Command {
 }
 
 // help is the command that shows them, and the help of every command.
-func help(a *app, root *cobra.Command) *cobra.Command {
+func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Help about a command or a topic",
@@ -50,11 +51,11 @@ func help(a *app, root *cobra.Command) *cobra.Command {
 				return err
 			}
 			text, err := helpText(about)
-			about.SetOut(a.io.Out)
+			about.SetOut(a.IO.Out)
 			if err != nil {
 				return err
 			}
-			return a.write(text)
+			return a.Write(text)
 		},
 	}
 }
@@ -77,10 +78,10 @@ func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
 			if !cmd.HasParent() {
 				hint = "see: till help"
 			}
-			if near := nearTopics(cmd, name); len(near) > 0 {
+			if near := cmdutil.NearTopics(cmd, name); len(near) > 0 {
 				hint = "did you mean " + strings.Join(near, " or ") + "?"
 			}
-			return nil, usageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name", name, cmd.CommandPath()), hint)
+			return nil, cmdutil.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name", name, cmd.CommandPath()), hint)
 		}
 		cmd = next
 	}
@@ -104,7 +105,7 @@ func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
 	var offers []string
 	for _, child := range cmd.Commands() {
 		if (child.IsAvailableCommand() || child.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(child.Name(), typed) {
-			offers = append(offers, withText(child.Name(), child.Short))
+			offers = append(offers, cmdutil.WithText(child.Name(), child.Short))
 		}
 	}
 	return offers
@@ -146,8 +147,8 @@ func exitCodesTopic() string {
   6x  You. You stopped it.
 
 `)
-	for _, e := range exitCodes() {
-		b.WriteString(fill(fmt.Sprintf("  %2d  %s", e.code, e.kind), 21, e.meaning))
+	for _, e := range cmdutil.ExitCodes() {
+		b.WriteString(fill(fmt.Sprintf("  %2d  %s", e.Code, e.Kind), 21, e.Meaning))
 	}
 	b.WriteString(`
 A code that is not listed comes from a crash or from outside, such as a kill.

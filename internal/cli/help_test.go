@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/pkg/payout"
 	"github.com/google/go-cmp/cmp"
@@ -33,9 +34,9 @@ func TestTopicsFitATerminal(t *testing.T) {
 
 func TestExitCodesTopic(t *testing.T) {
 	text := exitCodesTopic()
-	for _, e := range exitCodes() {
-		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ +%d +%s`, e.code, e.kind)).MatchString(text) {
-			t.Errorf("%d %s is not in it", e.code, e.kind)
+	for _, e := range cmdutil.ExitCodes() {
+		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ +%d +%s`, e.Code, e.Kind)).MatchString(text) {
+			t.Errorf("%d %s is not in it", e.Code, e.Kind)
 		}
 	}
 }
@@ -105,8 +106,8 @@ func TestFindTopic(t *testing.T) {
 			}
 			continue
 		}
-		if r := explain(err); err == nil || r.code != exitUsage || r.hint.String() != test.hint {
-			t.Errorf("%q: %v, exit code %d, hint %q, want %q", test.names, err, r.code, r.hint, test.hint)
+		if r := cmdutil.Explain(err); err == nil || r.Code != cmdutil.ExitUsage || r.Hint.String() != test.hint {
+			t.Errorf("%q: %v, exit code %d, hint %q, want %q", test.names, err, r.Code, r.Hint, test.hint)
 		}
 	}
 }

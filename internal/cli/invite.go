@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -11,61 +12,61 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func inviteCommand(a *app) *cobra.Command {
-	return group("invite", "Invite others to become resellers", inviteList(a), inviteGet(a), inviteCreate(a))
+func inviteCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invite", "Invite others to become resellers", inviteList(a), inviteGet(a), inviteCreate(a))
 }
 
-func inviteList(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func inviteList(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "list",
 		Short:   "List all invites",
 		Example: `  till invite list`,
-		Args:    noArgs,
+		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, views.Invites)
+			s, out, err := cmdutil.Begin(a, cmd, views.Invites)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			invites, err := client.Invites.List(s.ctx)
+			invites, err := client.Invites.List(s.Ctx)
 			if err != nil {
 				return err
 			}
-			return out.slice(invites)
+			return out.Slice(invites)
 		},
 	}, views.Invites)
 }
 
-func inviteGet(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func inviteGet(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invite",
 		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
-		Args:    args("ID"),
+		Args:    cmdutil.Args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, views.Invites)
+			s, out, err := cmdutil.Begin(a, cmd, views.Invites)
 			if err != nil {
 				return err
 			}
-			s.subject.ID = args[0]
-			client, err := s.client()
+			s.Subject.ID = args[0]
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			invite, err := client.Invites.Get(s.ctx, args[0])
+			invite, err := client.Invites.Get(s.Ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return out.one(invite)
+			return out.One(invite)
 		},
 	}, views.Invites)
 }
 
-func inviteCreate(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func inviteCreate(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
 		Long: `Make an invite and print its url, which no other command can show again. The
@@ -73,9 +74,9 @@ interface does not say what the UUID that it is made from means; without one, a
 random one is sent. It is sent at most once.`,
 		Example: `  till invite create
   till invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
-		Args: optionalArg("UUID"),
+		Args: cmdutil.OptionalArg("UUID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, createdInviteView)
+			s, out, err := cmdutil.Begin(a, cmd, createdInviteView)
 			if err != nil {
 				return err
 			}
@@ -84,21 +85,21 @@ random one is sent. It is sent at most once.`,
 				uuid = args[0]
 			}
 			if err := api.CheckUUID(uuid); err != nil {
-				return usageError(err.Error(), "leave it out for a random one")
+				return cmdutil.UsageError(err.Error(), "leave it out for a random one")
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
 			var invite api.Invite
-			err = s.send(nil, func() (err error) {
-				invite, err = client.Invites.Create(s.sendCtx, uuid)
+			err = s.Send(nil, func() (err error) {
+				invite, err = client.Invites.Create(s.SendCtx, uuid)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			return out.made(invite, invite.URL, about{ID: invite.Invite}, "invite "+invite.Invite+", url "+invite.URL)
+			return out.Made(invite, invite.URL, cmdutil.About{ID: invite.Invite}, "invite "+invite.Invite+", url "+invite.URL)
 		},
 	}, createdInviteView)
 }

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
-func invoiceCommand(a *app) *cobra.Command {
-	return group("invoice", "Ask customers for money", invoiceCreate(a), invoiceGet(a), invoiceWait(a))
+func invoiceCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invoice", "Ask customers for money", invoiceCreate(a), invoiceGet(a), invoiceWait(a))
 }
 
-func invoiceCreate(a *app) *cobra.Command {
+func invoiceCreate(a *cmdutil.App) *cobra.Command {
 	var req api.CreateInvoice
 	var currency string
 	var items itemFlags
@@ -30,17 +31,17 @@ merchant panel can tell whether it was made.`,
   till invoice create --title "Order 1002" --currency Usd \
     --item-minor "Coffee beans=2500" \
     --callback-url https://shop.example.com/thanks`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, views.Creations)
+			s, out, err := cmdutil.Begin(a, cmd, views.Creations)
 			if err != nil {
 				return err
 			}
-			s.subject.OrderID = req.OrderID
+			s.Subject.OrderID = req.OrderID
 			if cmd.Flags().Changed("number") {
 				req.Number = &number
 			}
-			if req.Currency, err = s.money.ParseCurrency(currency); err != nil {
+			if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 				return fmt.Errorf("--currency: %w", err)
 			}
 			if req.Items, err = items.parse(s, req.Currency); err != nil {
@@ -49,13 +50,13 @@ merchant panel can tell whether it was made.`,
 			if err := req.Validate(); err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
 			var id string
-			err = s.send(nil, func() (err error) {
-				id, err = client.Invoices.Create(s.sendCtx, req)
+			err = s.Send(nil, func() (err error) {
+				id, err = client.Invoices.Create(s.SendCtx, req)
 				return err
 			})
 			if err != nil {
@@ -65,7 +66,7 @@ merchant panel can tell whether it was made.`,
 			if req.OrderID != "" {
 				ids += ", order id " + req.OrderID
 			}
-			return out.made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id, about{ID: id, OrderID: req.OrderID}, ids)
+			return out.Made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id, cmdutil.About{ID: id, OrderID: req.OrderID}, ids)
 		},
 	}
 	f := cmd.Flags()
@@ -76,10 +77,10 @@ merchant panel can tell whether it was made.`,
 	f.StringVar(&req.OrderID, "order-id", "", "your own identifier for it")
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "", "where the customer's browser goes after payment; it is no notification")
-	require(cmd, "title", "currency")
-	requireOne(cmd, "item", "item-minor")
-	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, views.Creations)
+	cmdutil.Require(cmd, "title", "currency")
+	cmdutil.RequireOne(cmd, "item", "item-minor")
+	a.CompleteCurrencies(cmd, "currency")
+	return cmdutil.WithColumns(cmd, views.Creations)
 }
 
 // itemFlags collects --item and --item-minor in the order in which they were given.
@@ -105,12 +106,12 @@ func (f itemFlag) Set(text string) error {
 	return nil
 }
 
-func (f itemFlags) parse(s *session, currency api.Currency) ([]api.InvoiceItem, error) {
+func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.InvoiceItem, error) {
 	items := make([]api.InvoiceItem, 0, len(f))
 	for _, flag := range f {
-		parse, name := s.money.ParseItem, "--item"
+		parse, name := s.Money.ParseItem, "--item"
 		if flag.minor {
-			parse, name = s.money.ParseItemMinor, "--item-minor"
+			parse, name = s.Money.ParseItemMinor, "--item-minor"
 		}
 		goods, price, err := parse(flag.text, currency)
 		if err != nil {
@@ -121,36 +122,36 @@ func (f itemFlags) parse(s *session, currency api.Currency) ([]api.InvoiceItem, 
 	return items, nil
 }
 
-func invoiceGet(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func invoiceGet(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invoice",
 		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
-		Args:    args("ID"),
+		Args:    cmdutil.Args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, views.Invoices)
+			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
 			if err != nil {
 				return err
 			}
-			s.subject.ID = args[0]
-			client, err := s.client()
+			s.Subject.ID = args[0]
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			invoice, err := client.Invoices.Get(s.ctx, args[0])
+			invoice, err := client.Invoices.Get(s.Ctx, args[0])
 			if err == nil {
-				err = aboutThis("invoice", args[0], invoice.ID)
+				err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
 			}
 			if err != nil {
 				return err
 			}
-			return out.one(invoice)
+			return out.One(invoice)
 		},
 	}, views.Invoices)
 }
 
-func invoiceWait(a *app) *cobra.Command {
-	var flags waitFlags
+func invoiceWait(a *cmdutil.App) *cobra.Command {
+	var flags cmdutil.WaitFlags
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
@@ -163,35 +164,35 @@ or with 41 if none succeeded. A refused key and an id that the service does not
 know end it at once.`,
 		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
     --fail-on Expired --timeout 30m`,
-		Args: args("ID"),
+		Args: cmdutil.Args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, views.Invoices)
+			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
 			if err != nil {
 				return err
 			}
-			s.subject.ID = args[0]
-			client, err := s.client()
+			s.Subject.ID = args[0]
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			flags.show = []string{"invoice", "get", args[0]}
-			invoice, err := wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
+			flags.Show = []string{"invoice", "get", args[0]}
+			invoice, err := cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
 				invoice, err := client.Invoices.Get(ctx, args[0])
 				if err == nil {
-					err = aboutThis("invoice", args[0], invoice.ID)
+					err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
 				}
 				return invoice, err
-			}, func(i api.Invoice) []condition {
-				return []condition{{"status", i.Status, flags.status}, {"state", i.State, flags.state}}
+			}, func(i api.Invoice) []cmdutil.Condition {
+				return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status}, {Name: "state", Now: i.State, Wanted: flags.State}}
 			})
 			if err != nil {
 				return err
 			}
-			return out.one(invoice)
+			return out.One(invoice)
 		},
 	}
-	addWaitFlags(cmd, &flags)
-	cmd.Flags().StringSliceVar(&flags.state, "state", nil, "states to wait for, separated by commas")
-	requireOne(cmd, "status", "state")
-	return shows(cmd, views.Invoices)
+	cmdutil.AddWaitFlags(cmd, &flags)
+	cmd.Flags().StringSliceVar(&flags.State, "state", nil, "states to wait for, separated by commas")
+	cmdutil.RequireOne(cmd, "status", "state")
+	return cmdutil.WithColumns(cmd, views.Invoices)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -16,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func journalCommand(a *app) *cobra.Command {
-	cmd := group("journal", "Look at the record of what was sent",
+func journalCommand(a *cmdutil.App) *cobra.Command {
+	cmd := cmdutil.Group("journal", "Look at the record of what was sent",
 		journalList(a), journalShow(a), journalExport(a), journalPath(a), journalCopy(a), journalCheck(a), journalRename(a), journalAdoptKey(a))
 	cmd.Long = `Look at the record of what was sent. It is an SQLite file of this machine, or a
 PostgreSQL database that several machines share; see TILL_JOURNAL in
@@ -26,7 +27,7 @@ profile's account at the profile's address, or the sandbox in use.`
 	return cmd
 }
 
-func journalList(a *app) *cobra.Command {
+func journalList(a *cmdutil.App) *cobra.Command {
 	var from, to, currency, address, run string
 	var states []string
 	var status bool
@@ -39,9 +40,9 @@ it ends with 20 when one of the rows shown is unknown, otherwise with 21 when
 one is in conflict.`,
 		Example: `  till journal list --from 7d
   till journal list --state unknown,conflict --exit-status -o jsonl`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, views.Orders)
+			s, out, err := cmdutil.Begin(a, cmd, views.Orders)
 			if err != nil {
 				return err
 			}
@@ -54,12 +55,12 @@ one is in conflict.`,
 				return err
 			}
 			if ledger == nil {
-				return out.slice(nil)
+				return out.Slice(nil)
 			}
-			orders := ledger.Orders(s.ctx, filter)
+			orders := ledger.Orders(s.Ctx, filter)
 			var unknown, conflict []string
 			wanted := true // where the rows cannot be printed, they are still looked at
-			err = out.list(func(yield func(payout.Order, error) bool) {
+			err = out.List(func(yield func(payout.Order, error) bool) {
 				for o, err := range orders {
 					switch o.State {
 					case payout.StateUnknown:
@@ -74,9 +75,9 @@ one is in conflict.`,
 			})
 			switch {
 			case status && len(unknown) > 0:
-				return beside(&failure{code: exitUnknown, msg: isAre("order", unknown) + " unknown", hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
+				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: cmdutil.IsOrAre("order", unknown) + " unknown", Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
 			case status && len(conflict) > 0:
-				return beside(&failure{code: exitConflict, msg: isAre("order", conflict) + " in conflict", hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: cmdutil.IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
 			}
 			return err
 		},
@@ -89,23 +90,23 @@ one is in conflict.`,
 	f.StringVar(&address, "address", "", "only this address")
 	f.StringVar(&run, "run", "", "only this run")
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
-	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, views.Orders)
+	a.CompleteCurrencies(cmd, "currency")
+	return cmdutil.WithColumns(cmd, views.Orders)
 }
 
-func journalFilter(s *session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
+func journalFilter(s *cmdutil.Session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
 	f.Address, f.Run = address, run
 	if f.From, f.To, err = span(s, from, to); err != nil {
 		return f, err
 	}
 	for _, name := range states {
 		if !slices.Contains(payout.States(), payout.State(name)) {
-			return f, usageError(fmt.Sprintf("--state: there is no state %q", name), "they are planned, sending, accepted, rejected, unknown and conflict")
+			return f, cmdutil.UsageError(fmt.Sprintf("--state: there is no state %q", name), "they are planned, sending, accepted, rejected, unknown and conflict")
 		}
 		f.States = append(f.States, payout.State(name))
 	}
 	if currency != "" {
-		if f.Currency, err = s.money.ParseCurrency(currency); err != nil {
+		if f.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 			return f, fmt.Errorf("--currency: %w", err)
 		}
 	}
@@ -113,18 +114,18 @@ func journalFilter(s *session, from, to, currency, address, run string, states [
 }
 
 // span is a period of the journal's own times; its end is not part of it.
-func span(s *session, from, to string) (start, end time.Time, err error) {
-	times := s.period()
-	if err := times.check(from, to); err != nil {
+func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error) {
+	times := s.Period()
+	if err := times.Check(from, to); err != nil {
 		return start, end, err
 	}
 	if from != "" {
-		if start, err = times.instant("--from", from, false); err != nil {
+		if start, err = times.Instant("--from", from, false); err != nil {
 			return start, end, err
 		}
 	}
 	if to != "" {
-		if end, err = times.instant("--to", to, true); err == nil {
+		if end, err = times.Instant("--to", to, true); err == nil {
 			end = end.Add(time.Second)
 		}
 	}
@@ -132,51 +133,51 @@ func span(s *session, from, to string) (start, end time.Time, err error) {
 }
 
 // journalLedger is the ledger of the account in use; nil: there is no journal yet.
-func journalLedger(s *session) (*payout.Ledger, error) {
-	if err := s.noDryRun("this command"); err != nil {
+func journalLedger(s *cmdutil.Session) (*payout.Ledger, error) {
+	if err := s.NoDryRun("this command"); err != nil {
 		return nil, err
 	}
-	account, err := s.journalAccount()
+	account, err := s.JournalAccount()
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.journalToList()
+	j, err := s.JournalToList()
 	if err != nil || j == nil {
 		return nil, err
 	}
 	return j.Ledger(account), nil
 }
 
-func journalShow(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func journalShow(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show ORDER",
 		Short: "Tell one order's whole story",
 		Long: `Tell one order's whole story: every attempt with what was sent and what came
 back, what was found on the service's list, and what people have decided.`,
 		Example: `  till journal show 4711
   till journal show 4711 --jq '.events[].what'`,
-		Args: args("ORDER"),
+		Args: cmdutil.Args("ORDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, storyView)
+			s, out, err := cmdutil.Begin(a, cmd, storyView)
 			if err != nil {
 				return err
 			}
-			if err := checkOrderIDs(args); err != nil {
+			if err := cmdutil.CheckOrderIDs(args); err != nil {
 				return err
 			}
-			s.subject.OrderID = args[0]
+			s.Subject.OrderID = args[0]
 			ledger, err := journalLedger(s)
 			if err != nil {
 				return err
 			}
 			if ledger == nil {
-				return noOrder(args[0])
+				return cmdutil.NoOrder(args[0])
 			}
-			order, events, err := ledger.History(s.ctx, args[0])
+			order, events, err := ledger.History(s.Ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return out.one(story{order, events})
+			return out.One(story{order, events})
 		},
 	}, storyView)
 }
@@ -232,28 +233,28 @@ func (t story) steps(m money.Registry) []render.Step {
 	return steps
 }
 
-func journalExport(a *app) *cobra.Command {
+func journalExport(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
 		Short: "Print everything that the journal has, of every account",
 		Long: `Print everything that the journal has, one order with its whole story as a line
 of JSON, of every account, oldest first.`,
 		Example: `  till journal export >journal.jsonl`,
-		Args:    noArgs,
+		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
-			options, err := s.lineOptions("journal export")
+			options, err := s.LineOptions("journal export")
 			if err != nil {
 				return err
 			}
-			j, err := s.journalToList()
+			j, err := s.JournalToList()
 			if err != nil {
 				return err
 			}
-			return render.View[json.RawMessage]{JSON: func(line json.RawMessage) []byte { return line }}.List(s.io.Out, options, exported(s, j))
+			return render.View[json.RawMessage]{JSON: func(line json.RawMessage) []byte { return line }}.List(s.IO.Out, options, exported(s, j))
 		},
 	}
 }
@@ -264,12 +265,12 @@ type exportedLine struct {
 	views.OrderLine
 }
 
-func exported(s *session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
+func exported(s *cmdutil.Session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if j == nil {
 			return
 		}
-		for e, err := range j.Export(s.ctx) {
+		for e, err := range j.Export(s.Ctx) {
 			if !yield(render.Encode(exportedLine{e.Account, story{e.Order, e.Events}.line()}), err) {
 				return
 			}
@@ -277,26 +278,26 @@ func exported(s *session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-func journalPath(a *app) *cobra.Command {
+func journalPath(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the journal is kept",
 		Example: `  till journal path`,
-		Args:    noArgs,
+		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
 			if s.Journal == "" {
 				return &config.Error{Msg: "the journal has no place: " + s.NoHome(), Advice: "name a file in TILL_JOURNAL"}
 			}
-			return s.write(config.RedactJournal(s.Journal) + "\n")
+			return s.Write(config.RedactJournal(s.Journal) + "\n")
 		},
 	}
 }
 
-func journalRename(a *app) *cobra.Command {
+func journalRename(a *cmdutil.App) *cobra.Command {
 	var baseURL string
 	cmd := &cobra.Command{
 		Use:   "rename OLD NEW",
@@ -305,13 +306,13 @@ func journalRename(a *app) *cobra.Command {
 was renamed, or with --to-base-url to another address, because the service has
 moved. OLD is a name at the address in use. Nothing is sent.`,
 		Example: `  till journal rename live acme`,
-		Args:    args("OLD", "NEW"),
+		Args:    cmdutil.Args("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
-			if err := s.noDryRun("journal rename"); err != nil {
+			if err := s.NoDryRun("journal rename"); err != nil {
 				return err
 			}
 			base, err := s.RequireBaseURL()
@@ -319,25 +320,25 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 				return err
 			}
 			if s.Sandbox {
-				return usageError("the history of a sandbox belongs to that sandbox", "use a profile of a service")
+				return cmdutil.UsageError("the history of a sandbox belongs to that sandbox", "use a profile of a service")
 			}
 			to := base
 			if baseURL != "" {
 				if to, err = config.NormalizeBaseURL(baseURL); err != nil {
-					return usageError("--to-base-url: "+err.Error(), "")
+					return cmdutil.UsageError("--to-base-url: "+err.Error(), "")
 				}
 			}
 			if args[0] == args[1] && to == base {
-				return usageError(fmt.Sprintf("%s at %s has that name already", args[0], base), "name another, or with --to-base-url another address")
+				return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base), "name another, or with --to-base-url another address")
 			}
-			j, err := s.openJournal()
+			j, err := s.OpenJournal()
 			if err != nil {
 				return err
 			}
-			if err := j.Rename(s.ctx, payout.Account{Address: base, Name: args[0]}, payout.Account{Address: to, Name: args[1]}); err != nil {
+			if err := j.Rename(s.Ctx, payout.Account{Address: base, Name: args[0]}, payout.Account{Address: to, Name: args[1]}); err != nil {
 				return err
 			}
-			s.note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+			s.Note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
 			return noteLeftBehind(s, args[0], args[1], to)
 		},
 	}
@@ -347,7 +348,7 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 
 // noteLeftBehind says how the profile in use comes along with a history that was carried away from it. An address that it
 // has from a flag or the environment is not its own.
-func noteLeftBehind(s *session, old, name, base string) error {
+func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	var set []string
 	if s.Profile == "" || s.Origin("base_url") == "profile "+s.Profile && base != s.BaseURL {
 		set = append(set, "base_url="+base)
@@ -362,12 +363,12 @@ func noteLeftBehind(s *session, old, name, base string) error {
 	if s.Profile == "" {
 		who = "without a profile, till looks"
 	}
-	return s.note("%s at the account %s, which has no history any more: till profile set %s %s", who, s.Account, s.profileOr("NAME"), strings.Join(set, " "))
+	return s.Note("%s at the account %s, which has no history any more: till profile set %s %s", who, s.Account, s.ProfileOr("NAME"), strings.Join(set, " "))
 }
 
-var errAnySandboxKey = usageError("a sandbox takes whichever key it has", "there is nothing to adopt")
+var errAnySandboxKey = cmdutil.UsageError("a sandbox takes whichever key it has", "there is nothing to adopt")
 
-func journalAdoptKey(a *app) *cobra.Command {
+func journalAdoptKey(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
@@ -376,41 +377,41 @@ see it for itself: what was accepted last is not found with it, or nothing was
 accepted yet. Look twice: with another merchant's key, another merchant pays.
 The key itself is not written down, only its fingerprint.`,
 		Example: `  till journal adopt-key --yes`,
-		Args:    noArgs,
+		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
 			if s.Sandbox {
 				return errAnySandboxKey
 			}
-			if err := s.noDryRun("journal adopt-key"); err != nil {
+			if err := s.NoDryRun("journal adopt-key"); err != nil {
 				return err
 			}
-			client, err := s.connect()
+			client, err := s.Connect()
 			if err != nil {
 				return err
 			}
-			account, sandbox, err := s.account(client)
+			account, sandbox, err := s.AccountOf(client)
 			if err != nil {
 				return err
 			}
 			if sandbox {
 				return errAnySandboxKey
 			}
-			j, err := s.openJournal()
+			j, err := s.OpenJournal()
 			if err != nil {
 				return err
 			}
 			fingerprint := client.KeyFingerprint()
-			if err := s.confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
+			if err := s.Confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
 				return err
 			}
-			if err := j.Ledger(account).AdoptKey(s.ctx, fingerprint); err != nil {
+			if err := j.Ledger(account).AdoptKey(s.Ctx, fingerprint); err != nil {
 				return err
 			}
-			return s.note("the key %s is now one of %s", fingerprint, account)
+			return s.Note("the key %s is now one of %s", fingerprint, account)
 		},
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -11,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func journalCheck(a *app) *cobra.Command {
+func journalCheck(a *cmdutil.App) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -24,16 +25,16 @@ there was paid since: see till help payouts. If the journal has lost records,
 it ends the look-ups before each order once nothing is only there.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, differenceView)
+			s, out, err := cmdutil.Begin(a, cmd, differenceView)
 			if err != nil {
 				return err
 			}
-			if err := s.noDryRun("journal check"); err != nil {
+			if err := s.NoDryRun("journal check"); err != nil {
 				return err
 			}
-			filter, err := (listFlags{from: from, to: to}).filter(s)
+			filter, err := (cmdutil.ListFlags{From: from, To: to}).Filter(s)
 			if err != nil {
 				return err
 			}
@@ -41,18 +42,18 @@ it ends the look-ups before each order once nothing is only there.`,
 			if own.From, own.To, err = span(s, from, to); err != nil {
 				return err
 			}
-			if _, err := s.existingJournal(); err != nil {
+			if _, err := s.ExistingJournal(); err != nil {
 				return err
 			}
-			sender, err := s.openSender()
+			sender, err := s.OpenSender()
 			if err != nil {
 				return err
 			}
-			found, err := sender.Compare(s.ctx, filter, own)
+			found, err := sender.Compare(s.Ctx, filter, own)
 			if err != nil {
 				return err
 			}
-			printed := out.slice(found)
+			printed := out.Slice(found)
 			if err := clearRestored(s, sender, from+to, found); err != nil {
 				return err
 			}
@@ -60,34 +61,34 @@ it ends the look-ups before each order once nothing is only there.`,
 				if printed != nil {
 					return printed
 				}
-				return s.note("the journal and the service's list agree")
+				return s.Note("the journal and the service's list agree")
 			}
-			return beside(&failure{code: exitConflict, msg: "the journal and the service's list do not agree about " + countOf(len(found), "withdrawal"), hint: payout.NewHint("see an order's story", "journal", "show", "ORDER")}, printed)
+			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"), Hint: payout.NewHint("see an order's story", "journal", "show", "ORDER")}, printed)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, likewise")
-	return shows(cmd, differenceView)
+	return cmdutil.WithColumns(cmd, differenceView)
 }
 
 // clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
-func clearRestored(s *session, sender *payout.Sender, period string, found []payout.Difference) error {
-	restored, err := sender.Restored(s.ctx)
+func clearRestored(s *cmdutil.Session, sender *payout.Sender, period string, found []payout.Difference) error {
+	restored, err := sender.Restored(s.Ctx)
 	if err != nil || !restored {
 		return err
 	}
 	missing := slices.ContainsFunc(found, payout.Difference.Missing)
 	switch {
 	case missing:
-		return s.note("the journal has lost records: until nothing is missing in it, every order is looked up before it is sent")
+		return s.Note("the journal has lost records: until nothing is missing in it, every order is looked up before it is sent")
 	case period != "":
-		return s.note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
+		return s.Note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
 	}
-	if err := sender.ClearRestored(s.ctx); err != nil {
+	if err := sender.ClearRestored(s.Ctx); err != nil {
 		return err
 	}
-	return s.note("nothing is missing in the journal: orders are sent as before")
+	return s.Note("nothing is missing in the journal: orders are sent as before")
 }
 
 // differenceLine is a difference as JSON.

@@ -1,11 +1,12 @@
 package cli
 
 import (
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/place"
 	"github.com/spf13/cobra"
 )
 
-func journalCopy(a *app) *cobra.Command {
+func journalCopy(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy DEST",
 		Short: "Write a consistent copy of the journal",
@@ -19,29 +20,29 @@ once: journal.db, journal.db-wal and journal.db-shm. journal.db alone lacks
 what was recorded last; till notices that if it was in use or not closed.
 An older copy looks the same as the journal: see till help payouts.`,
 		Example: `  till journal copy journal-backup.db`,
-		Args:    args("DEST"),
+		Args:    cmdutil.Args("DEST"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
-			if err := s.noDryRun("journal copy"); err != nil {
+			if err := s.NoDryRun("journal copy"); err != nil {
 				return err
 			}
 			if err := place.Check(args[0]); err != nil {
-				return usageError("DEST: "+err.Error(), "")
+				return cmdutil.UsageError("DEST: "+err.Error(), "")
 			}
 			if place.Redact(args[0]) != args[0] {
-				return usageError("DEST has a password, and a command line is public", "put the password into ~/.pgpass")
+				return cmdutil.UsageError("DEST has a password, and a command line is public", "put the password into ~/.pgpass")
 			}
-			j, err := s.existingJournal()
+			j, err := s.ExistingJournal()
 			if err != nil {
 				return err
 			}
-			if err := j.Copy(s.ctx, args[0]); err != nil {
+			if err := j.Copy(s.Ctx, args[0]); err != nil {
 				return err
 			}
-			return s.note("the journal is copied to %s", args[0])
+			return s.Note("the journal is copied to %s", args[0])
 		},
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -11,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutCommand(a *app) *cobra.Command {
-	cmd := group("payout", "Pay a file of withdrawals, each of them once",
+func payoutCommand(a *cmdutil.App) *cobra.Command {
+	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each of them once",
 		payoutPlan(a), payoutShow(a), payoutApply(a), payoutStatus(a), payoutList(a), payoutExport(a), payoutWait(a), payoutReconcile(a), payoutResolve(a))
 	cmd.Long = `Pay a file of withdrawals, each of them once. A plan is made of the file first,
 which checks every row, and then the plan is applied: what it will send can be
@@ -57,15 +58,15 @@ type planStandingLine struct {
 	Conflict int    `json:"conflict"`
 }
 
-func factsOf(s *session, p *payout.Plan) planFacts {
+func factsOf(s *cmdutil.Session, p *payout.Plan) planFacts {
 	f := planFacts{
-		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.io.Now()),
+		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.IO.Now()),
 		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, t := range p.Totals {
-		pays := s.money.Format(t.Amount)
+		pays := s.Money.Format(t.Amount)
 		f.Totals = append(f.Totals, planTotalLine{t.Amount, pays, t.Rows})
-		f.totals = append(f.totals, render.Step{Status: pays, At: countOf(t.Rows, "row")})
+		f.totals = append(f.totals, render.Step{Status: pays, At: cmdutil.CountOf(t.Rows, "row")})
 	}
 	for _, text := range p.Warnings {
 		f.warned = append(f.warned, render.Step{Status: text})
@@ -74,10 +75,10 @@ func factsOf(s *session, p *payout.Plan) planFacts {
 }
 
 // factsByUnit is the same for each unit of a plan, with the rows that are paid in it.
-func factsByUnit(s *session, p *payout.Plan, f planFacts) []planFacts {
+func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 	var units []planFacts
 	for _, t := range p.Totals {
-		sum := sumCell(s.money, t.Amount, s.money.DecimalsOf(t.Amount))
+		sum := sumCell(s.Money, t.Amount, s.Money.DecimalsOf(t.Amount))
 		f.Rows, f.total = t.Rows, &sum
 		units = append(units, f)
 	}
@@ -95,9 +96,9 @@ func sumCell(m money.Registry, a api.Amount, decimals int) render.Cell {
 
 // csvOfSums reports whether what is printed is CSV with one of these columns, which are sums: a number in CSV is of one unit, and
 // so there is a line for each of them, with what is counted beside it in that unit.
-func csvOfSums[T any](o output[T], sums ...string) bool {
-	columns := o.s.out.Columns
-	return o.s.out.Format == render.CSV && o.tabular() &&
+func csvOfSums[T any](o cmdutil.Output[T], sums ...string) bool {
+	columns := o.Session.Render.Columns
+	return o.Session.Render.Format == render.CSV && o.Tabular() &&
 		(len(columns) == 0 || slices.ContainsFunc(sums, func(name string) bool { return slices.Contains(columns, name) }))
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -27,7 +28,7 @@ type applyFlags struct {
 	paid    int // orders that are paid already; -1: not said
 }
 
-func payoutApply(a *app) *cobra.Command {
+func payoutApply(a *cmdutil.App) *cobra.Command {
 	var flags applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
@@ -67,9 +68,9 @@ already_paid are accepted orders that this run did not send. With -o csv it is
 a line for each currency, with the orders in that currency alone.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
-		Args: args("PLAN"),
+		Args: cmdutil.Args("PLAN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, appliedView)
+			s, out, err := cmdutil.Begin(a, cmd, appliedView)
 			if err != nil {
 				return err
 			}
@@ -93,8 +94,8 @@ a line for each currency, with the orders in that currency alone.`,
 	f.BoolVar(&flags.RetryRejected, "retry-rejected", false, "send once more what the service has rejected")
 	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
 	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
-	addLookupFlags(cmd)
-	return shows(cmd, appliedView)
+	cmdutil.AddLookupFlags(cmd)
+	return cmdutil.WithColumns(cmd, appliedView)
 }
 
 // Sending makes much that is soon forgotten, many times as quickly as a list, and a run is worth somewhat more memory.
@@ -108,16 +109,16 @@ const mostCalls = 256
 
 func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	if cmd.Flags().Changed("already-paid") && f.paid < 0 {
-		return usageError(fmt.Sprintf("--already-paid: %d is no number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
+		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is no number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
 	}
 	if f.Concurrency < 1 || f.Concurrency > mostCalls {
-		return usageError(fmt.Sprintf("--concurrency: %d calls at a time cannot be made", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
+		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d calls at a time cannot be made", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
 	}
 	if f.rate != "" {
 		number, _ := strings.CutSuffix(f.rate, "/s")
 		rate, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(rate > 0 && rate <= 1e6) {
-			return usageError(fmt.Sprintf("--rate: %q is no number of calls a second", f.rate), "write it like 5/s or 0.5/s")
+			return cmdutil.UsageError(fmt.Sprintf("--rate: %q is no number of calls a second", f.rate), "write it like 5/s or 0.5/s")
 		}
 		f.Rate = rate
 	}
@@ -135,20 +136,20 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 }
 
 // apply is a plan's way from its file to a summary. What speaks against it is found before anything is recorded.
-func apply(s *session, plan *payout.Plan, flags applyFlags, out output[applied]) error {
+func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.Output[applied]) error {
 	debug.SetMemoryLimit(sendingMemory)
 	debug.SetGCPercent(sendingGCPercent)
-	s.subject.Run = plan.Name()
+	s.Subject.Run = plan.Name()
 	if flags.digest != "" && flags.digest != plan.Digest {
-		return refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
+		return cmdutil.Refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
 	}
-	if err := plan.CheckDecimals(s.currencies()); err != nil {
+	if err := plan.CheckDecimals(s.PayoutCurrencies()); err != nil {
 		return err
 	}
 	if err := withinLimits(s, plan); err != nil {
 		return err
 	}
-	client, err := s.client()
+	client, err := s.Client()
 	if err != nil {
 		return err
 	}
@@ -157,32 +158,32 @@ func apply(s *session, plan *payout.Plan, flags applyFlags, out output[applied])
 			if err != nil {
 				return err
 			}
-			if _, err := client.Withdrawals.Create(s.sendCtx, row.CreateWithdrawal); err != nil && !errors.Is(err, errDryRun) {
+			if _, err := client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal); err != nil && !errors.Is(err, cmdutil.ErrDryRun) {
 				return err
 			}
 		}
 		return nil
 	}
-	results := outFile{flag: "results", path: flags.results, mode: 0o600, room: int64(plan.Rows) * resultsRow}
-	if err := results.check(); err != nil {
+	results := cmdutil.OutFile{Flag: "results", Path: flags.results, Mode: 0o600, Room: int64(plan.Rows) * resultsRow}
+	if err := results.Check(); err != nil {
 		return err
 	}
 	if err := checkResults(flags.results); err != nil {
 		return err
 	}
-	sender, err := s.sender(client)
+	sender, err := s.SenderFor(client)
 	if err != nil {
 		return err
 	}
-	flags.Note = func(text string) { s.note("%s", text) }
-	bar := &sendingBar{session: s}
+	flags.Note = func(text string) { s.Note("%s", text) }
+	bar := &sendingBar{Session: s}
 	flags.Progress = bar.show
-	batch, err := sender.Applier(s.ctx, plan, flags.ApplyOptions)
+	batch, err := sender.Applier(s.Ctx, plan, flags.ApplyOptions)
 	if err != nil {
 		return err
 	}
 	resumed := batch.Begun()
-	tally, err := batch.Tally(s.ctx)
+	tally, err := batch.Tally(s.Ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func apply(s *session, plan *payout.Plan, flags applyFlags, out output[applied])
 	if err := approveTotal(s, plan, tally, flags); err != nil {
 		return err
 	}
-	if err := batch.Begin(s.ctx, paid); err != nil {
+	if err := batch.Begin(s.Ctx, paid); err != nil {
 		return err
 	}
 	began, err := sendBatch(s, batch, resumed, flags, bar)
@@ -202,8 +203,8 @@ func apply(s *session, plan *payout.Plan, flags applyFlags, out output[applied])
 
 // sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
 // approved as well.
-func sendBatch(s *session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
-	tally, err := batch.LookUp(s.ctx)
+func sendBatch(s *cmdutil.Session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
+	tally, err := batch.LookUp(s.Ctx)
 	if err != nil {
 		return false, err
 	}
@@ -212,21 +213,21 @@ func sendBatch(s *session, batch *payout.Applier, resumed bool, flags applyFlags
 		return false, err
 	}
 	if paid > batch.Approved() {
-		if err := batch.Begin(s.ctx, paid); err != nil {
+		if err := batch.Begin(s.Ctx, paid); err != nil {
 			return false, err
 		}
 	}
 	if resumed && tally.LeftRows() == 0 {
-		s.note("nothing was left to send")
+		s.Note("nothing was left to send")
 	}
 	bar.begin(tally)
-	defer bar.finish()
-	return true, s.send(batch.UnderWay, func() error { return batch.Send(s.ctx, s.sendCtx, tally) })
+	defer bar.Finish()
+	return true, s.Send(batch.UnderWay, func() error { return batch.Send(s.Ctx, s.SendCtx, tally) })
 }
 
 // approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
 // of. Once the service was asked, a number that was given beforehand has to be the right one.
-func approvePaid(s *session, t payout.Tally, approved, given int, asked bool) (int, error) {
+func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked bool) (int, error) {
 	switch {
 	case t.Before <= approved && (given < 0 || given == approved): // it was asked before
 		return approved, nil
@@ -235,12 +236,12 @@ func approvePaid(s *session, t payout.Tally, approved, given int, asked bool) (i
 	case given > t.Before && !asked: // the service's list may have the others
 		return approved, nil
 	case given >= 0:
-		return 0, refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at each of them, and give the right number", "journal", "show", "ORDER")
-	case !s.canAsk():
-		return 0, refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
+		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at each of them, and give the right number", "journal", "show", "ORDER")
+	case !s.CanAsk():
+		return 0, cmdutil.Refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
 	}
-	s.spinner.stop()
+	s.Spinner.Stop()
 	question := paidBefore(t) + ", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
 	if err := typed(s, question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
 		return 0, err
@@ -257,7 +258,7 @@ func was(n int) string {
 
 func paidBefore(t payout.Tally) string {
 	if t.Before == 0 {
-		return fmt.Sprintf("none of its %s was accepted before", countOf(t.Rows, "order"))
+		return fmt.Sprintf("none of its %s was accepted before", cmdutil.CountOf(t.Rows, "order"))
 	}
 	var when []string
 	switch {
@@ -278,37 +279,37 @@ func paidBefore(t payout.Tally) string {
 		}
 		when = append(when, found)
 	}
-	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, countOf(t.Rows, "order"), was(t.Before), strings.Join(when, "; "))
+	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"), was(t.Before), strings.Join(when, "; "))
 }
 
 // approveTotal wants what is still to be sent typed, one currency after the other.
-func approveTotal(s *session, plan *payout.Plan, t payout.Tally, flags applyFlags) error {
+func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags applyFlags) error {
 	if flags.digest != "" || s.Yes || t.LeftRows() == 0 {
 		return nil
 	}
-	if !s.canAsk() {
-		return refusal("confirmation", "nobody is there to confirm it", "add --digest with the digest that was approved or, to send whatever the plan says, --yes")
+	if !s.CanAsk() {
+		return cmdutil.Refusal("confirmation", "nobody is there to confirm it", "add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
-	s.spinner.stop()
+	s.Spinner.Stop()
 	facts := []string{
-		"profile   " + s.profileName(),
-		"service   " + s.serviceName(),
+		"profile   " + s.ProfileName(),
+		"service   " + s.ServiceName(),
 		"plan      " + plan.Path,
 		"digest    " + plan.Digest,
 		fmt.Sprintf("rows      %d of %d are to be sent", t.LeftRows(), plan.Rows),
 	}
 	for _, total := range t.Left {
-		facts = append(facts, fmt.Sprintf("total     %s%s in %s", s.money.Format(total.Amount), s.minorUnits(total.Amount), countOf(total.Rows, "row")))
+		facts = append(facts, fmt.Sprintf("total     %s%s in %s", s.Money.Format(total.Amount), s.MinorUnits(total.Amount), cmdutil.CountOf(total.Rows, "row")))
 	}
 	if n := t.States[payout.StateUnknown]; n > 0 {
-		facts = append(facts, fmt.Sprintf("unknown   %s, looked for on the service's list first", countOf(n, "row")))
+		facts = append(facts, fmt.Sprintf("unknown   %s, looked for on the service's list first", cmdutil.CountOf(n, "row")))
 	}
 	for _, fact := range facts {
-		s.note("%s", fact)
+		s.Note("%s", fact)
 	}
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
-		if err := typed(s, question, "the total", s.money.Format(total.Amount)); err != nil {
+		if err := typed(s, question, "the total", s.Money.Format(total.Amount)); err != nil {
 			return err
 		}
 	}
@@ -316,15 +317,15 @@ func approveTotal(s *session, plan *payout.Plan, t payout.Tally, flags applyFlag
 }
 
 // typed asks for an answer that has to be the one that is wanted; an amount may leave out its code and the zeros at its end.
-func typed(s *session, question, what, want string) error {
-	answer, err := s.ask(question)
+func typed(s *cmdutil.Session, question, what, want string) error {
+	answer, err := s.Ask(question)
 	if err != nil {
 		return err
 	}
 	if answer = strings.TrimSpace(answer); answer != "" && plainAmount(answer, want) == plainAmount(want, want) {
 		return nil
 	}
-	return refusal("confirmation", "it was not confirmed, nothing was sent", fmt.Sprintf("%s is %s", what, want))
+	return cmdutil.Refusal("confirmation", "it was not confirmed, nothing was sent", fmt.Sprintf("%s is %s", what, want))
 }
 
 // plainAmount leaves out the code of an amount, where it is the one that is wanted, and zeros after its decimal point.
@@ -340,17 +341,17 @@ func plainAmount(text, want string) string {
 }
 
 // withinLimits holds a plan against what the profile allows today.
-func withinLimits(s *session, plan *payout.Plan) error {
-	t := s.Limits.Tally(s.money)
+func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
+	t := s.Limits.Tally(s.Money)
 	for row, err := range plan.All() {
 		if err != nil {
 			return err
 		}
-		if s.money.LacksMemo(row.Currency, row.Memo) {
-			return usageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make the plan anew")
+		if s.Money.LacksMemo(row.Currency, row.Memo) {
+			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make the plan anew")
 		}
-		if err := s.money.CheckAddress(row.Currency, row.Address); err != nil {
-			return usageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err), "put it right in the file, and make the plan anew")
+		if err := s.Money.CheckAddress(row.Currency, row.Address); err != nil {
+			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err), "put it right in the file, and make the plan anew")
 		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
 			return err
@@ -367,9 +368,9 @@ func withinLimits(s *session, plan *payout.Plan) error {
 const lastWords = 10 * time.Second
 
 // finishRun prints the state of the run and writes its results, however it has ended.
-func finishRun(s *session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results outFile, out output[applied]) error {
-	s.spinner.stop()
-	ctx, done := context.WithTimeout(context.WithoutCancel(s.sendCtx), lastWords)
+func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results cmdutil.OutFile, out cmdutil.Output[applied]) error {
+	s.Spinner.Stop()
+	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords)
 	defer done()
 	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
 	if err := sender.Reap(ctx); err != nil && sending == nil {
@@ -378,39 +379,39 @@ func finishRun(s *session, sender *payout.Sender, batch *payout.Applier, plan *p
 	tally, err := sender.Tally(ctx, run.Name)
 	switch {
 	case err != nil && batch.Sent() > 0: // their states cannot be read any more
-		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
-			hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
+			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
 	written := writeResults(s, ctx, sender, run, results)
 	if written == nil {
-		s.note("results in %s", results.path)
+		s.Note("results in %s", results.Path)
 	}
-	printed := printApplied(s, ctx, sender, applied{run, tally, results.path, plan, false}, out)
+	printed := printApplied(s, ctx, sender, applied{run, tally, results.Path, plan, false}, out)
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
-		printed = &failure{code: exitOutput, err: lost, msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
-			hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
+		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost, Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
+			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
 	}
 	if verdict == nil {
-		if sending != nil && explain(sending).code != exitInterrupted { // all is accepted, and something is to be said about it
-			s.note("%v", sending)
+		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted { // all is accepted, and something is to be said about it
+			s.Note("%v", sending)
 		}
 		return cmp.Or(written, printed)
 	}
 	for _, err := range []error{written, printed} {
 		if err != nil {
-			s.note("%v", err)
+			s.Note("%v", err)
 		}
 	}
 	return verdict
 }
 
 // printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
-func printApplied(s *session, ctx context.Context, sender *payout.Sender, a applied, out output[applied]) error {
+func printApplied(s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied]) error {
 	if !csvOfSums(out, "total", "accepted_total") {
-		return out.one(a)
+		return out.One(a)
 	}
 	tallies, err := sender.TallyByUnit(ctx, a.run.Name)
 	if err != nil { // after the run: no exit code may say that nothing was sent
@@ -420,15 +421,15 @@ func printApplied(s *session, ctx context.Context, sender *payout.Sender, a appl
 	for i, t := range tallies {
 		units[i] = applied{a.run, t, a.results, a.plan, true}
 	}
-	return out.slice(units)
+	return out.Slice(units)
 }
 
 // isOf begins a sentence about some of a run's orders.
 func isOf(n, all int) string {
 	if n == 1 {
-		return fmt.Sprintf("1 of %s is", countOf(all, "order"))
+		return fmt.Sprintf("1 of %s is", cmdutil.CountOf(all, "order"))
 	}
-	return fmt.Sprintf("%d of %s are", n, countOf(all, "order"))
+	return fmt.Sprintf("%d of %s are", n, cmdutil.CountOf(all, "order"))
 }
 
 // runFailure is how a run has ended: what is unknown matters most, and where nothing was sent now, or accepted at all, what
@@ -436,36 +437,36 @@ func isOf(n, all int) string {
 func runFailure(t payout.Tally, run string, began bool, err error) error {
 	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
 	unknown, why := t.States[payout.StateUnknown], ""
-	code := exitDone
+	code := cmdutil.ExitDone
 	if err != nil {
-		code, why = explain(err).code, ": "+err.Error()
+		code, why = cmdutil.Explain(err).Code, ": "+err.Error()
 	}
-	if code == exitInterrupted {
+	if code == cmdutil.ExitInterrupted {
 		why = ": interrupted"
 	}
 	switch {
-	case unknown > 0 && code != exitUnknown:
-		return &failure{code: exitUnknown, err: err, msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), hint: payout.NewHint("do not send again what is unknown", "payout", "reconcile", run)}
-	case t.States[payout.StateConflict] > 1 && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), hint: payout.NewHint("see why", "payout", "status", run)}
-	case t.States[payout.StateConflict] > 0 && code != exitConflict && code != exitUnknown:
-		return &failure{code: exitConflict, err: err, msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
-	case accepted == t.Rows && (err == nil || code == exitInterrupted || began && code != exitUnknown && code != exitConflict):
+	case unknown > 0 && code != cmdutil.ExitUnknown:
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), Hint: payout.NewHint("do not send again what is unknown", "payout", "reconcile", run)}
+	case t.States[payout.StateConflict] > 1 && code != cmdutil.ExitUnknown:
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err, Msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), Hint: payout.NewHint("see why", "payout", "status", run)}
+	case t.States[payout.StateConflict] > 0 && code != cmdutil.ExitConflict && code != cmdutil.ExitUnknown:
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err, Msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
+	case accepted == t.Rows && (err == nil || code == cmdutil.ExitInterrupted || began && code != cmdutil.ExitUnknown && code != cmdutil.ExitConflict):
 		return nil // another machine may have sent what this one could not
-	case code == exitInterrupted && began:
-		return &failure{code: exitInterrupted, err: err, msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned]),
-			hint: payout.NewHint("to go on, apply the plan again")}
-	case !began, code == exitUnknown, code == exitConflict, code == exitUnauthorized, code == exitRateLimited:
+	case code == cmdutil.ExitInterrupted && began:
+		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned]),
+			Hint: payout.NewHint("to go on, apply the plan again")}
+	case !began, code == cmdutil.ExitUnknown, code == cmdutil.ExitConflict, code == cmdutil.ExitUnauthorized, code == cmdutil.ExitRateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
-		return &failure{code: exitPartial, err: err, msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned], why),
-			hint: payout.NewHint("see which", "payout", "status", run)}
+		return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err, Msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned], why),
+			Hint: payout.NewHint("see which", "payout", "status", run)}
 	case err != nil:
 		return err
 	case rejected == t.Rows:
-		return &failure{code: exitRejected, msg: fmt.Sprintf("all %d orders were rejected", rejected), hint: payout.NewHint("see why", "payout", "status", run)}
+		return &cmdutil.Error{Code: cmdutil.ExitRejected, Msg: fmt.Sprintf("all %d orders were rejected", rejected), Hint: payout.NewHint("see why", "payout", "status", run)}
 	}
-	return &failure{code: exitPartial, msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]), hint: payout.NewHint("see which", "payout", "status", run)}
+	return &cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run)}
 }
 
 // applied is a run after an apply, as it is printed.
@@ -479,15 +480,15 @@ type applied struct {
 
 // sendingBar shows how far a run is.
 type sendingBar struct {
-	*session
-	*progress
+	*cmdutil.Session
+	*cmdutil.Progress
 	other atomic.Value // what did not end well, as text
 	shown int          // how many calls
 }
 
 func (b *sendingBar) begin(t payout.Tally) {
-	b.progress = b.session.progress("sending", t.LeftRows(), b.Debug)
-	b.more = func() string { return b.other.Load().(string) }
+	b.Progress = b.Session.Progress("sending", t.LeftRows(), b.Debug)
+	b.More = func() string { return b.other.Load().(string) }
 	b.other.Store("")
 }
 
@@ -500,6 +501,6 @@ func (b *sendingBar) show(t payout.Tally) {
 		}
 	}
 	b.other.Store(text)
-	b.add(t.Ended - b.shown)
+	b.Add(t.Ended - b.shown)
 	b.shown = t.Ended
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -8,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutExport(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func payoutExport(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "export RUN",
 		Short: "Print the rows of a run for a file, as CSV",
 		Long: `Print the rows of a run in the order of the plan: where each stands, and what
@@ -21,16 +22,16 @@ its state under any plan, so it is not sent twice.`,
 		Example: `  till payout export 1f60bd0c >rows.csv
   till payout export 1f60bd0c \
     --columns order_id,currency,amount,address,memo,callback,note >again.csv`,
-		Args: args("RUN"),
+		Args: cmdutil.Args("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
-			if s.Origin("output") == "default" && s.out.Filter == nil && s.Template == "" {
-				s.out.Format = render.CSV
+			if s.Origin("output") == "default" && s.Render.Filter == nil && s.Template == "" {
+				s.Render.Format = render.CSV
 			}
-			out, err := show(s, exportView(s.money))
+			out, err := cmdutil.NewOutput(s, exportView(s.Money))
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ its state under any plan, so it is not sent twice.`,
 			if err != nil {
 				return err
 			}
-			return out.list(ledger.Orders(s.ctx, rowsOf(run)))
+			return out.List(ledger.Orders(s.Ctx, rowsOf(run)))
 		},
 	}, exportView)
 }

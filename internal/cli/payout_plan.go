@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/internal/views"
@@ -25,7 +26,7 @@ type planFlags struct {
 	batchChanged, allowEmpty, failOnWarnings bool
 }
 
-func payoutPlan(a *app) *cobra.Command {
+func payoutPlan(a *cmdutil.App) *cobra.Command {
 	var flags planFlags
 	cmd := &cobra.Command{
 		Use:   "plan FILE --out PLAN",
@@ -82,10 +83,10 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 		Example: `  till payout plan staff.csv --out staff.plan
   till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
   till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,
-		Args:              args("FILE"),
-		ValidArgsFunction: fileNames,
+		Args:              cmdutil.Args("FILE"),
+		ValidArgsFunction: cmdutil.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, planFactsView)
+			s, out, err := cmdutil.Begin(a, cmd, planFactsView)
 			if err != nil {
 				return err
 			}
@@ -101,30 +102,30 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 	f.BoolVar(&flags.batchChanged, "batch-changed", false, "rows may have vanished and be new since the batch's last run")
 	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows too")
 	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 and write nothing when there is a warning")
-	require(cmd, "out")
-	offerFiles(cmd, "out")
-	offer(cmd, "delimiter", cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
-	offer(cmd, "format", cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
-	return shows(cmd, planFactsView)
+	cmdutil.Require(cmd, "out")
+	cmdutil.OfferFiles(cmd, "out")
+	cmdutil.Offer(cmd, "delimiter", cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.Offer(cmd, "format", cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
+	return cmdutil.WithColumns(cmd, planFactsView)
 }
 
 // check works out the notation of the input, and refuses what does not go together.
 func (f *planFlags) check(file string) error {
 	switch {
 	case f.format != "" && f.format != payout.CSV && f.format != payout.JSONL:
-		return usageError(fmt.Sprintf("--format: there is no format %q", f.format), "use csv or jsonl")
+		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format), "use csv or jsonl")
 	case f.format == "" && file == "-":
-		return usageError("payout plan: standard input has no name that tells its format", "add --format csv or --format jsonl")
+		return cmdutil.UsageError("payout plan: standard input has no name that tells its format", "add --format csv or --format jsonl")
 	case f.out == "-":
-		return usageError("--out: a plan is a file", "name one, such as staff.plan; payout show prints what is in it")
+		return cmdutil.UsageError("--out: a plan is a file", "name one, such as staff.plan; payout show prints what is in it")
 	case f.expires <= 0:
-		return usageError("--expires: it must be longer than nothing", "write a duration such as 72h")
+		return cmdutil.UsageError("--expires: it must be longer than nothing", "write a duration such as 72h")
 	case f.batchChanged && f.batch == "":
-		return usageError("--batch-changed is about the batch that --auto-order-id names", "leave it out, or add --auto-order-id BATCH")
+		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names", "leave it out, or add --auto-order-id BATCH")
 	}
 	if f.batch != "" {
 		if err := payout.CheckBatch(f.batch); err != nil {
-			return usageError("--auto-order-id: "+err.Error(), unsetHint)
+			return cmdutil.UsageError("--auto-order-id: "+err.Error(), cmdutil.UnsetHint)
 		}
 	}
 	if f.format == "" {
@@ -141,10 +142,10 @@ func (f *planFlags) check(file string) error {
 		f.delimiter = "\t"
 	case ",", ";", "\t":
 	default:
-		return usageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter), `use auto, ",", ";" or tab`)
+		return cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter), `use auto, ",", ";" or tab`)
 	}
 	if f.format == payout.JSONL {
-		return usageError("--delimiter is about CSV, and the rows are JSON lines", "leave it out, or add --format csv")
+		return cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines", "leave it out, or add --format csv")
 	}
 	return nil
 }
@@ -152,8 +153,8 @@ func (f *planFlags) check(file string) error {
 // planGC is how much garbage a plan may make, in percent of what it keeps: what is kept grows with the rows.
 const planGC = 50
 
-func plan(s *session, cmd *cobra.Command, file string, flags planFlags, out output[planFacts]) error {
-	if err := s.noDryRun("payout plan"); err != nil {
+func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
+	if err := s.NoDryRun("payout plan"); err != nil {
 		return err
 	}
 	if err := flags.check(file); err != nil {
@@ -164,49 +165,49 @@ func plan(s *session, cmd *cobra.Command, file string, flags planFlags, out outp
 		return err
 	}
 	defer in.Close()
-	if err := s.ownJournal(); err != nil {
+	if err := s.OwnJournal(); err != nil {
 		return err
 	}
-	account, err := s.journalAccount()
+	account, err := s.JournalAccount()
 	if err != nil {
 		return err
 	}
-	j, err := s.openJournal()
+	j, err := s.OpenJournal()
 	if err != nil {
 		return err
 	}
-	if file == "-" && terminal.Of(s.io.In) != nil {
-		s.note("type the rows, and Ctrl-D on a line of its own when they are all there")
+	if file == "-" && terminal.Of(s.IO.In) != nil {
+		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
 	debug.SetGCPercent(planGC)
-	made, err := j.Ledger(account).MakePlan(s.ctx, payout.PlanInput{
-		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter, Currencies: s.currencies(), Limits: payout.Limits(s.Limits), Now: s.io.Now(), Expires: flags.expires,
+	made, err := j.Ledger(account).MakePlan(s.Ctx, payout.PlanInput{
+		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter, Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
 		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings,
 	})
 	if err != nil {
 		return err
 	}
-	s.subject.Run = made.Name()
+	s.Subject.Run = made.Name()
 	tellStanding(s, made)
 	facts := factsOf(s, made.Plan)
 	if n := len(facts.Warnings); n > 0 {
-		facts.warned = []render.Step{{Status: countOf(n, "warning"), At: "told on standard error"}}
+		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
 	}
 	facts.Journal = &planStandingLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown, made.Conflict}
 	if csvOfSums(out, "totals") {
-		return out.slice(factsByUnit(s, made.Plan, facts))
+		return out.Slice(factsByUnit(s, made.Plan, facts))
 	}
-	return out.one(facts)
+	return out.One(facts)
 }
 
 // tellStanding says what a person should know before the plan is applied.
-func tellStanding(s *session, made payout.Made) {
+func tellStanding(s *cmdutil.Session, made payout.Made) {
 	for _, w := range made.Warned {
-		s.warn(w)
+		s.Warn(w)
 	}
 	tellOneCase(s, made.Plan)
-	for _, text := range s.Limits.Without(s.money) {
-		s.note("%s", text)
+	for _, text := range s.Limits.Without(s.Money) {
+		s.Note("%s", text)
 	}
 	if made.Accepted > 0 {
 		when := "on " + made.First.UTC().Format(time.DateOnly)
@@ -219,39 +220,39 @@ func tellStanding(s *session, made payout.Made) {
 		case made.Found > 0:
 			when += ", and " + found
 		}
-		s.note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
-			made.Accepted, countOf(made.Rows, "order id"), when, made.Accepted)
+		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
+			made.Accepted, cmdutil.CountOf(made.Rows, "order id"), when, made.Accepted)
 	}
 	if made.Unknown > 0 {
-		s.note("unknown: %d of %s. till payout apply finds out about them first", made.Unknown, countOf(made.Rows, "order id"))
+		s.Note("unknown: %d of %s. till payout apply finds out about them first", made.Unknown, cmdutil.CountOf(made.Rows, "order id"))
 	}
 	if made.Conflict > 0 {
-		s.note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, countOf(made.Rows, "order id"))
+		s.Note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, cmdutil.CountOf(made.Rows, "order id"))
 	}
 }
 
 // tellOneCase says how many addresses of a plan are not protected by a checksum.
-func tellOneCase(s *session, p *payout.Plan) {
+func tellOneCase(s *cmdutil.Session, p *payout.Plan) {
 	if p.OneCase > 0 {
-		s.note("without a checksum: the Ethereum addresses of %s, because their letters are all small or all capital. A mistyped character in them cannot be found", countOf(p.OneCase, "row"))
+		s.Note("without a checksum: the Ethereum addresses of %s, because their letters are all small or all capital. A mistyped character in them cannot be found", cmdutil.CountOf(p.OneCase, "row"))
 	}
 }
 
 // planInput opens what a plan is made of.
-func planInput(s *session, file string) (in io.ReadCloser, name string, err error) {
+func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, err error) {
 	if file == "-" {
-		return io.NopCloser(stoppable{s.ctx, s.io.In}), "standard input", nil
+		return io.NopCloser(stoppable{s.Ctx, s.IO.In}), "standard input", nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		if e := (*os.PathError)(nil); errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, "", usageError(fmt.Sprintf("%s cannot be opened: %v", file, err), "name the file of the rows, or - for standard input")
+		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, err), "name the file of the rows, or - for standard input")
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, "", usageError(file+" is a directory", "name the file of the rows, or - for standard input")
+		return nil, "", cmdutil.UsageError(file+" is a directory", "name the file of the rows, or - for standard input")
 	}
 	return f, file, nil
 }
@@ -263,5 +264,5 @@ type stoppable struct {
 }
 
 func (r stoppable) Read(p []byte) (int, error) {
-	return interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
+	return cmdutil.Interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -25,7 +26,7 @@ func parseDigest(text string) (string, error) {
 	digits := strings.ToLower(text)
 	digits = strings.TrimPrefix(digits, "sha256:")
 	if sum, err := hex.DecodeString(digits); err != nil || len(sum) != sha256.Size {
-		return "", usageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", text), "give the digest that was approved, all of it")
+		return "", cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", text), "give the digest that was approved, all of it")
 	}
 	return "sha256:" + digits, nil
 }
@@ -37,7 +38,7 @@ func checkResults(path string) error {
 		return nil
 	}
 	if err != nil {
-		return usageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
+		return cmdutil.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
 	}
 	defer f.Close()
 	head := strings.Join(resultsView().Names(), ",")
@@ -45,12 +46,12 @@ func checkResults(path string) error {
 	if n, err := io.ReadFull(f, begins); err == io.EOF || n == len(head) && string(begins) == head {
 		return nil
 	}
-	return usageError(fmt.Sprintf("--results: %s is there, and is no results file", path), "name another file, or remove this one")
+	return cmdutil.UsageError(fmt.Sprintf("--results: %s is there, and is no results file", path), "name another file, or remove this one")
 }
 
 // writeResults replaces the results file with the states of the run's orders, in the order of the plan.
-func writeResults(s *session, ctx context.Context, sender *payout.Sender, run payout.Run, file outFile) error {
-	err := file.write(func(w io.Writer) error {
+func writeResults(s *cmdutil.Session, ctx context.Context, sender *payout.Sender, run payout.Run, file cmdutil.OutFile) error {
+	err := file.Write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(payout.Order, error) bool) {
 			for o, err := range sender.Results(ctx, run.Name) {
 				if !yield(o, err) {
@@ -59,8 +60,8 @@ func writeResults(s *session, ctx context.Context, sender *payout.Sender, run pa
 			}
 		})
 	})
-	if lost, ok := errors.AsType[*failure](err); ok {
-		lost.hint = payout.NewHint("the journal has them", "payout", "export", run.Name)
+	if lost, ok := errors.AsType[*cmdutil.Error](err); ok {
+		lost.Hint = payout.NewHint("the journal has them", "payout", "export", run.Name)
 	}
 	return err
 }

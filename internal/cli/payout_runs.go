@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -12,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutList(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func payoutList(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the runs, each with where its orders stand",
 		Long: `List the runs of the account, the oldest first: which plan, when it began, who
@@ -32,9 +33,9 @@ without the columns total and accepted_total it is a line for each run. With
 		Example: `  till payout list
   till payout list -o csv >runs.csv
   till payout list --columns run,plan,unknown,conflict -o csv`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, runView)
+			s, out, err := cmdutil.Begin(a, cmd, runView)
 			if err != nil {
 				return err
 			}
@@ -47,23 +48,23 @@ without the columns total and accepted_total it is a line for each run. With
 				return err
 			}
 			if len(runs) == 0 {
-				s.note("no plan was applied yet")
+				s.Note("no plan was applied yet")
 			}
-			return out.list(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
+			return out.List(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
 		},
 	}, runView)
 }
 
 // openRuns is the account's ledger, for commands that do not ask the service; nil: there is no journal yet.
-func openRuns(s *session, cmd *cobra.Command) (*payout.Ledger, error) {
-	if err := s.noDryRun(commandName(cmd)); err != nil {
+func openRuns(s *cmdutil.Session, cmd *cobra.Command) (*payout.Ledger, error) {
+	if err := s.NoDryRun(cmdutil.CommandName(cmd)); err != nil {
 		return nil, err
 	}
-	account, err := s.journalAccount()
+	account, err := s.JournalAccount()
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.journalToList()
+	j, err := s.JournalToList()
 	if err != nil || j == nil {
 		return nil, err
 	}
@@ -71,32 +72,32 @@ func openRuns(s *session, cmd *cobra.Command) (*payout.Ledger, error) {
 }
 
 // askAboutRuns is openRuns for commands that ask the service.
-func askAboutRuns(s *session, cmd *cobra.Command) (*payout.Sender, error) {
-	if err := s.noDryRun(commandName(cmd)); err != nil {
+func askAboutRuns(s *cmdutil.Session, cmd *cobra.Command) (*payout.Sender, error) {
+	if err := s.NoDryRun(cmdutil.CommandName(cmd)); err != nil {
 		return nil, err
 	}
-	return s.openSender()
+	return s.OpenSender()
 }
 
-func runsOf(s *session, ledger *payout.Ledger) ([]payout.Run, error) {
+func runsOf(s *cmdutil.Session, ledger *payout.Ledger) ([]payout.Run, error) {
 	if ledger == nil {
 		return nil, nil
 	}
-	return ledger.Runs(s.ctx)
+	return ledger.Runs(s.Ctx)
 }
 
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
-func findRun(s *session, ledger *payout.Ledger, name string) (payout.Run, error) {
+func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (payout.Run, error) {
 	if ledger == nil {
-		return payout.Run{}, usageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
+		return payout.Run{}, cmdutil.UsageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
 	}
-	run, err := ledger.Run(s.ctx, name)
-	s.subject.Run = run.Name
+	run, err := ledger.Run(s.Ctx, name)
+	s.Subject.Run = run.Name
 	return run, err
 }
 
 // runOf is the run that an argument names, if there is one.
-func runOf(s *session, ledger *payout.Ledger, args []string) (run payout.Run, err error) {
+func runOf(s *cmdutil.Session, ledger *payout.Ledger, args []string) (run payout.Run, err error) {
 	if len(args) > 0 {
 		run, err = findRun(s, ledger, args[0])
 	}
@@ -115,14 +116,14 @@ type stand struct {
 	byUnit bool
 }
 
-func standOf(s *session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[stand, error] {
+func standOf(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[stand, error] {
 	return func(yield func(stand, error) bool) {
 		for _, run := range runs {
 			tallies, err := []payout.Tally{{}}, error(nil)
 			if byUnit {
-				tallies, err = ledger.TallyByUnit(s.ctx, run.Name)
+				tallies, err = ledger.TallyByUnit(s.Ctx, run.Name)
 			} else {
-				tallies[0], err = ledger.Tally(s.ctx, run.Name)
+				tallies[0], err = ledger.Tally(s.Ctx, run.Name)
 			}
 			if err != nil {
 				yield(stand{}, err)

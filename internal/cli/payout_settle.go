@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
-func payoutReconcile(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func payoutReconcile(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
 		Long: `Read the service's own list of withdrawals for a whole run at once and settle
@@ -21,9 +22,9 @@ row, and a withdrawal can land late. When you know better than the list, say so
 with till payout resolve.`,
 		Example: `  till payout reconcile 1f60bd0c
   till payout reconcile`,
-		Args: optionalArg("RUN"),
+		Args: cmdutil.OptionalArg("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, reconciledView)
+			s, out, err := cmdutil.Begin(a, cmd, cmdutil.ReconciledView)
 			if err != nil {
 				return err
 			}
@@ -35,11 +36,11 @@ with till payout resolve.`,
 			if err != nil {
 				return err
 			}
-			settled, err := sender.ReconcileRun(s.ctx, run.Name)
+			settled, err := sender.ReconcileRun(s.Ctx, run.Name)
 			if err != nil {
 				return err
 			}
-			printed := out.slice(settled.Results)
+			printed := out.Slice(settled.Results)
 			var hidden []string
 			for _, r := range settled.Results {
 				if r.Order.State == payout.StateAccepted && !r.Listed {
@@ -47,33 +48,33 @@ with till payout resolve.`,
 				}
 			}
 			if len(settled.Results) == 0 && run.Name == "" {
-				s.note("nothing is unknown")
+				s.Note("nothing is unknown")
 			} else if len(settled.Results) == 0 {
-				s.note("nothing is unknown; %s held against the list, and nothing differs", wasWere(settled.Held, "order"))
+				s.Note("nothing is unknown; %s held against the list, and nothing differs", wasWere(settled.Held, "order"))
 			}
 			if len(hidden) > 0 {
-				s.noteAbout(aboutOrders(hidden...), "%s accepted, and not on the service's list", isAre("order", hidden))
+				s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list", cmdutil.IsOrAre("order", hidden))
 			}
 			if settled.Uncompared > 0 {
-				s.note("the amount of %s could not be compared: %s", countOf(settled.Uncompared, "order"), settled.Note)
+				s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"), settled.Note)
 			}
 			if settled.Sending > 0 {
-				s.note("another process is sending %s: what becomes of that, it will record", countOf(settled.Sending, "order"))
+				s.Note("another process is sending %s: what becomes of that, it will record", cmdutil.CountOf(settled.Sending, "order"))
 			}
-			return beside(reconciled(settled.Results, "payout", "resolve"), printed)
+			return cmdutil.Beside(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
 		},
-	}, reconciledView)
+	}, cmdutil.ReconciledView)
 }
 
 func wasWere(n int, noun string) string {
 	if n == 1 {
-		return countOf(n, noun) + " was"
+		return cmdutil.CountOf(n, noun) + " was"
 	}
-	return countOf(n, noun) + " were"
+	return cmdutil.CountOf(n, noun) + " were"
 }
 
-func payoutResolve(a *app) *cobra.Command {
-	return a.resolve("Record what a person knows about rows of a run", "applying the plan again sends the order.",
+func payoutResolve(a *cmdutil.App) *cobra.Command {
+	return a.ResolveCommand("Record what a person knows about rows of a run", "applying the plan again sends the order.",
 		`  till payout resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till payout resolve 4711 4712 --not-sent --reason "support, case 81" --yes`)
 }

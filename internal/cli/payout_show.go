@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -15,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutShow(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func payoutShow(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
 		Long: `Show a plan to the person who approves it: what it is for, its totals and
@@ -39,14 +40,14 @@ the rows; the CSV can be planned again. -q prints the order ids.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
   till payout show staff.plan --jq .digest`,
-		Args:              args("PLAN"),
-		ValidArgsFunction: fileNames,
+		Args:              cmdutil.Args("PLAN"),
+		ValidArgsFunction: cmdutil.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, plannedView)
+			s, out, err := cmdutil.Begin(a, cmd, plannedView)
 			if err != nil {
 				return err
 			}
-			if err := s.noDryRun("payout show"); err != nil {
+			if err := s.NoDryRun("payout show"); err != nil {
 				return err
 			}
 			p, err := payout.OpenPlan(args[0])
@@ -108,38 +109,38 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 	return code
 }
 
-func showPlan(s *session, p *payout.Plan, out output[planned]) error {
-	if p.Expired(s.io.Now()) {
-		s.note("the plan has expired: a run of it can no longer begin, only go on")
+func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) error {
+	if p.Expired(s.IO.Now()) {
+		s.Note("the plan has expired: a run of it can no longer begin, only go on")
 	}
-	if err := p.CheckDecimals(s.currencies()); err != nil {
-		s.warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
+	if err := p.CheckDecimals(s.PayoutCurrencies()); err != nil {
+		s.Warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
 	}
 	tellOneCase(s, p)
-	o := s.out
+	o := s.Render
 	whole := o.Filter != nil || o.Template != ""
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
-		return out.list(plannedRows(p, s.money))
+		return out.List(plannedRows(p, s.Money))
 	case whole || o.Format == render.YAML || o.Screen && o.Format == render.JSON:
 		var text bytes.Buffer
 		if _, err := p.WriteTo(&text); err != nil {
 			return err
 		}
-		return render.View[json.RawMessage]{JSON: func(t json.RawMessage) []byte { return t }}.One(s.io.Out, o, text.Bytes())
+		return render.View[json.RawMessage]{JSON: func(t json.RawMessage) []byte { return t }}.One(s.IO.Out, o, text.Bytes())
 	case o.Format == render.JSON:
-		_, err := p.WriteTo(written{s.io.Out})
+		_, err := p.WriteTo(written{s.IO.Out})
 		return err
 	}
 	summary := o
 	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
-	if err := planFactsView(s.money).One(s.io.Out, summary, factsOf(s, p)); err != nil || p.Rows == 0 {
+	if err := planFactsView(s.Money).One(s.IO.Out, summary, factsOf(s, p)); err != nil || p.Rows == 0 {
 		return err
 	}
-	if err := s.write("\n"); err != nil {
+	if err := s.Write("\n"); err != nil {
 		return err
 	}
-	return out.list(plannedRows(p, s.money))
+	return out.List(plannedRows(p, s.Money))
 }
 
 // plannedRows shows amounts in the units of the profile in use, whatever those of the plan are.

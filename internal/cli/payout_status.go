@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -15,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutStatus(a *app) *cobra.Command {
+func payoutStatus(a *cmdutil.App) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
@@ -30,9 +31,9 @@ is shown by --live, in a column of its own: the list is read as a whole, once.
 An order that is not on it has no status, and is named on standard error.`,
 		Example: `  till payout status 1f60bd0c
   till payout status --live -o csv`,
-		Args: optionalArg("RUN"),
+		Args: cmdutil.OptionalArg("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, rowView(live))
+			s, out, err := cmdutil.Begin(a, cmd, rowView(live))
 			if err != nil {
 				return err
 			}
@@ -52,19 +53,19 @@ An order that is not on it has no status, and is named on standard error.`,
 			}
 			var statuses map[string]string
 			if live {
-				if statuses, err = sender.Live(s.ctx, rowsOf(run)); err != nil {
+				if statuses, err = sender.Live(s.Ctx, rowsOf(run)); err != nil {
 					return err
 				}
 			}
 			missing, err := printRows(s, out, ledger, run, statuses)
 			if live && len(missing) > 0 {
-				s.noteAbout(aboutOrders(missing...), "%s not on the service's list", isAre("order", missing))
+				s.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list", cmdutil.IsOrAre("order", missing))
 			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "add the service's own status, from one reading of its list")
-	return shows(cmd, rowView(true))
+	return cmdutil.WithColumns(cmd, rowView(true))
 }
 
 // A runRow is an order of a run, with the service's own status where that was asked for.
@@ -105,13 +106,13 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 
 // printRows prints the orders of a run, and under a table what they come to. It returns those that have a withdrawal and no
 // status.
-func printRows(s *session, out output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
+func printRows(s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[payout.State]int{}}
-	err = out.list(func(yield func(runRow, error) bool) {
+	err = out.List(func(yield func(runRow, error) bool) {
 		if ledger == nil {
 			return
 		}
-		for o, err := range ledger.Orders(s.ctx, rowsOf(run)) {
+		for o, err := range ledger.Orders(s.Ctx, rowsOf(run)) {
 			status, listed := statuses[o.ID]
 			if err == nil {
 				foot.add(o)
@@ -124,9 +125,9 @@ func printRows(s *session, out output[runRow], ledger *payout.Ledger, run payout
 			}
 		}
 	})
-	if err == nil && out.tabular() && s.out.Format == render.Table {
-		for line := range foot.lines(s.money) {
-			s.note("%s", line)
+	if err == nil && out.Tabular() && s.Render.Format == render.Table {
+		for line := range foot.lines(s.Money) {
+			s.Note("%s", line)
 		}
 	}
 	return missing, err
@@ -200,7 +201,7 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 			yield("no rows")
 			return
 		}
-		if !yield(countOf(f.rows, "row") + ": " + strings.Join(parts, ", ")) {
+		if !yield(cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(parts, ", ")) {
 			return
 		}
 		for _, u := range f.units {

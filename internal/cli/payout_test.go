@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -31,32 +32,32 @@ func TestRunFailure(t *testing.T) {
 		err    error
 		want   int
 	}{
-		{map[payout.State]int{a: 4}, nil, exitDone},
-		{map[payout.State]int{}, nil, exitDone},
-		{map[payout.State]int{a: 4}, context.Canceled, exitDone},
-		{map[payout.State]int{a: 4}, unreadable, exitDone},
-		{map[payout.State]int{a: 4}, unreachable, exitDone},
-		{map[payout.State]int{a: 1, p: 3}, unreadable, exitPartial},
-		{map[payout.State]int{r: 4}, nil, exitRejected},
-		{map[payout.State]int{p: 4}, unreachable, exitUnreachable},
-		{map[payout.State]int{r: 1, p: 3}, unreachable, exitPartial},
-		{map[payout.State]int{a: 1, p: 3}, unreachable, exitPartial},
-		{map[payout.State]int{a: 1, r: 3}, nil, exitPartial},
-		{map[payout.State]int{r: 1, p: 3}, nil, exitPartial},
-		{map[payout.State]int{r: 1, p: 3}, unauthorized, exitUnauthorized},
-		{map[payout.State]int{a: 1, r: 1, p: 2}, limited, exitRateLimited},
-		{map[payout.State]int{a: 1, p: 3}, context.Canceled, exitInterrupted},
-		{map[payout.State]int{a: 1, u: 1, p: 2}, unauthorized, exitUnknown},
-		{map[payout.State]int{u: 1, c: 1, p: 2}, nil, exitUnknown},
-		{map[payout.State]int{a: 1, c: 1, p: 2}, limited, exitConflict},
+		{map[payout.State]int{a: 4}, nil, cmdutil.ExitDone},
+		{map[payout.State]int{}, nil, cmdutil.ExitDone},
+		{map[payout.State]int{a: 4}, context.Canceled, cmdutil.ExitDone},
+		{map[payout.State]int{a: 4}, unreadable, cmdutil.ExitDone},
+		{map[payout.State]int{a: 4}, unreachable, cmdutil.ExitDone},
+		{map[payout.State]int{a: 1, p: 3}, unreadable, cmdutil.ExitPartial},
+		{map[payout.State]int{r: 4}, nil, cmdutil.ExitRejected},
+		{map[payout.State]int{p: 4}, unreachable, cmdutil.ExitUnreachable},
+		{map[payout.State]int{r: 1, p: 3}, unreachable, cmdutil.ExitPartial},
+		{map[payout.State]int{a: 1, p: 3}, unreachable, cmdutil.ExitPartial},
+		{map[payout.State]int{a: 1, r: 3}, nil, cmdutil.ExitPartial},
+		{map[payout.State]int{r: 1, p: 3}, nil, cmdutil.ExitPartial},
+		{map[payout.State]int{r: 1, p: 3}, unauthorized, cmdutil.ExitUnauthorized},
+		{map[payout.State]int{a: 1, r: 1, p: 2}, limited, cmdutil.ExitRateLimited},
+		{map[payout.State]int{a: 1, p: 3}, context.Canceled, cmdutil.ExitInterrupted},
+		{map[payout.State]int{a: 1, u: 1, p: 2}, unauthorized, cmdutil.ExitUnknown},
+		{map[payout.State]int{u: 1, c: 1, p: 2}, nil, cmdutil.ExitUnknown},
+		{map[payout.State]int{a: 1, c: 1, p: 2}, limited, cmdutil.ExitConflict},
 	} {
 		tally := payout.Tally{States: test.states}
 		for _, n := range test.states {
 			tally.Rows += n
 		}
-		got, err := exitDone, runFailure(tally, "cafe0001", true, test.err)
+		got, err := cmdutil.ExitDone, runFailure(tally, "cafe0001", true, test.err)
 		if err != nil {
-			got = explain(err).code
+			got = cmdutil.Explain(err).Code
 		}
 		if got != test.want {
 			t.Errorf("%v after %v: %d (%v), want %d", test.states, test.err, got, err, test.want)
@@ -85,8 +86,8 @@ func TestSummaryWithoutJournal(t *testing.T) {
 	}
 	ledger := j.Ledger(payout.Account{Address: "http://pay.test", Name: "shop"})
 	j.Close()
-	s := &session{app: &app{}, out: render.Options{Format: render.CSV}}
-	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{}, output[applied]{s, appliedView(money.NewRegistry())})
+	s := &cmdutil.Session{App: &cmdutil.App{}, Render: render.Options{Format: render.CSV}}
+	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{}, cmdutil.Output[applied]{Session: s, View: appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
 	}

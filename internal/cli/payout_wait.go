@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
-func payoutWait(a *app) *cobra.Command {
-	var flags waitFlags
+func payoutWait(a *cmdutil.App) *cobra.Command {
+	var flags cmdutil.WaitFlags
 	cmd := &cobra.Command{
 		Use:   "wait RUN --status S[,S]",
 		Short: "Wait until every accepted row of a run has reached a status",
@@ -28,13 +29,13 @@ get nowhere by waiting: it waits for the others, and then ends with 50. A run
 of which nothing was accepted is refused (10).`,
 		Example: `  till payout wait 1f60bd0c --status Completed --fail-on Failed,Cancelled
   till payout wait 1f60bd0c --status Completed --interval 1m --timeout 6h -q`,
-		Args: args("RUN"),
+		Args: cmdutil.Args("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, rowView(true))
+			s, out, err := cmdutil.Begin(a, cmd, rowView(true))
 			if err != nil {
 				return err
 			}
-			if err := flags.check(); err != nil {
+			if err := flags.Check(); err != nil {
 				return err
 			}
 			sender, err := askAboutRuns(s, cmd)
@@ -45,7 +46,7 @@ of which nothing was accepted is refused (10).`,
 			if err != nil {
 				return err
 			}
-			tally, err := sender.Tally(s.ctx, run.Name)
+			tally, err := sender.Tally(s.Ctx, run.Name)
 			if err != nil {
 				return err
 			}
@@ -58,15 +59,15 @@ of which nothing was accepted is refused (10).`,
 			}
 			_, printed := printRows(s, out, sender.Ledger, run, statuses)
 			if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
-				return beside(&failure{code: exitPartial, msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
-					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
+				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
+					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
 			}
 			return printed
 		},
 	}
-	addWaitFlags(cmd, &flags)
-	require(cmd, "status")
-	return shows(cmd, rowView(true))
+	cmdutil.AddWaitFlags(cmd, &flags)
+	cmdutil.Require(cmd, "status")
+	return cmdutil.WithColumns(cmd, rowView(true))
 }
 
 // worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
@@ -76,13 +77,13 @@ func worthWaiting(run payout.Run, t payout.Tally) error {
 	}
 	switch {
 	case t.States[payout.StateUnknown] > 0:
-		return &failure{code: exitUnknown, msg: words(payout.StateUnknown, "unknown") + ", such as " + t.Unknown, hint: payout.NewHint("find out whether they were taken", "payout", "reconcile", run.Name)}
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: words(payout.StateUnknown, "unknown") + ", such as " + t.Unknown, Hint: payout.NewHint("find out whether they were taken", "payout", "reconcile", run.Name)}
 	case t.States[payout.StateConflict] > 0:
-		return &failure{code: exitConflict, msg: words(payout.StateConflict, "in conflict") + ", such as " + t.Conflict, hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Msg: words(payout.StateConflict, "in conflict") + ", such as " + t.Conflict, Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
 	case t.States[payout.StateSending] > 0:
-		return &failure{code: exitBusy, msg: words(payout.StateSending, "being sent by another process"), hint: payout.NewHint("wait for that first")}
+		return &cmdutil.Error{Code: cmdutil.ExitBusy, Msg: words(payout.StateSending, "being sent by another process"), Hint: payout.NewHint("wait for that first")}
 	case t.States[payout.StateAccepted] == 0 && t.Rows > 0:
-		return usageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see their states", "payout", "status", run.Name)
+		return cmdutil.UsageError("no order of run "+run.Name+" was accepted, so there is nothing to wait for", "see their states", "payout", "status", run.Name)
 	}
 	return nil
 }
@@ -95,11 +96,11 @@ type waiting struct {
 }
 
 // waitForRun reads the service's list until every accepted order has had one of the statuses, and returns those.
-func waitForRun(s *session, sender *payout.Sender, run payout.Run, flags waitFlags) (map[string]string, error) {
+func waitForRun(s *cmdutil.Session, sender *payout.Sender, run payout.Run, flags cmdutil.WaitFlags) (map[string]string, error) {
 	w := waiting{left: map[string]bool{}, status: map[string]string{}}
 	filter := rowsOf(run)
 	filter.States = []payout.State{payout.StateAccepted}
-	for o, err := range sender.Orders(s.ctx, filter) {
+	for o, err := range sender.Orders(s.Ctx, filter) {
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func waitForRun(s *session, sender *payout.Sender, run payout.Run, flags waitFla
 		w.left[o.ID] = true
 	}
 	admitted := false
-	err := repeat(s, flags, "run "+run.Name, func(ctx context.Context) (bool, error) {
+	err := cmdutil.Repeat(s, flags, "run "+run.Name, func(ctx context.Context) (bool, error) {
 		if !admitted {
 			if err := sender.VerifyKey(ctx); err != nil { // another merchant's list has none of the orders
 				return false, err
@@ -119,12 +120,12 @@ func waitForRun(s *session, sender *payout.Sender, run payout.Run, flags waitFla
 			return false, err
 		}
 		return w.take(seen, flags, run)
-	}, func() *failure { return w.ranOut(flags, run) })
+	}, func() *cmdutil.Error { return w.ranOut(flags, run) })
 	return w.status, err
 }
 
 // take notes what was seen, and reports whether all have got there.
-func (w *waiting) take(seen map[string]string, flags waitFlags, run payout.Run) (done bool, err error) {
+func (w *waiting) take(seen map[string]string, flags cmdutil.WaitFlags, run payout.Run) (done bool, err error) {
 	var failed, statuses []string
 	for _, o := range w.orders {
 		status, found := seen[o.ID]
@@ -133,12 +134,12 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run payout.Run) 
 		}
 		w.status[o.ID] = status
 		switch {
-		case among(status, flags.failOn):
+		case cmdutil.Among(status, flags.FailOn):
 			failed = append(failed, o.OrderID)
 			if quoted := fmt.Sprintf("%q", status); !slices.Contains(statuses, quoted) {
 				statuses = append(statuses, quoted)
 			}
-		case among(status, flags.status):
+		case cmdutil.Among(status, flags.Status):
 			delete(w.left, o.ID)
 		}
 	}
@@ -148,13 +149,13 @@ func (w *waiting) take(seen map[string]string, flags waitFlags, run payout.Run) 
 	case 1:
 		err = fmt.Errorf("order %s has the status %s, which --fail-on names", failed[0], statuses[0])
 	default:
-		err = fmt.Errorf("%d orders (%s) have a status that --fail-on names: %s", len(failed), strings.Join(few(failed), ", "), strings.Join(statuses, ", "))
+		err = fmt.Errorf("%d orders (%s) have a status that --fail-on names: %s", len(failed), strings.Join(cmdutil.Few(failed), ", "), strings.Join(statuses, ", "))
 	}
-	return false, &failure{code: exitFailedStatus, about: aboutOrders(failed...), msg: err.Error(), hint: payout.NewHint("see all of them", "payout", "status", run.Name, "--live")}
+	return false, &cmdutil.Error{Code: cmdutil.ExitFailedStatus, About: cmdutil.AboutOrders(failed...), Msg: err.Error(), Hint: payout.NewHint("see all of them", "payout", "status", run.Name, "--live")}
 }
 
 // ranOut counts the statuses of those that have not got there.
-func (w *waiting) ranOut(flags waitFlags, run payout.Run) *failure {
+func (w *waiting) ranOut(flags cmdutil.WaitFlags, run payout.Run) *cmdutil.Error {
 	var names, late []string
 	counts := map[string]int{}
 	for _, o := range w.orders {
@@ -173,6 +174,6 @@ func (w *waiting) ranOut(flags waitFlags, run payout.Run) *failure {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%d %s", counts[name], name)
 	}
-	return &failure{code: exitNotYet, about: aboutOrders(late...), msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), countOf(len(w.orders), "accepted order"), flags.timeout, strings.Join(names, ", ")),
-		hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run.Name, "--live")}
+	return &cmdutil.Error{Code: cmdutil.ExitNotYet, About: cmdutil.AboutOrders(late...), Msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), cmdutil.CountOf(len(w.orders), "accepted order"), flags.Timeout, strings.Join(names, ", ")),
+		Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run.Name, "--live")}
 }

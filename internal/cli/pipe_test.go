@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"example.com/till/internal/cmdutil"
 )
 
 // endlessList serves a list of withdrawals that has no end.
@@ -64,7 +66,7 @@ func TestReaderThatGoesAway(t *testing.T) {
 			}
 			out.Close()
 			cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != exitOutput || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "the program that reads standard output has ended") {
+			if code := cmd.ProcessState.ExitCode(); code != cmdutil.ExitOutput || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "the program that reads standard output has ended") {
 				t.Errorf("%v: %s", cmd.ProcessState, &stderr)
 			}
 		})
@@ -98,7 +100,7 @@ func TestStderrThatNobodyReads(t *testing.T) {
 	}
 	cmd = d.command("--sandbox", "withdraw", "get", "--order-id", "8")
 	cmd.Stderr = writer
-	if cmd.Run(); cmd.ProcessState.ExitCode() != exitUsage {
+	if cmd.Run(); cmd.ProcessState.ExitCode() != cmdutil.ExitUsage {
 		t.Error(cmd.ProcessState)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -12,24 +13,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func profileCommand(a *app) *cobra.Command {
-	return group("profile", "Keep the settings of one or several services",
+func profileCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("profile", "Keep the settings of one or several services",
 		profileList(a), profileShow(a), profileUse(a), profileSet(a), profileRemove(a))
 }
 
-func profileList(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func profileList(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the profiles, and which is the current one",
 		Example: `  till profile list
   till profile list --columns name,base_url,first_page`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, out, err := alone(a, cmd, profileView)
+			_, out, err := cmdutil.BeginAlone(a, cmd, profileView)
 			if err != nil {
 				return err
 			}
-			file, err := a.input(cmd).Load()
+			file, err := a.Input(cmd).Load()
 			if err != nil {
 				return err
 			}
@@ -37,11 +38,11 @@ func profileList(a *app) *cobra.Command {
 			for _, name := range append(file.Names(), config.Sandbox) {
 				rows = append(rows, newProfileRow(file, name))
 			}
-			if err := out.slice(rows); err != nil {
+			if err := out.Slice(rows); err != nil {
 				return err
 			}
 			if len(file.Profiles) == 0 {
-				a.note("no profile is set up yet: %s", firstSteps)
+				a.Note("no profile is set up yet: %s", firstSteps)
 			}
 			noteOverride(a, file.Current)
 			return nil
@@ -52,14 +53,14 @@ func profileList(a *app) *cobra.Command {
 const firstSteps = "till profile set live base_url=https://... && till auth login"
 
 // noteOverride tells a person that another profile is in use than the current one.
-func noteOverride(a *app, current string) {
-	if name := a.io.env("TILL_PROFILE"); name != "" && name != current {
-		a.note("TILL_PROFILE names the profile %s, which goes before the current one", name)
+func noteOverride(a *cmdutil.App, current string) {
+	if name := a.IO.Env("TILL_PROFILE"); name != "" && name != current {
+		a.Note("TILL_PROFILE names the profile %s, which goes before the current one", name)
 	}
 }
 
-func profileShow(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func profileShow(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it stands in the configuration",
 		Long: `Show a profile as it stands in the configuration, without a name the one in
@@ -67,10 +68,10 @@ use. What flags, the environment and defaults make of it, till config show
 tells.`,
 		Example: `  till profile show
   till profile show live -o json`,
-		Args:              optionalArg("NAME"),
+		Args:              cmdutil.OptionalArg("NAME"),
 		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, out, err := alone(a, cmd, profileView)
+			_, out, err := cmdutil.BeginAlone(a, cmd, profileView)
 			if err != nil {
 				return err
 			}
@@ -78,7 +79,7 @@ tells.`,
 			if err != nil {
 				return err
 			}
-			file, err := a.input(cmd).Load()
+			file, err := a.Input(cmd).Load()
 			if err != nil {
 				return err
 			}
@@ -89,18 +90,18 @@ tells.`,
 				}
 			}
 			row := newProfileRow(file, name)
-			out.view = viewOfProfile(func(key string) bool { return row.settings[key] != nil })
-			return out.one(row)
+			out.View = viewOfProfile(func(key string) bool { return row.settings[key] != nil })
+			return out.One(row)
 		},
 	}, profileView)
 }
 
 // profileNamed is the profile that an argument names, or else the one in use.
-func profileNamed(a *app, cmd *cobra.Command, args []string) (string, error) {
+func profileNamed(a *cmdutil.App, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	settings, err := config.Resolve(a.input(cmd))
+	settings, err := config.Resolve(a.Input(cmd))
 	if err != nil {
 		return "", err
 	}
@@ -110,28 +111,28 @@ func profileNamed(a *app, cmd *cobra.Command, args []string) (string, error) {
 	return settings.Profile, nil
 }
 
-func profileUse(a *app) *cobra.Command {
+func profileUse(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Make a profile the current one",
 		Long: `Make a profile the current one, which is used where neither a flag nor
 TILL_PROFILE names another.`,
 		Example:           `  till profile use live`,
-		Args:              args("NAME"),
+		Args:              cmdutil.Args("NAME"),
 		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := edit(a, cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
 				return err
 			}
-			a.note("the current profile is %s", name)
+			a.Note("the current profile is %s", name)
 			noteOverride(a, name)
 			return nil
 		},
 	}
 }
 
-func profileSet(a *app) *cobra.Command {
+func profileSet(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Set keys of a profile, and make it where it does not exist",
@@ -150,7 +151,7 @@ Keys:
 			if len(given) > 2 {
 				return nil
 			}
-			return args("NAME", "KEY=VALUE")(cmd, given)
+			return cmdutil.Args("NAME", "KEY=VALUE")(cmd, given)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
@@ -171,12 +172,12 @@ Keys:
 			_, existed := before.Profiles[name]
 			switch {
 			case existed:
-				a.note("the profile %s is changed", name)
+				a.Note("the profile %s is changed", name)
 			case len(before.Profiles) == 0 && before.Current == "":
-				a.note("the profile %s is made, and is the current one", name)
+				a.Note("the profile %s is made, and is the current one", name)
 				noteOverride(a, name)
 			default:
-				a.note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name, name, name)
+				a.Note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name, name, name)
 			}
 			return nil
 		},
@@ -203,25 +204,25 @@ func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirect
 	for _, k := range config.ProfileSettings() {
 		set := slices.ContainsFunc(given, func(text string) bool { return strings.HasPrefix(text, k.Name+"=") })
 		if !set && k.Name != "currencies" && strings.HasPrefix(k.Name, typed) {
-			offers = append(offers, withText(k.Name+"=", k.About))
+			offers = append(offers, cmdutil.WithText(k.Name+"=", k.About))
 		}
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-func profileRemove(a *app) *cobra.Command {
+func profileRemove(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a profile from the configuration",
 		Long: `Remove a profile from the configuration. A key that is kept for it stays where
 it is: take that away before, with till auth logout --profile NAME.`,
 		Example:           `  till profile remove old`,
-		Args:              args("NAME"),
+		Args:              cmdutil.Args("NAME"),
 		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {
-				return usageError("the profile sandbox is built in and cannot be removed", "see: till profile list")
+				return cmdutil.UsageError("the profile sandbox is built in and cannot be removed", "see: till profile list")
 			}
 			err := edit(a, cmd, func(d *config.Document) error {
 				current = d.File().Current
@@ -230,9 +231,9 @@ it is: take that away before, with till auth logout --profile NAME.`,
 			if err != nil {
 				return err
 			}
-			a.note("the profile %s is removed", name)
+			a.Note("the profile %s is removed", name)
 			if name == current {
-				a.note("no profile is the current one now: choose one with till profile use NAME")
+				a.Note("no profile is the current one now: choose one with till profile use NAME")
 			}
 			return nil
 		},
@@ -240,11 +241,11 @@ it is: take that away before, with till auth logout --profile NAME.`,
 }
 
 // edit changes the configuration file.
-func edit(a *app, cmd *cobra.Command, change func(*config.Document) error) error {
+func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) error) error {
 	if err := noDryRun(cmd); err != nil {
 		return err
 	}
-	path, _, err := a.input(cmd).Path()
+	path, _, err := a.Input(cmd).Path()
 	if err != nil {
 		return err
 	}
@@ -254,17 +255,17 @@ func edit(a *app, cmd *cobra.Command, change func(*config.Document) error) error
 // noDryRun is for commands that change something on this machine, which --dry-run would not show.
 func noDryRun(cmd *cobra.Command) error {
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
-		return usageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()), "leave it out")
+		return cmdutil.UsageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()), "leave it out")
 	}
 	return nil
 }
 
-func completeProfile(a *app) cobra.CompletionFunc {
+func completeProfile(a *cmdutil.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.profileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+		return a.ProfileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"github.com/spf13/pflag"
 )
 
@@ -47,19 +48,19 @@ func envReadyFile(flag, path string) *readyFile {
 func (r *readyFile) prepare(flags *pflag.FlagSet) error {
 	if r.path == "" {
 		if f := flags.Lookup(r.flag); f != nil && f.Changed {
-			return usageError("--"+r.flag+": the name of the file is empty", "a variable of your script may be unset")
+			return cmdutil.UsageError("--"+r.flag+": the name of the file is empty", "a variable of your script may be unset")
 		}
 		return nil
 	}
 	refuse := func(why string) error {
-		return usageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why), "name a file that does not exist yet")
+		return cmdutil.UsageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why), "name a file that does not exist yet")
 	}
 	info, err := os.Lstat(r.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		dir, err := os.Stat(filepath.Dir(r.path))
 		if err != nil || !dir.IsDir() {
-			return usageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path), "make it first")
+			return cmdutil.UsageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path), "make it first")
 		}
 		return nil
 	case err != nil:
@@ -85,9 +86,9 @@ func (r *readyFile) publish(text []byte) error {
 	if r.path == "" {
 		return nil
 	}
-	file := outFile{flag: r.flag, path: r.path, mode: 0o600}
-	if err := file.replace(content(text)); err != nil {
-		return file.unwritable(exitUsage, err, "name a file in a directory that you may write to")
+	file := cmdutil.OutFile{Flag: r.flag, Path: r.path, Mode: 0o600}
+	if err := file.Replace(cmdutil.Content(text)); err != nil {
+		return file.Unwritable(cmdutil.ExitUsage, err, "name a file in a directory that you may write to")
 	}
 	r.text = text
 	return nil

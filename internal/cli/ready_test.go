@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"github.com/spf13/pflag"
 )
 
@@ -29,7 +30,7 @@ func TestReadyFileReplacesOnlyItsOwn(t *testing.T) {
 			file := c.file(path)
 			err := file.prepare(pflag.NewFlagSet("", pflag.ContinueOnError))
 			if !c.ok {
-				if explain(err).code != exitUsage {
+				if cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 					t.Errorf("prepare = %v, want a refusal", err)
 				}
 				if text, _ := os.ReadFile(path); string(text) != c.text {
@@ -84,7 +85,7 @@ func TestReadyFileRefusesOddPlaces(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, path := range []string{dir, link, "/dev/null", filepath.Join(dir, "none", "file")} {
-		if err := jsonReadyFile("ready-file", path, "url").prepare(pflag.NewFlagSet("", pflag.ContinueOnError)); explain(err).code != exitUsage {
+		if err := jsonReadyFile("ready-file", path, "url").prepare(pflag.NewFlagSet("", pflag.ContinueOnError)); cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -12,18 +13,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func resellerCommand(a *app) *cobra.Command {
-	return group("reseller", "Look after resellers: rebates, balances, statistics",
+func resellerCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("reseller", "Look after resellers: rebates, balances, statistics",
 		resellerList(a), resellerIDs(a), resellerInfo(a), resellerInvite(a), resellerStats(a), resellerReport(a),
 		resellerBalance(a), resellerRebate(a), resellerWithdraw(a), resellerInvoice(a))
 }
 
 // findReseller turns what was given as a reseller's id into an id: a label will do where one reseller has it.
-func findReseller(s *session, client *api.Client, text string) (string, error) {
+func findReseller(s *cmdutil.Session, client *api.Client, text string) (string, error) {
 	if api.CheckUUID(text) == nil {
 		return text, nil
 	}
-	all, err := client.Resellers.List(s.ctx)
+	all, err := client.Resellers.List(s.Ctx)
 	if err != nil {
 		return "", err
 	}
@@ -42,26 +43,26 @@ func labelled(all []api.Reseller, text string) (string, error) {
 	case 1:
 		return ids[0], nil
 	case 0:
-		return "", usageError(fmt.Sprintf("no reseller has the id or label %q", text), "see: till reseller list")
+		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text), "see: till reseller list")
 	}
-	return "", usageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text), "name one by its id: "+strings.Join(ids, ", "))
+	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text), "name one by its id: "+strings.Join(ids, ", "))
 }
 
 // aboutReseller is a command that reads one thing of one reseller.
-func aboutReseller[T any](a *app, use, short, example string, view func(money.Registry) render.View[T],
+func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(money.Registry) render.View[T],
 	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
-	return shows(&cobra.Command{
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:               use,
 		Short:             short,
 		Example:           example,
-		Args:              args(append([]string{"ID"}, more...)...),
+		Args:              cmdutil.Args(append([]string{"ID"}, more...)...),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, view)
+			s, out, err := cmdutil.Begin(a, cmd, view)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
@@ -69,59 +70,59 @@ func aboutReseller[T any](a *app, use, short, example string, view func(money.Re
 			if err != nil {
 				return err
 			}
-			value, err := read(s.ctx, client, id, args)
+			value, err := read(s.Ctx, client, id, args)
 			if err != nil {
 				return err
 			}
-			return out.one(value)
+			return out.One(value)
 		},
 	}, view)
 }
 
-func resellerList(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func resellerList(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
-		Args:    noArgs,
+		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, views.Resellers)
+			s, out, err := cmdutil.Begin(a, cmd, views.Resellers)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			all, err := client.Resellers.List(s.ctx)
+			all, err := client.Resellers.List(s.Ctx)
 			if err != nil {
 				return err
 			}
-			return out.slice(all)
+			return out.Slice(all)
 		},
 	}, views.Resellers)
 }
 
-func resellerIDs(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func resellerIDs(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "ids",
 		Short:   "List the ids of all resellers",
 		Example: `  till reseller ids -q`,
-		Args:    noArgs,
+		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, idView)
+			s, out, err := cmdutil.Begin(a, cmd, idView)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
-			ids, err := client.Resellers.IDs(s.ctx)
+			ids, err := client.Resellers.IDs(s.Ctx)
 			if err != nil {
 				return err
 			}
-			return out.slice(ids)
+			return out.Slice(ids)
 		},
 	}, idView)
 }
@@ -134,7 +135,7 @@ func idView(money.Registry) render.View[string] {
 	}
 }
 
-func resellerInfo(a *app) *cobra.Command {
+func resellerInfo(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "info ID", "Show one reseller",
 		`  till reseller info "North shop"`, views.Resellers,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
@@ -142,7 +143,7 @@ func resellerInfo(a *app) *cobra.Command {
 		})
 }
 
-func resellerInvite(a *app) *cobra.Command {
+func resellerInvite(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "invite ID", "Show the invite that a reseller came by",
 		`  till reseller invite "North shop"`, views.Invites,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
@@ -151,22 +152,22 @@ func resellerInvite(a *app) *cobra.Command {
 }
 
 // completeResellers offers ids and labels. It asks the service; where that fails, there is nothing to offer.
-func completeResellers(a *app) cobra.CompletionFunc {
+func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
 		if len(given) > 0 && !takesMany(cmd) {
 			return nil, none
 		}
-		s, err := a.start(cmd)
+		s, err := a.Start(cmd)
 		if err != nil {
 			return nil, none
 		}
 		s.Retries = 0
-		client, err := s.connect()
+		client, err := s.Connect()
 		if err != nil {
 			return nil, none
 		}
-		all, err := client.Resellers.List(s.ctx)
+		all, err := client.Resellers.List(s.Ctx)
 		if err != nil {
 			return nil, none
 		}
@@ -177,9 +178,9 @@ func completeResellers(a *app) cobra.CompletionFunc {
 		var offers []string
 		for _, r := range all {
 			label := r.InviteInfo.Label
-			offers = append(offers, withText(r.ID, label))
+			offers = append(offers, cmdutil.WithText(r.ID, label))
 			// A label that several have names none of them, and one that looks like an id names another.
-			if harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
+			if cmdutil.Harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
 				offers = append(offers, label)
 			}
 		}

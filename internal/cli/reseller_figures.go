@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -29,18 +30,18 @@ type figures[T, R any] struct {
 	view func(money.Registry) render.View[R]
 }
 
-func (f figures[T, R]) run(s *session, args []string) error {
-	view := f.view(s.money)
+func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
+	view := f.view(s.Money)
 	view.ID = func(R) string { return "" } // ids and JSON come from the documents
 	view.JSON = func(R) []byte { return nil }
-	if len(args) == 1 && s.out.Format == render.Table && len(s.Columns) == 0 {
+	if len(args) == 1 && s.Render.Format == render.Table && len(s.Columns) == 0 {
 		view.Columns = view.Columns[2:] // whose they are, the person has just typed
 	}
-	out, err := show(s, view)
+	out, err := cmdutil.NewOutput(s, view)
 	if err != nil {
 		return err
 	}
-	client, err := s.client()
+	client, err := s.Client()
 	if err != nil {
 		return err
 	}
@@ -49,18 +50,18 @@ func (f figures[T, R]) run(s *session, args []string) error {
 		if err != nil {
 			return err
 		}
-		value, err := f.read(s.ctx, client, id)
+		value, err := f.read(s.Ctx, client, id)
 		if err != nil {
 			return err
 		}
-		if out.tabular() {
+		if out.Tabular() {
 			label := ""
 			if args[0] != id {
 				label = args[0]
 			}
-			return out.slice(f.rows(id, label, value))
+			return out.Slice(f.rows(id, label, value))
 		}
-		return output[document]{s, documentView()}.one(document{id, f.raw(value)})
+		return cmdutil.Output[document]{Session: s, View: documentView()}.One(document{id, f.raw(value)})
 	}
 	return f.all(s, client, out)
 }
@@ -84,14 +85,14 @@ func together(ctx context.Context, count, width int, do func(i int)) error {
 	return ctx.Err()
 }
 
-func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error {
-	resellers, err := client.Resellers.List(s.ctx)
+func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.Output[R]) error {
+	resellers, err := client.Resellers.List(s.Ctx)
 	if err != nil {
 		return err
 	}
 	values, errs := make([]T, len(resellers)), make([]error, len(resellers))
-	if err := together(s.ctx, len(resellers), sideBySide, func(i int) {
-		values[i], errs[i] = f.read(s.ctx, client, resellers[i].ID)
+	if err := together(s.Ctx, len(resellers), sideBySide, func(i int) {
+		values[i], errs[i] = f.read(s.Ctx, client, resellers[i].ID)
 	}); err != nil {
 		return err
 	}
@@ -111,14 +112,14 @@ func (f figures[T, R]) all(s *session, client *api.Client, out output[R]) error 
 	if first != nil && len(docs) == 0 {
 		return first
 	}
-	if out.tabular() {
-		err = out.slice(rows)
+	if out.Tabular() {
+		err = out.Slice(rows)
 	} else {
-		err = output[document]{s, documentView()}.slice(docs)
+		err = cmdutil.Output[document]{Session: s, View: documentView()}.Slice(docs)
 	}
 	if err == nil && first != nil {
-		err = &failure{code: exitPartial, err: first, msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers), strings.Join(failed, ", "), first),
-			hint: payout.NewHint("the others are right; run it again for those")}
+		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first, Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers), strings.Join(failed, ", "), first),
+			Hint: payout.NewHint("the others are right; run it again for those")}
 	}
 	return err
 }
@@ -150,17 +151,17 @@ type rebateRow struct {
 	amount    api.Amount
 }
 
-func resellerRebate(a *app) *cobra.Command {
+func resellerRebate(a *cmdutil.App) *cobra.Command {
 	var currency string
 	cmd := &cobra.Command{
 		Use:   "rebate [ID]",
 		Short: "Show what resellers have earned, per currency",
 		Example: `  till reseller rebate
   till reseller rebate "North shop" --currency Usd`,
-		Args:              optionalArg("ID"),
+		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
@@ -201,16 +202,16 @@ func resellerRebate(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
-	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, rebateView)
+	a.CompleteCurrencies(cmd, "currency")
+	return cmdutil.WithColumns(cmd, rebateView)
 }
 
 // currencyCode is the code that goes into a query, spelled as in a currency; empty: all of them.
-func currencyCode(s *session, text string) (string, error) {
+func currencyCode(s *cmdutil.Session, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	c, err := s.money.ParseCurrency(text)
+	c, err := s.Money.ParseCurrency(text)
 	if err != nil {
 		return "", fmt.Errorf("--currency: %w", err)
 	}
@@ -232,7 +233,7 @@ type balanceRow struct {
 	record    json.RawMessage
 }
 
-func resellerBalance(a *app) *cobra.Command {
+func resellerBalance(a *cmdutil.App) *cobra.Command {
 	var currency, fiat string
 	cmd := &cobra.Command{
 		Use:   "balance [ID]",
@@ -242,10 +243,10 @@ balance, so it stays the JSON that the service sent; neither does it say what
 include_fiat means, so it is sent as given.`,
 		Example: `  till reseller balance -o json
   till reseller balance "North shop" --currency Btc --include-fiat`,
-		Args:              optionalArg("ID"),
+		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
@@ -254,7 +255,7 @@ include_fiat means, so it is sent as given.`,
 				return err
 			}
 			if code == "" && cmd.Flags().Changed("include-fiat") {
-				return usageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
+				return cmdutil.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
 			}
 			return figures[json.RawMessage, balanceRow]{
 				read: func(ctx context.Context, client *api.Client, id string) (json.RawMessage, error) {
@@ -274,8 +275,8 @@ include_fiat means, so it is sent as given.`,
 	f.StringVar(&currency, "currency", "", "only this currency")
 	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
 	f.Lookup("include-fiat").NoOptDefVal = "true"
-	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, balanceView)
+	a.CompleteCurrencies(cmd, "currency")
+	return cmdutil.WithColumns(cmd, balanceView)
 }
 
 func balanceView(money.Registry) render.View[balanceRow] {

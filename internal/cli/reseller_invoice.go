@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -15,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func resellerInvoice(a *app) *cobra.Command {
-	return group("invoice", "Look at a reseller's invoices", resellerInvoiceList(a), resellerInvoiceGet(a), resellerInvoiceFinished(a))
+func resellerInvoice(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invoice", "Look at a reseller's invoices", resellerInvoiceList(a), resellerInvoiceGet(a), resellerInvoiceFinished(a))
 }
 
-func resellerInvoiceList(a *app) *cobra.Command {
+func resellerInvoiceList(a *cmdutil.App) *cobra.Command {
 	var filter string
 	var page, pageSize int
 	cmd := &cobra.Command{
@@ -32,10 +33,10 @@ the number that first_page of the profile says or, under auto, page 0 and, when
 the service refuses that or has no records on it, page 1.`,
 		Example: `  till reseller invoice list "North shop" -o json
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
-		Args:              args("ID"),
+		Args:              cmdutil.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, rawView("answer"))
+			s, out, err := cmdutil.Begin(a, cmd, rawView("answer"))
 			if err != nil {
 				return err
 			}
@@ -45,11 +46,11 @@ the service refuses that or has no records on it, page 1.`,
 			}
 			switch {
 			case cmd.Flags().Changed("page") && page < 0:
-				return usageError("--page: it cannot be negative", "leave it out for the first page")
+				return cmdutil.UsageError("--page: it cannot be negative", "leave it out for the first page")
 			case pageSize < 1:
-				return usageError("--page-size: it must be at least 1", "leave it out for the default")
+				return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
@@ -59,22 +60,22 @@ the service refuses that or has no records on it, page 1.`,
 			}
 			var answer json.RawMessage
 			if cmd.Flags().Changed("page") {
-				answer, err = client.Resellers.Invoices(s.ctx, id, text, page, pageSize)
+				answer, err = client.Resellers.Invoices(s.Ctx, id, text, page, pageSize)
 			} else {
-				answer, err = client.Resellers.FirstInvoices(s.ctx, id, text, s.firstPage(), pageSize)
+				answer, err = client.Resellers.FirstInvoices(s.Ctx, id, text, s.PageBase(), pageSize)
 			}
 			if err != nil {
 				return err
 			}
-			return out.one(answer)
+			return out.One(answer)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&filter, "filter", "", "filter as JSON, or @FILE; sent as given")
 	f.IntVar(&page, "page", 0, "only this page, in the service's own numbering")
 	f.IntVar(&pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
-	offerFiles(cmd, "filter")
-	return shows(cmd, rawView("answer"))
+	cmdutil.OfferFiles(cmd, "filter")
+	return cmdutil.WithColumns(cmd, rawView("answer"))
 }
 
 // readFilter reads the text of --filter, which must be a JSON object.
@@ -82,7 +83,7 @@ func readFilter(text string) (json.RawMessage, error) {
 	if name, isFile := strings.CutPrefix(text, "@"); isFile {
 		content, err := os.ReadFile(name)
 		if err != nil {
-			return nil, usageError(fmt.Sprintf("--filter: %v", err), "name a file that can be read, such as @filter.json")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--filter: %v", err), "name a file that can be read, such as @filter.json")
 		}
 		text = string(content)
 	}
@@ -91,7 +92,7 @@ func readFilter(text string) (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		return nil, usageError("--filter: it is not a JSON object", "write one, such as '{}'")
+		return nil, cmdutil.UsageError("--filter: it is not a JSON object", "write one, such as '{}'")
 	}
 	return json.RawMessage(text), nil
 }
@@ -106,7 +107,7 @@ func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	}
 }
 
-func resellerInvoiceGet(a *app) *cobra.Command {
+func resellerInvoiceGet(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
 		`  till reseller invoice get "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Invoices,
@@ -115,21 +116,21 @@ func resellerInvoiceGet(a *app) *cobra.Command {
 		}, "INVOICE")
 }
 
-func resellerInvoiceFinished(a *app) *cobra.Command {
+func resellerInvoiceFinished(a *cmdutil.App) *cobra.Command {
 	var exitStatus bool
 	cmd := &cobra.Command{
 		Use:   "finished ID INVOICE",
 		Short: "Tell whether one of a reseller's invoices is finished",
 		Example: `  till reseller invoice finished "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
-		Args:              args("ID", "INVOICE"),
+		Args:              cmdutil.Args("ID", "INVOICE"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, finishedView)
+			s, out, err := cmdutil.Begin(a, cmd, finishedView)
 			if err != nil {
 				return err
 			}
-			client, err := s.client()
+			client, err := s.Client()
 			if err != nil {
 				return err
 			}
@@ -137,20 +138,20 @@ func resellerInvoiceFinished(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.subject.ID = args[1]
-			finished, err := client.Resellers.InvoiceFinished(s.ctx, id, args[1])
+			s.Subject.ID = args[1]
+			finished, err := client.Resellers.InvoiceFinished(s.Ctx, id, args[1])
 			if err != nil {
 				return err
 			}
-			printed := out.bare(finished, fmt.Sprint(finished))
+			printed := out.Bare(finished, fmt.Sprint(finished))
 			if exitStatus && !finished {
-				return beside(&failure{code: exitNotYet, msg: "invoice " + args[1] + " is not finished", hint: payout.NewHint("ask again later")}, printed)
+				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
 			}
 			return printed
 		},
 	}
 	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with code 42 when it is not finished")
-	return shows(cmd, finishedView)
+	return cmdutil.WithColumns(cmd, finishedView)
 }
 
 func finishedView(money.Registry) render.View[bool] {

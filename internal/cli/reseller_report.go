@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
@@ -31,7 +32,7 @@ type reportFlags struct {
 // maxConcurrency is more than any service likes.
 const maxConcurrency = 128
 
-func resellerReport(a *app) *cobra.Command {
+func resellerReport(a *cmdutil.App) *cobra.Command {
 	var flags reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",
@@ -74,12 +75,12 @@ csv and jsonl have the rows alone.`,
 		Args:              resellerArgs,
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("top") && flags.top < 1 {
-				return usageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
+				return cmdutil.UsageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
 			}
 			p, err := planReport(s, flags)
 			if err != nil {
@@ -103,17 +104,17 @@ csv and jsonl have the rows alone.`,
 	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
 	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
 	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "how many resellers to read at the same time")
-	offer(cmd, "by", cobra.FixedCompletions(groupNames(), cobra.ShellCompDirectiveNoFileComp))
-	offerFiles(cmd, "html")
-	offerFiles(cmd, "svg")
-	return shows(cmd, func(m money.Registry) render.View[report.Row] {
+	cmdutil.Offer(cmd, "by", cobra.FixedCompletions(groupNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferFiles(cmd, "html")
+	cmdutil.OfferFiles(cmd, "svg")
+	return cmdutil.WithColumns(cmd, func(m money.Registry) render.View[report.Row] {
 		return reportView([]report.Group{report.ByReseller, report.ByMonth}, true)
 	})
 }
 
 // resellerArgs allows any number of resellers, none of them empty.
 func resellerArgs(cmd *cobra.Command, given []string) error {
-	return args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
+	return cmdutil.Args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
 }
 
 func groupNames() []string {
@@ -126,13 +127,13 @@ func groupNames() []string {
 
 // reporting is a report on its way from the flags to the output.
 type reporting struct {
-	*session
+	*cmdutil.Session
 	flags  reportFlags
 	by     []report.Group
 	span   report.Span
 	limits []api.Amount
-	html   outFile
-	svg    outFile
+	html   cmdutil.OutFile
+	svg    cmdutil.OutFile
 	view   render.View[report.Row]
 
 	resellers int
@@ -151,26 +152,26 @@ type failedReseller struct {
 }
 
 // planReport checks everything that can be wrong before a reseller is asked for.
-func planReport(s *session, flags reportFlags) (*reporting, error) {
-	p := &reporting{session: s, flags: flags, html: outFile{flag: "html", path: flags.html, mode: 0o666}, svg: outFile{flag: "svg", path: flags.svg, mode: 0o666}}
+func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
+	p := &reporting{Session: s, flags: flags, html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666}, svg: cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {
 		return nil, err
 	}
 	if flags.compare && flags.from == "" {
-		return nil, usageError("--compare needs a period", "add --from, and --to where it does not end today")
+		return nil, cmdutil.UsageError("--compare needs a period", "add --from, and --to where it does not end today")
 	}
 	to := flags.to
 	if flags.compare && to == "" {
-		to = s.period().today(flags.from)
+		to = s.Period().Today(flags.from)
 	}
-	if p.span, err = s.period().written(flags.from, to); err != nil {
+	if p.span, err = s.Period().Written(flags.from, to); err != nil {
 		return nil, err
 	}
 	for _, text := range flags.failBelow {
-		limit, err := s.money.ParseAmount(text, api.Currency{})
+		limit, err := s.Money.ParseAmount(text, api.Currency{})
 		if err != nil {
-			if _, other := s.money.ParseMinor(text, api.Currency{}); other == nil { // it is the decimals that are not known
+			if _, other := s.Money.ParseMinor(text, api.Currency{}); other == nil { // it is the decimals that are not known
 				return nil, fmt.Errorf("--fail-below: %w; or use --fail-below-minor", err)
 			}
 			return nil, fmt.Errorf("--fail-below: %w", err)
@@ -178,31 +179,31 @@ func planReport(s *session, flags reportFlags) (*reporting, error) {
 		p.limits = append(p.limits, limit)
 	}
 	for _, text := range flags.failMinor {
-		limit, err := s.money.ParseMinor(text, api.Currency{})
+		limit, err := s.Money.ParseMinor(text, api.Currency{})
 		if err != nil {
 			return nil, fmt.Errorf("--fail-below-minor: %w", err)
 		}
 		p.limits = append(p.limits, limit)
 	}
 	if flags.concurrency < 1 || flags.concurrency > maxConcurrency {
-		return nil, usageError(fmt.Sprintf("--concurrency %d is not between 1 and %d", flags.concurrency, maxConcurrency), "")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--concurrency %d is not between 1 and %d", flags.concurrency, maxConcurrency), "")
 	}
 	p.view = reportView(p.by, flags.compare)
-	out, err := show(s, p.view)
+	out, err := cmdutil.NewOutput(s, p.view)
 	if err != nil {
 		return nil, err
 	}
-	if flags.chart && (!out.tabular() || s.out.Format != render.Table) {
-		return nil, usageError("--chart is drawn below a table", "leave out one of --chart and the other format; --svg FILE is a picture")
+	if flags.chart && (!out.Tabular() || s.Render.Format != render.Table) {
+		return nil, cmdutil.UsageError("--chart is drawn below a table", "leave out one of --chart and the other format; --svg FILE is a picture")
 	}
 	if flags.html != "" && flags.html == flags.svg {
-		return nil, usageError("--html and --svg name the same file", "name two")
+		return nil, cmdutil.UsageError("--html and --svg name the same file", "name two")
 	}
-	if err := errors.Join(p.html.check(), p.svg.check()); err != nil {
+	if err := errors.Join(p.html.Check(), p.svg.Check()); err != nil {
 		return nil, err
 	}
 	p.report = report.New(report.Query{
-		By: p.by, Span: p.span, Compare: flags.compare, Top: flags.top, Money: s.money,
+		By: p.by, Span: p.span, Compare: flags.compare, Top: flags.top, Money: s.Money,
 		Days: p.pictured(),
 	})
 	return p, nil
@@ -218,17 +219,17 @@ func parseGroups(names []string) ([]report.Group, error) {
 		return []report.Group{report.ByReseller}, nil
 	}
 	if len(names) > 2 {
-		return nil, usageError("--by is given more than twice", "group by one or two of "+strings.Join(groupNames(), ", "))
+		return nil, cmdutil.UsageError("--by is given more than twice", "group by one or two of "+strings.Join(groupNames(), ", "))
 	}
 	var groups []report.Group
 	for _, name := range names {
 		if !slices.Contains(groupNames(), name) {
-			return nil, usageError(fmt.Sprintf("--by: there are no groups by %q", name), "group by "+strings.Join(groupNames(), ", "))
+			return nil, cmdutil.UsageError(fmt.Sprintf("--by: there are no groups by %q", name), "group by "+strings.Join(groupNames(), ", "))
 		}
 		groups = append(groups, report.Group(name))
 	}
 	if len(groups) == 2 && (groups[0] == groups[1] || groups[0].Timed() && groups[1].Timed()) {
-		return nil, usageError(fmt.Sprintf("--by %s and --by %s are not two things", groups[0], groups[1]), "leave one out")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s are not two things", groups[0], groups[1]), "leave one out")
 	}
 	return groups, nil
 }
@@ -238,28 +239,28 @@ func (p *reporting) outcome(written error) error {
 	less := p.less()
 	if len(p.failed) > 0 {
 		if written != nil {
-			p.note("%v", written)
+			p.Note("%v", written)
 		}
 		ids := make([]string, len(p.failed))
 		for i, f := range p.failed {
 			ids[i] = cmp.Or(f.label, f.ID)
 		}
-		f := &failure{code: exitPartial, err: p.first, hint: payout.NewHint("the others are right; run it again for those that failed")}
+		f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first, Hint: payout.NewHint("the others are right; run it again for those that failed")}
 		if p.nothing() {
-			f.err = p.worst()
-			f.hint = explain(f.err).hint
+			f.Err = p.worst()
+			f.Hint = cmdutil.Explain(f.Err).Hint
 		}
-		f.msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), f.err)
+		f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), f.Err)
 		if len(less) > 0 && !p.nothing() {
-			f.msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
+			f.Msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
 		}
 		return f
 	}
 	if len(less) > 0 {
 		if written != nil {
-			p.note("%v", written)
+			p.Note("%v", written)
 		}
-		return &failure{code: exitNotYet, msg: "the rebates of " + strings.Join(less, ", and ")}
+		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "the rebates of " + strings.Join(less, ", and ")}
 	}
 	return written
 }
@@ -268,7 +269,7 @@ func (p *reporting) outcome(written error) error {
 func (p *reporting) less() (texts []string) {
 	for _, limit := range p.limits {
 		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
-			decimals := p.money.Decimals(limit.Code)
+			decimals := p.Money.Decimals(limit.Code)
 			texts = append(texts, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals), money.FormatSum(minorOf(limit), limit.Code, decimals)))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
@@ -124,12 +125,12 @@ func percentText(tenths *big.Int) string {
 
 // page is the report for a browser: the figures that are read from afar, the charts, and the tables.
 func (p *reporting) page() render.Page {
-	now := p.io.Now().In(p.TimeZone)
+	now := p.IO.Now().In(p.TimeZone)
 	page := render.Page{
 		Title: reportTitle,
 		Lead: []string{
 			"Period: " + p.periodText() + ".",
-			fmt.Sprintf("%s. Made on %s.", countOf(p.resellers-len(p.failed), "reseller"), now.Format("2006-01-02 at 15:04 MST")),
+			fmt.Sprintf("%s. Made on %s.", cmdutil.CountOf(p.resellers-len(p.failed), "reseller"), now.Format("2006-01-02 at 15:04 MST")),
 		},
 	}
 	if lack := p.undated(); lack != "" {
@@ -147,7 +148,7 @@ func (p *reporting) page() render.Page {
 	if lines := p.timelines(pageTimes); len(lines) > 0 {
 		page.Sections = append(page.Sections, render.Section{Title: "Over time", Charts: lines})
 	}
-	o := p.out
+	o := p.Render
 	o.Columns = nil
 	v := p.tableView()
 	v.Foot = p.foot()
@@ -164,7 +165,7 @@ func (p *reporting) page() render.Page {
 		page.Sections = append(page.Sections, render.Section{
 			Title: "All time, as the service counts",
 			Note:  "These figures are the service's own. They are not limited to any period.",
-			Table: standingView(p.money, p.distinct()).Page(o, shown),
+			Table: standingView(p.Money, p.distinct()).Page(o, shown),
 		})
 	}
 	if differ := p.report.Differences(); len(differ) > 0 {
@@ -204,7 +205,7 @@ func disagreementView(distinct bool) render.View[report.Difference] {
 // tile is a currency's total.
 func tile(total report.Row) render.Tile {
 	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals), Number: numberText(total.Rebates, total.Decimals)}
-	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)}, render.PageText{Text: countOf(int(total.Invoices), "invoice")})
+	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)}, render.PageText{Text: cmdutil.CountOf(int(total.Invoices), "invoice")})
 	switch {
 	case total.PreviousRebates == nil:
 	case total.Change == nil:

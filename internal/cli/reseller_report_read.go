@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 )
@@ -18,7 +19,7 @@ type namedReseller struct{ id, label string }
 // read fetches the resellers' statistics side by side and adds them up. Each is dropped once it is added, so that a report
 // takes the memory of those that are under way.
 func (p *reporting) read(args []string) error {
-	client, err := p.client()
+	client, err := p.Client()
 	if err != nil {
 		return err
 	}
@@ -31,13 +32,13 @@ func (p *reporting) read(args []string) error {
 	if p.DryRun {
 		width = 1 // the requests are shown one after the other
 	}
-	bar := p.progress("reading resellers", len(resellers), p.Debug)
-	defer bar.finish()
+	bar := p.Progress("reading resellers", len(resellers), p.Debug)
+	defer bar.Finish()
 	failed := make([]*failedReseller, len(resellers))
 	var adding sync.Mutex
-	err = together(p.ctx, len(resellers), width, func(i int) {
-		defer bar.add(1)
-		stats, err := client.Resellers.Stats(p.ctx, resellers[i].id)
+	err = together(p.Ctx, len(resellers), width, func(i int) {
+		defer bar.Add(1)
+		stats, err := client.Resellers.Stats(p.Ctx, resellers[i].id)
 		adding.Lock()
 		defer adding.Unlock()
 		if err == nil && !strings.EqualFold(stats.ID, resellers[i].id) {
@@ -61,7 +62,7 @@ func (p *reporting) read(args []string) error {
 		}
 	}
 	if p.DryRun {
-		return errDryRun
+		return cmdutil.ErrDryRun
 	}
 	return nil
 }
@@ -71,9 +72,9 @@ func (p *reporting) nothing() bool { return len(p.failed) > 0 && len(p.failed) =
 
 // worst is the error of a report of which nothing could be read: a refused key and a limit of calls go before the others.
 func (p *reporting) worst() error {
-	for _, code := range []int{exitUnauthorized, exitRateLimited} {
+	for _, code := range []int{cmdutil.ExitUnauthorized, cmdutil.ExitRateLimited} {
 		for _, f := range p.failed {
-			if explain(f.err).code == code {
+			if cmdutil.Explain(f.err).Code == code {
 				return f.err
 			}
 		}
@@ -85,7 +86,7 @@ func (p *reporting) worst() error {
 func (p *reporting) named(client *api.Client, args []string) (found []namedReseller, err error) {
 	var all []api.Reseller
 	if len(args) == 0 || slices.ContainsFunc(args, func(text string) bool { return api.CheckUUID(text) != nil }) {
-		if all, err = client.Resellers.List(p.ctx); err != nil {
+		if all, err = client.Resellers.List(p.Ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +116,7 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 
 // print writes the files first: a program that reads the beginning of standard output only must not cost them.
 func (p *reporting) print() error {
-	p.spinner.stop()
+	p.Spinner.Stop()
 	p.remarks()
 	written := p.files()
 	if err := p.data(); err != nil {
@@ -133,23 +134,23 @@ func (p *reporting) files() error {
 	if p.nothing() {
 		return nil
 	}
-	if p.html.path != "" {
+	if p.html.Path != "" {
 		page, err := p.page().HTML()
 		if err == nil {
-			err = p.html.write(content(page))
+			err = p.html.Write(cmdutil.Content(page))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if p.svg.path != "" {
+	if p.svg.Path != "" {
 		charts, lead := p.charts(pageTimes), []string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
 		if len(charts) == 0 {
 			lead = []string{noRebates}
 		} else if lack := p.undated(); lack != "" {
 			lead = append(lead, lack)
 		}
-		return p.svg.write(content(render.SVG(reportTitle, lead, charts)))
+		return p.svg.Write(cmdutil.Content(render.SVG(reportTitle, lead, charts)))
 	}
 	return nil
 }
@@ -161,23 +162,23 @@ const mostRemarks = 5
 // are of.
 func (p *reporting) remarks() {
 	if p.timed() {
-		p.note("%s, %s", p.periodText(), zoneRemark)
+		p.Note("%s, %s", p.periodText(), zoneRemark)
 	}
-	if p.Quiet && p.html.path == "" && p.svg.path == "" && len(p.limits) == 0 {
+	if p.Quiet && p.html.Path == "" && p.svg.Path == "" && len(p.limits) == 0 {
 		return
 	}
 	if lack := p.undated(); lack != "" && p.pictured() {
-		p.note("%s", lack)
+		p.Note("%s", lack)
 	}
 	for _, codes := range p.report.Spellings() {
-		p.note("%s", spellingText(codes))
+		p.Note("%s", spellingText(codes))
 	}
 	differ := p.report.Differences()
 	for i, d := range differ {
 		if more := len(differ) - i; i == mostRemarks && more > 1 {
-			p.note("and %d more sums over all time are not the service's own; --html FILE makes a page with all of them", more)
+			p.Note("and %d more sums over all time are not the service's own; --html FILE makes a page with all of them", more)
 			break
 		}
-		p.note("%s", differenceText(d))
+		p.Note("%s", differenceText(d))
 	}
 }

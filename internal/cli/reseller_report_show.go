@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
@@ -107,21 +108,21 @@ func (p *reporting) bySeller() bool { return slices.Contains(p.by, report.ByRese
 
 // data prints the report in the format that was asked for.
 func (p *reporting) data() error {
-	out := output[report.Row]{p.session, p.tableView()}
+	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.tableView()}
 	rows := p.report.Rows()
 	switch {
 	case p.Quiet:
-		return out.list(eachRow(onceEach(rows)))
-	case !out.tabular() && (p.out.Format != render.JSONL || p.out.Filter != nil || p.out.Template != ""):
-		return output[document]{p.session, documentView()}.one(document{text: p.document(rows)})
-	case p.out.Format != render.Table:
-		return out.list(eachRow(rows))
+		return out.List(eachRow(onceEach(rows)))
+	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
+		return cmdutil.Output[document]{Session: p.Session, View: documentView()}.One(document{text: p.document(rows)})
+	case p.Render.Format != render.Table:
+		return out.List(eachRow(rows))
 	}
 	alone := len(p.Columns) > 0 || p.NoHeaders // for a script
 	if !p.NoHeaders {
-		out.view.Foot = p.foot()
+		out.View.Foot = p.foot()
 	}
-	if err := out.list(eachRow(rows)); err != nil {
+	if err := out.List(eachRow(rows)); err != nil {
 		return err
 	}
 	if p.bySeller() && !alone {
@@ -133,20 +134,20 @@ func (p *reporting) data() error {
 		charts := p.charts(p.periods())
 		for i, c := range charts {
 			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits beside the title
-				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+countOf(n, "invoice")+" without a readable date", "; ")
+				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+cmdutil.CountOf(n, "invoice")+" without a readable date", "; ")
 			}
 		}
-		return render.Charts(p.io.Out, p.out, charts)
+		return render.Charts(p.IO.Out, p.Render, charts)
 	}
 	return nil
 }
 
 // periods is how many columns a timeline may have on this terminal, or on paper.
 func (p *reporting) periods() int {
-	if p.out.Width == 0 {
+	if p.Render.Width == 0 {
 		return pageTimes
 	}
-	return max(p.out.Width-20, 12)
+	return max(p.Render.Width-20, 12)
 }
 
 // onceEach keeps one row of each reseller, for its id.
@@ -175,20 +176,20 @@ func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
 // standings prints how many invoices have each status, which the service counts over all time. They have a table of their
 // own, so that they are not taken for the period's.
 func (p *reporting) standings() error {
-	v := standingView(p.money, p.distinct())
+	v := standingView(p.Money, p.distinct())
 	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
 	v.Columns[len(v.Columns)-1].Whole = true // a status that is cut off is a status lost
-	o := p.out
+	o := p.Render
 	o.Sort = ""
 	shown := p.shownStandings()
 	if len(shown) == 0 {
 		return nil
 	}
 	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
-	if _, err := io.WriteString(p.io.Out, "\n"+heading+"\n"); err != nil {
+	if _, err := io.WriteString(p.IO.Out, "\n"+heading+"\n"); err != nil {
 		return &render.WriteError{Err: err}
 	}
-	return v.List(p.io.Out, o, limited(shown, 0))
+	return v.List(p.IO.Out, o, cmdutil.Limited(shown, 0))
 }
 
 // shownStandings is all resellers, or with --top those that have a row.

@@ -5,22 +5,23 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
-func resellerStats(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func resellerStats(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "stats [ID]",
 		Short: "Show volume, rebates and invoices by status over all time",
 		Example: `  till reseller stats
   till reseller stats "North shop" -o json`,
-		Args:              optionalArg("ID"),
+		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}

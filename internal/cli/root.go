@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,7 @@ import (
 //
 // args are those of the command line. Building a command costs as much as running it, so those that no argument names are
 // left out, unless none is named or help may want them all.
-func root(a *app, args ...string) *cobra.Command {
+func root(a *cmdutil.App, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "till",
 		Short: "Pay out, invoice and look after resellers, from the command line",
@@ -27,14 +28,14 @@ standard output, everything else to standard error.`,
 		Args:              cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknownCommand(root(a), args[0])
+				return cmdutil.UnknownCommand(root(a), args[0])
 			}
 			return cmd.Help()
 		},
 	}
-	root.SetIn(a.io.In)
-	root.SetOut(a.io.Out)
-	root.SetErr(a.io.Err)
+	root.SetIn(a.IO.In)
+	root.SetOut(a.IO.Out)
+	root.SetErr(a.IO.Err)
 	config.AddFlags(root.PersistentFlags())
 	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(flagError)
@@ -52,14 +53,14 @@ standard output, everything else to standard error.`,
 }
 
 // commands returns what builds the commands that the arguments name, or all of them.
-func commands(a *app, args []string) map[string]func(*app) *cobra.Command {
-	all := map[string]func(*app) *cobra.Command{
+func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
+	all := map[string]func(*cmdutil.App) *cobra.Command{
 		"withdraw": withdrawCommand, "invoice": invoiceCommand, "invite": inviteCommand, "reseller": resellerCommand, "payout": payoutCommand, "api": apiCommand,
 		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journalCommand,
 		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
 		"completion": completionCommand, "version": versionCommand,
 	}
-	named := map[string]func(*app) *cobra.Command{}
+	named := map[string]func(*cmdutil.App) *cobra.Command{}
 	for _, arg := range args {
 		if arg == "help" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return all
@@ -75,24 +76,24 @@ func commands(a *app, args []string) map[string]func(*app) *cobra.Command {
 }
 
 // prepare walks the tree once it is complete and gives every command what all of them share.
-func prepare(a *app, cmd *cobra.Command) {
+func prepare(a *cmdutil.App, cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
 	if cmd.ValidArgsFunction != nil {
-		cmd.ValidArgsFunction = onlyHarmless(cmd.ValidArgsFunction)
+		cmd.ValidArgsFunction = cmdutil.OnlyHarmless(cmd.ValidArgsFunction)
 	}
 	cmd.PreRunE = checkGroups
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			a.json = wantsJSON(a, cmd.Flags())
+			a.JSON = wantsJSON(a, cmd.Flags())
 			if err := checkFlags(cmd.Flags()); err != nil {
 				return err
 			}
 			if err := checkStdin(cmd, args); err != nil {
 				return err
 			}
-			a.running = true
+			a.Running = true
 			return run(cmd, args)
 		}
 	}
@@ -102,8 +103,8 @@ func prepare(a *app, cmd *cobra.Command) {
 }
 
 // misused words an error that ended the run before a command began.
-func misused(a *app, root *cobra.Command, args []string, err error) error {
-	if r := explain(err); r.code != exitInternal {
+func misused(a *cmdutil.App, root *cobra.Command, args []string, err error) error {
+	if r := cmdutil.Explain(err); r.Code != cmdutil.ExitInternal {
 		return err
 	}
 	cmd, _, findErr := root.Find(args)

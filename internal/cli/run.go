@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
@@ -18,6 +19,9 @@ import (
 	"github.com/muesli/termenv"
 	"github.com/spf13/pflag"
 )
+
+// IO is everything that a command takes from its surroundings.
+type IO = cmdutil.IO
 
 // A list is decoded fastest when the collector comes by less often than usual, and the answers of a broken or hostile
 // service must not take more memory than this for it.
@@ -30,29 +34,29 @@ const (
 func Run(ctx context.Context, args []string, io IO) int {
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetGCPercent(gcPercent)
-	a := &app{io: io}
-	a.others.app = a
-	a.ctx, a.sendCtx = interruptible(ctx)
+	a := &cmdutil.App{IO: io}
+	a.Others.App = a
+	a.Ctx, a.SendCtx = interruptible(ctx)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that a closed pipe is an error of the write, and kills nothing
 	root := root(a, args[1:]...)
 	root.SetArgs(args[1:])
-	err := root.ExecuteContext(a.ctx)
-	a.spinner.stop()
-	a.leave()
-	a.others.flush()
-	if err == nil || errors.Is(err, errDone) || errors.Is(err, errDryRun) {
-		return exitDone
+	err := root.ExecuteContext(a.Ctx)
+	a.Spinner.Stop()
+	a.Close()
+	a.Others.Flush()
+	if err == nil || errors.Is(err, cmdutil.ErrDone) || errors.Is(err, cmdutil.ErrDryRun) {
+		return cmdutil.ExitDone
 	}
-	if status, ok := errors.AsType[exitStatus](err); ok {
+	if status, ok := errors.AsType[cmdutil.ExitStatus](err); ok {
 		return int(status) // of the command that sandbox run has run
 	}
-	if !a.running {
-		a.json = wantsJSON(a, formatFlags(args[1:]))
+	if !a.Running {
+		a.JSON = wantsJSON(a, formatFlags(args[1:]))
 		err = misused(a, root, args[1:], err)
 	}
-	r := explain(refusedKey(err, a.keyFrom))
+	r := cmdutil.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
 	printError(a, r, root.PersistentFlags())
-	return r.code
+	return r.Code
 }
 
 // addGlobalFlags words a hint. A command in it whose effect depends on whose account and which journal it is gets the flags
@@ -96,12 +100,12 @@ func interruptible(ctx context.Context) (reads, creates context.Context) {
 }
 
 // wantsJSON reports whether errors are wanted as JSON, before the settings are known.
-func wantsJSON(a *app, flags *pflag.FlagSet) bool {
-	format := a.io.env("TILL_OUTPUT")
+func wantsJSON(a *cmdutil.App, flags *pflag.FlagSet) bool {
+	format := a.IO.Env("TILL_OUTPUT")
 	if flags.Changed("output") {
 		format = flags.Lookup("output").Value.String()
 	}
-	return isJSON(format) || flags.Changed("jq")
+	return cmdutil.IsJSON(format) || flags.Changed("jq")
 }
 
 // formatFlags reads of arguments that could not be parsed what says how errors are wanted.
@@ -126,7 +130,7 @@ type errorLine struct {
 	Status   int    `json:"status,omitempty"`
 	*serviceSays
 	Hint string `json:"hint,omitempty"`
-	about
+	cmdutil.About
 
 	Details []payout.Detail `json:"details,omitempty"`
 }
@@ -138,37 +142,37 @@ type serviceSays struct {
 	Description string `json:"description"`
 }
 
-func printError(a *app, r errorReport, global *pflag.FlagSet) {
-	todo := addGlobalFlags(r.hint, global)
-	if a.json {
-		line := errorLine{Kind: kindOf(r.code), ExitCode: r.code, Rule: r.rule, Message: r.message, Hint: todo, Details: r.details, about: r.about.or(a.subject)}
-		if r.call != nil {
-			line.Status = r.call.Status
-			if r.call.Envelope {
-				line.serviceSays = &serviceSays{r.call.Code, r.call.Reason, r.call.Description}
+func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
+	todo := addGlobalFlags(r.Hint, global)
+	if a.JSON {
+		line := errorLine{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message, Hint: todo, Details: r.Details, About: r.About.Or(a.Subject)}
+		if r.Call != nil {
+			line.Status = r.Call.Status
+			if r.Call.Envelope {
+				line.serviceSays = &serviceSays{r.Call.Code, r.Call.Reason, r.Call.Description}
 			}
 		}
-		io.WriteString(a.io.Err, visible(render.Encode(map[string]errorLine{"error": line}))+"\n")
+		io.WriteString(a.IO.Err, cmdutil.Visible(render.Encode(map[string]errorLine{"error": line}))+"\n")
 		return
 	}
-	text := "till: " + render.Safe(r.message)
-	if r.rule != "" {
-		text = "till: " + r.rule + ": " + render.Safe(r.message)
+	text := "till: " + render.Safe(r.Message)
+	if r.Rule != "" {
+		text = "till: " + r.Rule + ": " + render.Safe(r.Message)
 	}
 	if todo != "" {
 		text += "; " + render.Safe(todo)
 	}
 	text = paint(a, text, global.Lookup("color").Value.String()) + "\n"
-	for _, d := range r.details {
+	for _, d := range r.Details {
 		text += render.Safe(d.String()) + "\n"
 	}
-	io.WriteString(a.io.Err, text)
+	io.WriteString(a.IO.Err, text)
 }
 
 // paint makes the beginning of the error line red where a person sees it.
-func paint(a *app, text, choice string) string {
+func paint(a *cmdutil.App, text, choice string) string {
 	rest, found := strings.CutPrefix(text, errorPrefix)
-	if !found || !wantsColour(choice, a.io.env, terminal.Of(a.io.Err) != nil) {
+	if !found || !cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Err) != nil) {
 		return text
 	}
 	r := lipgloss.NewRenderer(io.Discard)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -20,8 +21,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func sandboxCommand(a *app) *cobra.Command {
-	cmd := group("sandbox", "Run the payment service on this machine, with nobody's money",
+func sandboxCommand(a *cmdutil.App) *cobra.Command {
+	cmd := cmdutil.Group("sandbox", "Run the payment service on this machine, with nobody's money",
 		sandboxRunCommand(a), sandboxServe(a), sandboxSettings(a),
 		sandboxFund(a), sandboxPay(a), sandboxExpire(a), sandboxAdvance(a), sandboxCallbacks(a), sandboxInvite(a),
 		sandboxClock(a), sandboxFault(a), sandboxReset(a), sandboxSeed(a), sandboxDump(a))
@@ -57,7 +58,7 @@ func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
-	offerFiles(cmd, "state")
+	cmdutil.OfferFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),
 		"listen": cobra.NoFileCompletions,
@@ -69,7 +70,7 @@ func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
 			return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		},
 	} {
-		offer(cmd, flag, complete)
+		cmdutil.Offer(cmd, flag, complete)
 	}
 }
 
@@ -120,12 +121,12 @@ func quoteForShell(text string) string {
 
 // withSandbox starts a sandbox, does some work beside it, and takes it away again: when this returns, neither its port nor
 // its files are left. The channel that the work is given yields an error if the sandbox ends before it.
-func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(at sandboxAddress, broke <-chan error) error) error {
-	if err := s.noDryRun(cmd.CommandPath()); err != nil {
+func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags sandboxFlags, work func(at sandboxAddress, broke <-chan error) error) error {
+	if err := s.NoDryRun(cmd.CommandPath()); err != nil {
 		return err
 	}
 	if flags.state == "" {
-		return usageError("--state: the name of the file is empty", "a variable of your script may be unset")
+		return cmdutil.UsageError("--state: the name of the file is empty", "a variable of your script may be unset")
 	}
 	server, err := newSandbox(s, flags)
 	if err != nil {
@@ -133,7 +134,7 @@ func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(a
 	}
 	ready, env := jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key"), envReadyFile("env-file", flags.env)
 	if ready.path != "" && ready.path == env.path {
-		return usageError("--ready-file and --env-file name the same file", "name two")
+		return cmdutil.UsageError("--ready-file and --env-file name the same file", "name two")
 	}
 	for _, file := range []*readyFile{ready, env} {
 		if err := file.prepare(cmd.Flags()); err != nil {
@@ -157,7 +158,7 @@ func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(a
 		return err
 	}
 	debug.SetMemoryLimit(math.MaxInt64) // its state lives in memory, and may be as large as the tests want it
-	ctx, stop := context.WithCancel(context.WithoutCancel(s.ctx))
+	ctx, stop := context.WithCancel(context.WithoutCancel(s.Ctx))
 	broke, served := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(served)
@@ -166,7 +167,7 @@ func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(a
 		case err != nil && ctx.Err() == nil:
 			broke <- err
 		case err != nil: // it was asked to end, and has
-			s.note("%v", err)
+			s.Note("%v", err)
 		}
 	}()
 	defer func() {
@@ -175,7 +176,7 @@ func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(a
 		server.Close() // nothing is lost with it: what was answered is in the file
 		for _, file := range []*readyFile{env, ready} {
 			if err := file.retract(); err != nil {
-				s.note("%v", err)
+				s.Note("%v", err)
 			}
 		}
 	}()
@@ -190,14 +191,14 @@ func withSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, work func(a
 }
 
 // newSandbox makes the sandbox that the flags describe.
-func newSandbox(s *session, flags sandboxFlags) (*sandbox.Server, error) {
+func newSandbox(s *cmdutil.Session, flags sandboxFlags) (*sandbox.Server, error) {
 	var opts []sandbox.Option
 	switch {
 	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
 	case flags.seed != "":
 		if flags.seed == "-" {
-			return nil, usageError("--seed: a sandbox that is started does not read standard input", seedHint)
+			return nil, cmdutil.UsageError("--seed: a sandbox that is started does not read standard input", seedHint)
 		}
 		seed, err := readSeed(s, flags.seed)
 		if err != nil {
@@ -210,11 +211,11 @@ func newSandbox(s *session, flags sandboxFlags) (*sandbox.Server, error) {
 		name, value, found := strings.Cut(text, "=")
 		switch {
 		case !found:
-			return nil, usageError(fmt.Sprintf("--set: %q is not NAME=VALUE", text), "see: till sandbox settings")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %q is not NAME=VALUE", text), "see: till sandbox settings")
 		case given[name]:
-			return nil, usageError(fmt.Sprintf("--set: %s is given twice", name), "leave one out")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %s is given twice", name), "leave one out")
 		case !isSandboxSetting(name):
-			return nil, usageError(fmt.Sprintf("--set: there is no setting %q", name), "see: till sandbox settings")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--set: there is no setting %q", name), "see: till sandbox settings")
 		}
 		given[name] = true
 		opts = append(opts, sandbox.WithSetting(name, value))
@@ -228,7 +229,7 @@ func newSandbox(s *session, flags sandboxFlags) (*sandbox.Server, error) {
 	}
 	if flags.state != stateInMemory {
 		if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
-			s.note("%s holds a state already, and --seed changes nothing about it: till sandbox reset does", flags.state)
+			s.Note("%s holds a state already, and --seed changes nothing about it: till sandbox reset does", flags.state)
 		}
 		opts = append(opts, sandbox.WithState(flags.state))
 	}
@@ -241,7 +242,7 @@ func newSandbox(s *session, flags sandboxFlags) (*sandbox.Server, error) {
 		if flags.seed != "" && !isSeed(flags.seed) {
 			hint = ""
 		}
-		return nil, usageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
+		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
 	}
 	return server, nil
 }
@@ -252,20 +253,20 @@ func isSandboxSetting(name string) bool {
 
 // sandboxKey is the key that a flag or the environment gives, or "" for one of the sandbox's own. The profile's key is a
 // real one, and no sandbox ever sees it.
-func sandboxKey(s *session) (string, error) {
+func sandboxKey(s *cmdutil.Session) (string, error) {
 	settings := s.Settings
 	settings.BaseURL, settings.Sandbox = "", false // where the key goes is not decided by them
-	switch source, _, _ := strings.Cut(s.keys.Source(settings), " "); source {
+	switch source, _, _ := strings.Cut(s.Keys.Source(settings), " "); source {
 	case "flag", "environment":
 	default:
 		return "", nil
 	}
-	key, source, err := s.keys.Key(s.ctx, settings)
+	key, source, err := s.Keys.Key(s.Ctx, settings)
 	if err != nil {
 		return "", err
 	}
 	if !strings.HasPrefix(key, sandbox.KeyPrefix) || key == sandbox.KeyPrefix {
-		return "", usageError(fmt.Sprintf("the key (%s) is not a sandbox's, and a real key has no business in one", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
+		return "", cmdutil.UsageError(fmt.Sprintf("the key (%s) is not a sandbox's, and a real key has no business in one", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
 	}
 	return key, nil
 }
@@ -280,10 +281,10 @@ func checkLoopback(address string) error {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() && ip.Zone() == "" && !ip.Is4In6() {
 		return nil
 	}
-	return usageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
+	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
 }
 
-func sandboxSettings(a *app) *cobra.Command {
+func sandboxSettings(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",
@@ -294,7 +295,7 @@ among them. With SETTING, show that one in full.`,
 		Example: `  till sandbox settings
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,
-		Args: optionalArg("SETTING"),
+		Args: cmdutil.OptionalArg("SETTING"),
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var names []cobra.Completion
 			for _, s := range sandbox.Settings() {
@@ -305,27 +306,27 @@ among them. With SETTING, show that one in full.`,
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.start(cmd)
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
-			view := sandboxSettingView(s.money)
+			view := sandboxSettingView(s.Money)
 			meaning := &view.Columns[len(view.Columns)-1]
-			meaning.Extra = len(args) == 0 && s.out.Width > 0 && s.out.Width < roomForMeaning
-			out, err := show(s, view)
+			meaning.Extra = len(args) == 0 && s.Render.Width > 0 && s.Render.Width < roomForMeaning
+			out, err := cmdutil.NewOutput(s, view)
 			if err != nil {
 				return err
 			}
 			all := sandbox.Settings()
 			if len(args) == 0 {
-				return out.slice(all)
+				return out.Slice(all)
 			}
 			for _, setting := range all {
 				if setting.Name == args[0] {
-					return out.one(setting)
+					return out.One(setting)
 				}
 			}
-			return usageError(fmt.Sprintf("there is no setting %q", args[0]), "see: till sandbox settings")
+			return cmdutil.UsageError(fmt.Sprintf("there is no setting %q", args[0]), "see: till sandbox settings")
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -102,9 +103,9 @@ func advancedView(m money.Registry) render.View[advanced] {
 	return view
 }
 
-func sandboxCallbacks(a *app) *cobra.Command {
+func sandboxCallbacks(a *cmdutil.App) *cobra.Command {
 	list := sandboxCallbacksList(a)
-	cmd := group("callbacks", "See what the sandbox has posted to callbacks", list, sandboxCallbacksResend(a))
+	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, sandboxCallbacksResend(a))
 	cmd.Long = `See what the sandbox has posted to the callbacks of withdrawals, which is one
 delivery for each change of status, and post one again. Without a command after
 it, this is till sandbox callbacks list.`
@@ -119,9 +120,9 @@ it, this is till sandbox callbacks list.`
 	return cmd
 }
 
-func sandboxCallbacksList(a *app) *cobra.Command {
+func sandboxCallbacksList(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
-	return shows(&cobra.Command{
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted to the callbacks of withdrawals, or is to be, the oldest
@@ -139,7 +140,7 @@ till sandbox callbacks resend, or by a till sandbox serve on the same state.
 ` + whichSandbox,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := control(a, cmd, view)
 			if err != nil {
@@ -153,7 +154,7 @@ till sandbox callbacks resend, or by a till sandbox serve on the same state.
 			for i, d := range all.value {
 				rows[i] = answered[delivery](d)
 			}
-			return out.slice(rows)
+			return out.Slice(rows)
 		},
 	}, view)
 }
@@ -166,9 +167,9 @@ func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &d.value)
 }
 
-func sandboxCallbacksResend(a *app) *cobra.Command {
+func sandboxCallbacksResend(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
-	return shows(&cobra.Command{
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
 		Long: `Post a delivery once more, whatever became of it before, and show it with what
@@ -182,7 +183,7 @@ pending: that one goes first. The ids are those of till sandbox callbacks.
     --callback http://127.0.0.1:8787 -q) &&
     till sandbox advance "$id" Processing -q &&
     till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
-		Args: args("DELIVERY"),
+		Args: cmdutil.Args("DELIVERY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := control(a, cmd, view)
 			if err != nil {
@@ -192,7 +193,7 @@ pending: that one goes first. The ids are those of till sandbox callbacks.
 			if err != nil {
 				return err
 			}
-			return out.one(d)
+			return out.One(d)
 		},
 	}, view)
 }

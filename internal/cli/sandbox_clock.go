@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
@@ -26,11 +27,11 @@ func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	}
 }
 
-func sandboxClock(a *app) *cobra.Command {
-	return group("clock", "Look at the sandbox's clock, or move it", sandboxClockShow(a), sandboxClockSet(a), sandboxClockAdvance(a))
+func sandboxClock(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("clock", "Look at the sandbox's clock, or move it", sandboxClockShow(a), sandboxClockSet(a), sandboxClockAdvance(a))
 }
 
-func sandboxClockShow(a *app) *cobra.Command {
+func sandboxClockShow(a *cmdutil.App) *cobra.Command {
 	return clockCommand(a, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
@@ -39,13 +40,13 @@ machine's.
 
 ` + whichSandbox,
 		Example: `  till sandbox clock show`,
-		Args:    noArgs,
-	}, func(s *session, _ []string) (answered[sandboxTime], error) {
+		Args:    cmdutil.NoArgs,
+	}, func(s *cmdutil.Session, _ []string) (answered[sandboxTime], error) {
 		return ask[sandboxTime](s, "/sandbox/clock")
 	})
 }
 
-func sandboxClockSet(a *app) *cobra.Command {
+func sandboxClockSet(a *cmdutil.App) *cobra.Command {
 	return clockCommand(a, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
@@ -56,16 +57,16 @@ bears its times. What was made before keeps its own.
 ` + whichSandbox,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
   till sandbox clock set now`,
-		Args: args("TIME"),
-	}, func(s *session, args []string) (answered[sandboxTime], error) {
+		Args: cmdutil.Args("TIME"),
+	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
-			return answered[sandboxTime]{}, usageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]), "write it like 2026-05-03T10:00:00Z, or now")
+			return answered[sandboxTime]{}, cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]), "write it like 2026-05-03T10:00:00Z, or now")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]string{"set": args[0]})
 	})
 }
 
-func sandboxClockAdvance(a *app) *cobra.Command {
+func sandboxClockAdvance(a *cmdutil.App) *cobra.Command {
 	return clockCommand(a, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Move the sandbox's clock on",
@@ -76,21 +77,21 @@ happened when this returns, each at its own time.
 ` + whichSandbox,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
-		Args: args("DURATION"),
-	}, func(s *session, args []string) (answered[sandboxTime], error) {
-		by, ok := parseAge(args[0])
+		Args: cmdutil.Args("DURATION"),
+	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
+		by, ok := cmdutil.ParseAge(args[0])
 		if !ok {
 			d, err := time.ParseDuration(args[0])
 			by, ok = d, err == nil
 		}
 		if !ok || by < time.Second || by%time.Second != 0 {
-			return answered[sandboxTime]{}, usageError(fmt.Sprintf("%q is not a duration of whole seconds above 0", args[0]), "write it like 90s, 15m, 36h or 7d")
+			return answered[sandboxTime]{}, cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds above 0", args[0]), "write it like 90s, 15m, 36h or 7d")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})
 	})
 }
 
-func clockCommand(a *app, cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxTime], error)) *cobra.Command {
+func clockCommand(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error)) *cobra.Command {
 	view := answeredView(sandboxTimeView)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)
@@ -101,7 +102,7 @@ func clockCommand(a *app, cmd *cobra.Command, do func(s *session, args []string)
 		if err != nil {
 			return err
 		}
-		return out.bare(clock, clock.value.Now)
+		return out.Bare(clock, clock.value.Now)
 	}
-	return shows(cmd, view)
+	return cmdutil.WithColumns(cmd, view)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -50,8 +51,8 @@ func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Regi
 
 // startControl begins a command that acts on a sandbox, and on nothing else: an address and a key that were not meant for
 // one are left alone.
-func startControl(a *app, cmd *cobra.Command) (*session, error) {
-	s, err := a.start(cmd)
+func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
+	s, err := a.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -61,19 +62,19 @@ func startControl(a *app, cmd *cobra.Command) (*session, error) {
 	if !servesHere(s) {
 		for _, name := range []string{"base-url", "api-key-file"} {
 			if cmd.Flags().Changed(name) { // to say nothing would be to reset another one than was meant
-				return nil, usageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
+				return nil, cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
 			}
 		}
 		s.BaseURL = ""
 	}
 	s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
-	s.Registry = money.NewRegistry().With(sandboxCurrencies()...)
-	s.money = s.Registry
+	s.Registry = money.NewRegistry().With(cmdutil.SandboxCurrencies()...)
+	s.Money = s.Registry
 	return s, nil
 }
 
 // servesHere reports whether the address and the key are those of a sandbox, by the mark that its keys have.
-func servesHere(s *session) bool {
+func servesHere(s *cmdutil.Session) bool {
 	if s.BaseURL == "" || !config.IsLoopbackURL(s.BaseURL) {
 		return false
 	}
@@ -82,38 +83,38 @@ func servesHere(s *session) bool {
 }
 
 // control begins such a command whose output has one view.
-func control[T any](a *app, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*session, output[T], error) {
+func control[T any](a *cmdutil.App, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*cmdutil.Session, cmdutil.Output[T], error) {
 	s, err := startControl(a, cmd)
 	if err != nil {
-		return nil, output[T]{}, err
+		return nil, cmdutil.Output[T]{}, err
 	}
-	out, err := show(s, view(s.money))
+	out, err := cmdutil.NewOutput(s, view(s.Money))
 	return s, out, err
 }
 
 // tell sends an order to the sandbox. An order changes something, so it is sent at most once.
-func tell[T any](s *session, path string, order any) (a answered[T], err error) {
-	client, err := s.client()
+func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err error) {
+	client, err := s.Client()
 	if err != nil {
 		return a, err
 	}
-	err = s.send(nil, func() error {
-		a, err = exchange[T](s.sendCtx, client, http.MethodPost, path, render.Encode(order))
+	err = s.Send(nil, func() error {
+		a, err = exchange[T](s.SendCtx, client, http.MethodPost, path, render.Encode(order))
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
-		return a, &failure{code: exitUnknown, err: err, msg: err.Error(), hint: payout.NewHint("it may have been done: look at what the sandbox holds, with till sandbox dump")}
+		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(), Hint: payout.NewHint("it may have been done: look at what the sandbox holds, with till sandbox dump")}
 	}
 	return a, err
 }
 
 // ask reads something from the sandbox.
-func ask[T any](s *session, path string) (a answered[T], err error) {
-	client, err := s.client()
+func ask[T any](s *cmdutil.Session, path string) (a answered[T], err error) {
+	client, err := s.Client()
 	if err != nil {
 		return a, err
 	}
-	return exchange[T](s.ctx, client, http.MethodGet, path, nil)
+	return exchange[T](s.Ctx, client, http.MethodGet, path, nil)
 }
 
 func exchange[T any](ctx context.Context, client *api.Client, method, path string, body json.RawMessage) (a answered[T], err error) {
@@ -121,18 +122,18 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 		return a, err
 	}
 	if err := json.Unmarshal(a.raw, &a.value); err != nil {
-		code := exitReadFailed
+		code := cmdutil.ExitReadFailed
 		if method != http.MethodGet {
-			code = exitUnknown // whatever it is, it has taken the order
+			code = cmdutil.ExitUnknown // whatever it is, it has taken the order
 		}
-		return a, &failure{code: code, err: err, msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), hint: payout.NewHint("look where TILL_BASE_URL leads")}
+		return a, &cmdutil.Error{Code: code, Err: err, Msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), Hint: payout.NewHint("look where TILL_BASE_URL leads")}
 	}
 	return a, nil
 }
 
-func sandboxFund(a *app) *cobra.Command {
+func sandboxFund(a *cmdutil.App) *cobra.Command {
 	view := answeredView(fundedView)
-	return shows(&cobra.Command{
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
 		Long: `Add money to the merchant's balance in the sandbox, and show what it is then.
@@ -141,13 +142,13 @@ The amount is an exact decimal with its code.
 ` + whichSandbox,
 		Example: `  till sandbox fund "1.5 Btc"
   till sandbox fund "250.00 USD" -o json`,
-		Args: args("AMOUNT"),
+		Args: cmdutil.Args("AMOUNT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := control(a, cmd, view)
 			if err != nil {
 				return err
 			}
-			amount, err := s.money.ParseAmount(args[0], api.Currency{})
+			amount, err := s.Money.ParseAmount(args[0], api.Currency{})
 			if err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ The amount is an exact decimal with its code.
 			if err != nil {
 				return err
 			}
-			return out.one(funded)
+			return out.One(funded)
 		},
 	}, view)
 }
@@ -176,7 +177,7 @@ func fundedView(m money.Registry) render.View[funded] {
 	}
 }
 
-func sandboxPay(a *app) *cobra.Command {
+func sandboxPay(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "pay INVOICE",
 		Short: "Pay an invoice of the sandbox, as a customer would",
@@ -190,7 +191,7 @@ rebate beside that.
 	}, "/sandbox/pay")
 }
 
-func sandboxExpire(a *app) *cobra.Command {
+func sandboxExpire(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "expire INVOICE",
 		Short: "Let an invoice of the sandbox expire unpaid",
@@ -202,29 +203,29 @@ func sandboxExpire(a *app) *cobra.Command {
 	}, "/sandbox/expire")
 }
 
-func endsInvoice(a *app, cmd *cobra.Command, path string) *cobra.Command {
+func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
 	view := answeredView(views.Invoices)
-	cmd.Args = args("INVOICE")
+	cmd.Args = cmdutil.Args("INVOICE")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)
 		if err != nil {
 			return err
 		}
 		if err := api.CheckUUID(args[0]); err != nil {
-			return usageError(err.Error(), "till invoice create prints the id")
+			return cmdutil.UsageError(err.Error(), "till invoice create prints the id")
 		}
 		invoice, err := tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
 		if err != nil {
 			return err
 		}
-		return out.one(invoice)
+		return out.One(invoice)
 	}
-	return shows(cmd, view)
+	return cmdutil.WithColumns(cmd, view)
 }
 
-func sandboxAdvance(a *app) *cobra.Command {
+func sandboxAdvance(a *cmdutil.App) *cobra.Command {
 	view := answeredView(advancedView)
-	return shows(&cobra.Command{
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
 		Long: `Move a withdrawal of the sandbox to its next status, and show it. Which status
@@ -242,7 +243,7 @@ for this command only. See till sandbox callbacks.
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
     --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
-		Args: args("WITHDRAWAL", "STATUS"),
+		Args: cmdutil.Args("WITHDRAWAL", "STATUS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := control(a, cmd, view)
 			if err != nil {
@@ -252,19 +253,19 @@ for this command only. See till sandbox callbacks.
 			if err != nil {
 				return err
 			}
-			return out.one(withdrawal)
+			return out.One(withdrawal)
 		},
 	}, view)
 }
 
-func sandboxInvite(a *app) *cobra.Command {
-	return group("invite", "Do what those do who get an invite", sandboxInviteRedeem(a))
+func sandboxInvite(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invite", "Do what those do who get an invite", sandboxInviteRedeem(a))
 }
 
-func sandboxInviteRedeem(a *app) *cobra.Command {
+func sandboxInviteRedeem(a *cmdutil.App) *cobra.Command {
 	var label string
 	view := answeredView(redeemedView)
-	cmd := shows(&cobra.Command{
+	cmd := cmdutil.WithColumns(&cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 		Long: `Accept an invite of the sandbox in somebody's name, and print the id of the new
@@ -274,14 +275,14 @@ in TILL_API_KEY, invoices and withdrawals are the reseller's.
 ` + whichSandbox,
 		Example: `  till sandbox invite redeem --label "North shop" \
     "$(till --sandbox invite create -q)"`,
-		Args: args("INVITE"),
+		Args: cmdutil.Args("INVITE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := control(a, cmd, view)
 			if err != nil {
 				return err
 			}
 			if err := api.CheckUUID(args[0]); err != nil {
-				return usageError(err.Error(), "till invite create -q prints one")
+				return cmdutil.UsageError(err.Error(), "till invite create -q prints one")
 			}
 			order := map[string]string{"invite": args[0]}
 			if cmd.Flags().Changed("label") {
@@ -291,7 +292,7 @@ in TILL_API_KEY, invoices and withdrawals are the reseller's.
 			if err != nil {
 				return err
 			}
-			return out.one(made)
+			return out.One(made)
 		},
 	}, view)
 	cmd.Flags().StringVar(&label, "label", "", "what the reseller is called (default: the invite's label)")

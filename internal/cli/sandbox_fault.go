@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -14,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func sandboxFault(a *app) *cobra.Command {
-	return group("fault", "Let calls to the sandbox go wrong on purpose", sandboxFaultAdd(a), sandboxFaultList(a), sandboxFaultClear(a))
+func sandboxFault(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("fault", "Let calls to the sandbox go wrong on purpose", sandboxFaultAdd(a), sandboxFaultList(a), sandboxFaultClear(a))
 }
 
 // faultKinds are offered for --do. The help of sandbox fault add says what they are.
@@ -28,9 +29,9 @@ type faultFlags struct {
 	match        []string
 }
 
-func sandboxFaultAdd(a *app) *cobra.Command {
+func sandboxFaultAdd(a *cmdutil.App) *cobra.Command {
 	var flags faultFlags
-	cmd := shows(&cobra.Command{
+	cmd := cmdutil.WithColumns(&cobra.Command{
 		Use:   "add --do KIND",
 		Short: "Let calls to the sandbox go wrong from now on",
 		Long: `Let calls to the sandbox go wrong from now on, and print the id of what does
@@ -64,7 +65,7 @@ a delay, which goes on to the next.
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
   till sandbox fault add --do delay=2s --match external_order_id=4711 \
     --match currency.Crypto=Btc`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := control(a, cmd, faultView)
 			if err != nil {
@@ -78,7 +79,7 @@ a delay, which goes on to the next.
 			if err != nil {
 				return err
 			}
-			return out.bare(added.value, added.value.ID)
+			return out.Bare(added.value, added.value.ID)
 		},
 	}, faultView)
 	f := cmd.Flags()
@@ -88,9 +89,9 @@ a delay, which goes on to the next.
 	f.Int64Var(&flags.times, "times", 0, "how often it strikes before it is spent (default: without end)")
 	f.StringArrayVar(&flags.match, "match", nil, "only calls with this, as FIELD=VALUE; may be given again")
 	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate strikes (default: the id)")
-	require(cmd, "do")
-	offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
-	offerOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmdutil.Require(cmd, "do")
+	cmdutil.Offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.OfferOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
@@ -111,32 +112,32 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed, Match: map[string]string{}}
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
-		return order, usageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate), "0.1 strikes one call in ten")
+		return order, cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate), "0.1 strikes one call in ten")
 	}
 	for _, text := range flags.match {
 		field, value, found := strings.Cut(text, "=")
 		if !found {
-			return order, usageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text), "write it like external_order_id=4711")
+			return order, cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text), "write it like external_order_id=4711")
 		}
 		if _, twice := f.Match[field]; twice {
-			return order, usageError(fmt.Sprintf("--match: %s is given twice, and no call holds two values", field), "leave one out")
+			return order, cmdutil.UsageError(fmt.Sprintf("--match: %s is given twice, and no call holds two values", field), "leave one out")
 		}
 		f.Match[field] = value
 	}
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
-			return order, usageError(fmt.Sprintf("--%s: %d is not above 0", number, value), "write a number from 1, or leave it out")
+			return order, cmdutil.UsageError(fmt.Sprintf("--%s: %d is not above 0", number, value), "write a number from 1, or leave it out")
 		}
 	}
 	f, err = sandbox.CheckFault(f)
 	if wrong, ok := errors.AsType[*sandbox.FaultError](err); ok {
-		return order, usageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
+		return order, cmdutil.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed}, err
 }
 
-func sandboxFaultList(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func sandboxFaultList(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how often they have struck",
 		Long: `List the sandbox's faults in the order in which they are asked: seen is how
@@ -146,7 +147,7 @@ spent stays in the list.
 ` + whichSandbox,
 		Example: `  till sandbox fault list
   till sandbox fault list --jq 'map(.fired) | add'`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := control(a, cmd, faultView)
 			if err != nil {
@@ -156,13 +157,13 @@ spent stays in the list.
 			if err != nil {
 				return err
 			}
-			return out.slice(faults.value)
+			return out.Slice(faults.value)
 		},
 	}, faultView)
 }
 
-func sandboxFaultClear(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func sandboxFaultClear(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Take a fault of the sandbox away, or all of them",
 		Long: `Take a fault of the sandbox away, or without an ID all of them, and show what
@@ -171,7 +172,7 @@ they have done.
 ` + whichSandbox,
 		Example: `  till sandbox fault clear
   till sandbox fault clear "$(till sandbox fault add --do html)"`,
-		Args: optionalArg("ID"),
+		Args: cmdutil.OptionalArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, out, err := control(a, cmd, faultView)
 			if err != nil {
@@ -185,7 +186,7 @@ they have done.
 			if err != nil {
 				return err
 			}
-			return out.slice(cleared.value)
+			return out.Slice(cleared.value)
 		},
 	}, faultView)
 }

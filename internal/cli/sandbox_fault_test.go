@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 )
 
 // What is offered for --do is what the sandbox takes, and the help says what each does.
 func TestFaultKinds(t *testing.T) {
-	help := sandboxFaultAdd((&app{})).Long
+	help := sandboxFaultAdd((&cmdutil.App{})).Long
 	for _, do := range faultKinds {
 		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
 			t.Error(err)

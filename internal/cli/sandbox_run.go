@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/process"
 	"github.com/spf13/cobra"
 )
 
-func sandboxRunCommand(a *app) *cobra.Command {
+func sandboxRunCommand(a *cmdutil.App) *cobra.Command {
 	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
@@ -39,9 +40,9 @@ next run that is given the names of these files replaces them.`,
     -H "Authorization: Bearer $TILL_API_KEY" $TILL_BASE_URL/api/resellers/ids'`,
 		Args: commandAfterDash,
 		RunE: func(cmd *cobra.Command, command []string) error {
-			environ := a.io.Environ
-			a.io.Environ = func() []string { return withoutService(environ()) }
-			s, err := a.start(cmd)
+			environ := a.IO.Environ
+			a.IO.Environ = func() []string { return withoutService(environ()) }
+			s, err := a.Start(cmd)
 			if err != nil {
 				return err
 			}
@@ -57,34 +58,34 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	const hint = "write it after two dashes: till sandbox run -- COMMAND"
 	switch dash := cmd.ArgsLenAtDash(); {
 	case len(given) == 0:
-		return usageError(commandName(cmd)+" needs a command", hint)
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs a command", hint)
 	case dash < 0:
-		return usageError(commandName(cmd)+" needs two dashes before its command", hint)
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs two dashes before its command", hint)
 	case dash > 0:
-		return usageError(commandName(cmd)+": "+given[0]+" stands before the two dashes", hint)
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": "+given[0]+" stands before the two dashes", hint)
 	case given[0] == "":
-		return usageError(commandName(cmd)+": the name of the command is empty", unsetHint)
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": the name of the command is empty", cmdutil.UnsetHint)
 	}
 	return nil
 }
 
-func runBesideSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, command []string) error {
+func runBesideSandbox(s *cmdutil.Session, cmd *cobra.Command, flags sandboxFlags, command []string) error {
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
-		return usageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
+		return cmdutil.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}
 	signals, release := process.Forwarded()
 	defer release()
 	child := exec.Command(command[0], command[1:]...)
 	if child.Err != nil {
-		return statusOf(command[0], child.Err)
+		return cmdutil.StatusOf(command[0], child.Err)
 	}
-	child.Stdin, child.Stdout, child.Stderr = s.io.In, s.io.Out, s.io.Err
+	child.Stdin, child.Stdout, child.Stderr = s.IO.In, s.IO.Out, s.IO.Err
 	child.WaitDelay = time.Second // applies only where these are no files
 	return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
-		if err := s.ctx.Err(); err != nil { // a signal came while there was no process to pass it on to
+		if err := s.Ctx.Err(); err != nil { // a signal came while there was no process to pass it on to
 			return err
 		}
-		child.Env = replaceEnv(s.io.Environ(), at.environment())
+		child.Env = replaceEnv(s.IO.Environ(), at.environment())
 		shared := process.InForeground()
 		err := process.Run(child, shared, signals)
 		if child.Process != nil && !shared {
@@ -92,10 +93,10 @@ func runBesideSandbox(s *session, cmd *cobra.Command, flags sandboxFlags, comman
 		}
 		select {
 		case broken := <-broke:
-			s.note("the sandbox has broken off: %v", broken)
+			s.Note("the sandbox has broken off: %v", broken)
 		default:
 		}
-		return statusOf(command[0], err)
+		return cmdutil.StatusOf(command[0], err)
 	})
 }
 

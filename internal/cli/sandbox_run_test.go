@@ -13,19 +13,20 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/process"
 )
 
 // statusOfRun is the exit code of a command line that ran another.
 func statusOfRun(t *testing.T, err error) int {
 	t.Helper()
-	if status, ok := errors.AsType[exitStatus](err); ok {
+	if status, ok := errors.AsType[cmdutil.ExitStatus](err); ok {
 		return int(status)
 	}
 	if err == nil {
 		return 0
 	}
-	return explain(err).code
+	return cmdutil.Explain(err).Code
 }
 
 func TestSandboxRunPassesOnTheExitCode(t *testing.T) {

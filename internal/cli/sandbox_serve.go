@@ -3,12 +3,13 @@ package cli
 import (
 	"fmt"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/process"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
-func sandboxServe(a *app) *cobra.Command {
+func sandboxServe(a *cmdutil.App) *cobra.Command {
 	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -34,20 +35,20 @@ set +a`,
   till sandbox serve --state box.db
   till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 \
     --ready-file sandbox.json --env-file sandbox.env`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, sandboxAddressView)
+			s, out, err := cmdutil.Begin(a, cmd, sandboxAddressView)
 			if err != nil {
 				return err
 			}
-			ctx, release := process.UntilStopped(s.ctx)
+			ctx, release := process.UntilStopped(s.Ctx)
 			defer release()
 			return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
-				if err := out.one(at); err != nil {
+				if err := out.One(at); err != nil {
 					return err
 				}
-				if terminal.Of(a.io.Err) != nil {
-					s.note("the sandbox is running, Ctrl-C ends it")
+				if terminal.Of(a.IO.Err) != nil {
+					s.Note("the sandbox is running, Ctrl-C ends it")
 				}
 				select {
 				case <-ctx.Done():

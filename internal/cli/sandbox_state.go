@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -30,7 +31,7 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 	}
 }
 
-func sandboxReset(a *app) *cobra.Command {
+func sandboxReset(a *cmdutil.App) *cobra.Command {
 	return beginsState(a, &cobra.Command{
 		Use:   "reset",
 		Short: "Let the sandbox begin anew",
@@ -40,13 +41,13 @@ new state, which no other has. It does not ask.
 
 ` + whichSandbox,
 		Example: `  till sandbox reset`,
-		Args:    noArgs,
-	}, func(s *session, _ []string) (answered[sandboxState], error) {
+		Args:    cmdutil.NoArgs,
+	}, func(s *cmdutil.Session, _ []string) (answered[sandboxState], error) {
 		return tell[sandboxState](s, "/sandbox/reset", struct{}{})
 	})
 }
 
-func sandboxSeed(a *app) *cobra.Command {
+func sandboxSeed(a *cmdutil.App) *cobra.Command {
 	cmd := beginsState(a, &cobra.Command{
 		Use:   "seed FILE",
 		Short: "Let the sandbox begin anew with what a file holds",
@@ -75,9 +76,9 @@ The documentation of the Go package pkg/api/sandbox describes every field.
 		Example: `  till sandbox seed demo
   till sandbox dump >box.json && till sandbox seed box.json
   echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,
-		Args:              args("FILE"),
-		ValidArgsFunction: fileNames,
-	}, func(s *session, args []string) (answered[sandboxState], error) {
+		Args:              cmdutil.Args("FILE"),
+		ValidArgsFunction: cmdutil.FileNames,
+	}, func(s *cmdutil.Session, args []string) (answered[sandboxState], error) {
 		if isSeed(args[0]) {
 			return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": args[0]})
 		}
@@ -87,14 +88,14 @@ The documentation of the Go package pkg/api/sandbox describes every field.
 		}
 		begun, err := tell[sandboxState](s, "/sandbox/restore", seed)
 		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected && call.Status == http.StatusBadRequest {
-			err = usageError(args[0]+": "+strings.TrimRight(call.Description, "."), "")
+			err = cmdutil.UsageError(args[0]+": "+strings.TrimRight(call.Description, "."), "")
 		}
 		return begun, err
 	})
 	return cmd
 }
 
-func beginsState(a *app, cmd *cobra.Command, do func(s *session, args []string) (answered[sandboxState], error)) *cobra.Command {
+func beginsState(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxState], error)) *cobra.Command {
 	view := answeredView(sandboxStateView)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)
@@ -105,12 +106,12 @@ func beginsState(a *app, cmd *cobra.Command, do func(s *session, args []string) 
 		if err != nil {
 			return err
 		}
-		return out.bare(state, state.value.ID)
+		return out.Bare(state, state.value.ID)
 	}
-	return shows(cmd, view)
+	return cmdutil.WithColumns(cmd, view)
 }
 
-func sandboxDump(a *app) *cobra.Command {
+func sandboxDump(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
@@ -120,35 +121,35 @@ func sandboxDump(a *app) *cobra.Command {
 ` + whichSandbox,
 		Example: `  till sandbox dump >box.json
   till sandbox dump --jq '.balances[] | "\(.code) \(.delta)"'`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startControl(a, cmd)
 			if err != nil {
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
-			shaped := s.out.Filter != nil || s.Template != "" || s.Origin("output") != "default" // else it is JSON all the same
+			shaped := s.Render.Filter != nil || s.Template != "" || s.Origin("output") != "default" // else it is JSON all the same
 			if shaped {
-				if _, err := show(s, view); err != nil {
+				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err
 				}
 			}
-			if s.out.Format == render.CSV {
-				return usageError("a dump is no list of rows, so there is no CSV of it", "leave --output out for JSON")
+			if s.Render.Format == render.CSV {
+				return cmdutil.UsageError("a dump is no list of rows, so there is no CSV of it", "leave --output out for JSON")
 			}
 			dump, err := ask[json.RawMessage](s, "/sandbox/dump")
 			if err != nil {
 				return err
 			}
-			s.spinner.stop()
+			s.Spinner.Stop()
 			if shaped {
-				return view.One(s.io.Out, s.out, dump.raw)
+				return view.One(s.IO.Out, s.Render, dump.raw)
 			}
 			var b bytes.Buffer
 			if err := json.Indent(&b, dump.raw, "", "  "); err != nil {
 				return err
 			}
-			return a.writeData(b.String())
+			return a.WriteData(b.String())
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -20,7 +21,7 @@ func TestCheckLoopback(t *testing.T) {
 		}
 	}
 	for _, address := range []string{":8080", "0.0.0.0:0", "[::]:0", "localhost:80", "192.168.0.1:80", "[::ffff:127.0.0.1]:80", "[::1%lo]:80"} {
-		if err := checkLoopback(address); err == nil || explain(err).code != exitUsage {
+		if err := checkLoopback(address); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -115,7 +116,7 @@ func TestSandboxUsage(t *testing.T) {
 	} {
 		r := startCommand(t, c.env, append([]string{"sandbox"}, c.args...)...)
 		err := r.wait(t)
-		if f, ok := errors.AsType[*failure](err); err == nil || ok && f.code != exitUsage || r.out.String() != "" {
+		if f, ok := errors.AsType[*cmdutil.Error](err); err == nil || ok && f.Code != cmdutil.ExitUsage || r.out.String() != "" {
 			t.Errorf("%q: %v, printed %q", c.args, err, r.out)
 		}
 		if text := r.err.String(); strings.Contains(text, "live_1234") || err != nil && strings.Contains(err.Error(), "live_1234") {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -56,7 +57,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(heeding{m}, map[string]func(){"till": func() {
-		os.Exit(Run(context.Background(), os.Args, IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}))
+		os.Exit(Run(context.Background(), os.Args, cmdutil.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}))
 	}})
 }
 

@@ -21,6 +21,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/till/internal/cmdutil"
 )
 
 const echoedKey = `sk_live/Zq7+wT4uR9=mK2xV6pL8eH3yN5bJ0~dG1fC`
@@ -146,7 +148,7 @@ func TestEchoedKeyStaysInside(t *testing.T) {
 				var out, errOut bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &out, &errOut
 				err := cmd.Run()
-				if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() == exitInternal) {
+				if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() == cmdutil.ExitInternal) {
 					t.Fatalf("till %s: %v\n%s", strings.Join(args, " "), err, &errOut)
 				}
 				shown += out.String() + errOut.String()

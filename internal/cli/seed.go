@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v3"
@@ -25,23 +26,23 @@ func isSeed(name string) bool { return name == "demo" || name == "none" }
 const seedHint = "name demo, none, or a file: till sandbox seed --help shows one"
 
 // readSeed reads the file of a seed, or standard input where the name is -, and returns it as JSON.
-func readSeed(s *session, name string) (json.RawMessage, error) {
+func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	var text []byte
 	var err error
 	if name == "-" {
-		text, err = io.ReadAll(s.io.In)
+		text, err = io.ReadAll(s.IO.In)
 	} else {
 		text, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, usageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
+		return nil, cmdutil.UsageError(fmt.Sprintf("the seed cannot be read: %v", err), seedHint)
 	}
 	seed, err := seedJSON(text, strings.ToLower(filepath.Ext(name)))
 	if err == nil {
 		_, err = jsontext.NewDecoder(bytes.NewReader(seed)).ReadValue() // which sees a key that is given twice
 	}
 	if err != nil {
-		return nil, usageError(fmt.Sprintf("the seed %s: %v", name, err), "")
+		return nil, cmdutil.UsageError(fmt.Sprintf("the seed %s: %v", name, err), "")
 	}
 	return seed, nil
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/internal/cmdutil"
 )
 
 // A desk runs command lines in one home, against the embedded sandbox unless they say otherwise.
@@ -38,7 +40,7 @@ func (d *desk) file(name, text string) string {
 
 func (d *desk) till(args ...string) (code int, out, stderr string) {
 	var stdout, errors bytes.Buffer
-	code = Run(context.Background(), append([]string{"till"}, args...), IO{
+	code = Run(context.Background(), append([]string{"till"}, args...), cmdutil.IO{
 		In: strings.NewReader(""), Out: &stdout, Err: &errors, Environ: func() []string { return d.environ }, Now: time.Now,
 	})
 	return code, stdout.String(), errors.String()
@@ -49,7 +51,7 @@ type said struct {
 	kind     string
 	Message  string
 	ExitCode int `json:"exit_code"`
-	about
+	cmdutil.About
 }
 
 // lines reads standard error, and fails where a line is not an object with one of the three keys.
@@ -95,63 +97,63 @@ func TestStderrIsJSON(t *testing.T) {
 			for _, step := range []struct {
 				args []string
 				code int
-				last about // of the last line
-				n    int   // lines; -1: some
+				last cmdutil.About // of the last line
+				n    int           // lines; -1: some
 			}{
-				{[]string{"profile", "list"}, 0, about{}, 1},
-				{[]string{"nonsense"}, 10, about{}, 1},
-				{[]string{"--nonsense"}, 10, about{}, 1},
-				{[]string{"withdraw"}, 10, about{}, 1},
-				{[]string{"withdraw", "get"}, 10, about{}, 1},
-				{[]string{"withdraw", "list", "--limit", "x"}, 10, about{}, 1},
-				{[]string{"withdraw", "list", "--page", "1", "--all"}, 10, about{}, 1},
-				{[]string{"payout", "plan", staff}, 10, about{}, 1},
-				{[]string{"help", "nonsense"}, 10, about{}, 1},
-				{[]string{"withdraw", "list"}, 0, about{}, 1},
-				{[]string{"withdraw", "list", "--debug"}, 0, about{}, -1},
-				{pay("4711", "0.1"), 12, about{OrderID: "4711"}, 1},
-				{pay("4711", "0.1", "--yes"), 0, about{OrderID: "4711"}, 1},
-				{pay("4711", "0.2", "--yes"), 12, about{OrderID: "4711"}, 1},
-				{pay("4713", "1e3", "--yes"), 10, about{}, 1},
-				{pay("4713", "9999999", "--yes"), 30, about{OrderID: "4713"}, -1},
-				{[]string{"sandbox", "fault", "add", "--do", "drop-after", "--times", "1", "--on", "POST /api/merchant_withdrawal/create"}, 0, about{}, 0},
-				{pay("4712", "0.3", "--yes"), 20, about{OrderID: "4712"}, 2},
-				{pay("4712", "0.3", "--yes"), 20, about{OrderID: "4712"}, 1},
-				{[]string{"withdraw", "get", "--order-id", "4712"}, 20, about{OrderID: "4712"}, 1},
-				{[]string{"withdraw", "resolve", "4712", "4711", "--not-sent", "--reason", "x"}, 12, about{OrderIDs: []string{"4712", "4711"}}, 1},
-				{[]string{"withdraw", "reconcile", "4712"}, 0, about{}, 0},
-				{[]string{"withdraw", "reconcile"}, 0, about{}, 1},
-				{[]string{"withdraw", "get", id}, 30, about{ID: id}, 1},
-				{[]string{"withdraw", "wait", id, "--status", "Completed"}, 30, about{ID: id}, 1},
-				{[]string{"withdraw", "get", "--order-id", "999"}, 10, about{OrderID: "999"}, 1},
-				{[]string{"invoice", "get", id}, 30, about{ID: id}, 1},
-				{[]string{"invoice", "wait", id, "--status", "Paid"}, 30, about{ID: id}, 1},
-				{[]string{"invite", "get", id}, 30, about{ID: id}, 1},
-				{[]string{"journal", "show", "999"}, 10, about{OrderID: "999"}, 1},
-				{[]string{"payout", "list"}, 0, about{}, 1},
-				{[]string{"payout", "plan", wrong, "--out", plan}, 10, about{}, 1},
-				{[]string{"payout", "plan", staff, "--out", plan, "--fail-on-warning"}, 12, about{}, 1},
-				{[]string{"payout", "plan", staff, "--out", plan + "2"}, 0, about{OrderID: "2", Run: "*"}, 3},
-				{[]string{"payout", "apply", plan}, 12, about{Run: run}, 1},
-				{[]string{"payout", "apply", plan, "--digest", strings.Repeat("0", 64)}, 12, about{Run: run}, 1},
-				{[]string{"payout", "apply", plan, "--yes"}, 0, about{Run: run}, 1},
-				{[]string{"payout", "apply", plan, "--yes"}, 0, about{Run: run}, 2},
-				{[]string{"payout", "plan", staff, "--out", plan + "2"}, 0, about{Run: "*"}, 2},
-				{[]string{"payout", "apply", plan + "2", "--yes"}, 12, about{Run: "*"}, 1},
-				{[]string{"payout", "status", run}, 0, about{}, 0},
-				{[]string{"payout", "status", "00000000"}, 10, about{}, 1},
-				{[]string{"payout", "wait", run, "--status", "Never", "--timeout", "10ms"}, 42, about{OrderIDs: []string{"1", "2"}, Run: run}, 1},
-				{[]string{"payout", "wait", run, "--status", "Never", "--fail-on", "New"}, 33, about{OrderIDs: []string{"1", "2"}, Run: run}, 1},
-				{[]string{"payout", "reconcile", run}, 0, about{Run: run}, 1},
-				{[]string{"payout", "export", run}, 0, about{}, 0},
-				{[]string{"journal", "check"}, 0, about{}, 1},
-				{[]string{"callback", "listen", "--count", "1", "--timeout", "10ms"}, 42, about{}, 2},
-				{[]string{"journal", "copy", filepath.Join(d.home, "copy.db")}, 0, about{}, 1},
-				{[]string{"journal", "copy", filepath.Join(d.home, "copy.db")}, 14, about{}, 1},
-				{[]string{"profile", "set", "shop", "base_url=https://pay.example.com"}, 0, about{}, 1},
-				{[]string{"currency", "set", "Doge", "--kind", "crypto", "--decimals", "8"}, 0, about{}, 1},
-				{[]string{"profile", "use", "none"}, 11, about{}, 1},
-				{[]string{"profile", "remove", "shop"}, 0, about{}, 2},
+				{[]string{"profile", "list"}, 0, cmdutil.About{}, 1},
+				{[]string{"nonsense"}, 10, cmdutil.About{}, 1},
+				{[]string{"--nonsense"}, 10, cmdutil.About{}, 1},
+				{[]string{"withdraw"}, 10, cmdutil.About{}, 1},
+				{[]string{"withdraw", "get"}, 10, cmdutil.About{}, 1},
+				{[]string{"withdraw", "list", "--limit", "x"}, 10, cmdutil.About{}, 1},
+				{[]string{"withdraw", "list", "--page", "1", "--all"}, 10, cmdutil.About{}, 1},
+				{[]string{"payout", "plan", staff}, 10, cmdutil.About{}, 1},
+				{[]string{"help", "nonsense"}, 10, cmdutil.About{}, 1},
+				{[]string{"withdraw", "list"}, 0, cmdutil.About{}, 1},
+				{[]string{"withdraw", "list", "--debug"}, 0, cmdutil.About{}, -1},
+				{pay("4711", "0.1"), 12, cmdutil.About{OrderID: "4711"}, 1},
+				{pay("4711", "0.1", "--yes"), 0, cmdutil.About{OrderID: "4711"}, 1},
+				{pay("4711", "0.2", "--yes"), 12, cmdutil.About{OrderID: "4711"}, 1},
+				{pay("4713", "1e3", "--yes"), 10, cmdutil.About{}, 1},
+				{pay("4713", "9999999", "--yes"), 30, cmdutil.About{OrderID: "4713"}, -1},
+				{[]string{"sandbox", "fault", "add", "--do", "drop-after", "--times", "1", "--on", "POST /api/merchant_withdrawal/create"}, 0, cmdutil.About{}, 0},
+				{pay("4712", "0.3", "--yes"), 20, cmdutil.About{OrderID: "4712"}, 2},
+				{pay("4712", "0.3", "--yes"), 20, cmdutil.About{OrderID: "4712"}, 1},
+				{[]string{"withdraw", "get", "--order-id", "4712"}, 20, cmdutil.About{OrderID: "4712"}, 1},
+				{[]string{"withdraw", "resolve", "4712", "4711", "--not-sent", "--reason", "x"}, 12, cmdutil.About{OrderIDs: []string{"4712", "4711"}}, 1},
+				{[]string{"withdraw", "reconcile", "4712"}, 0, cmdutil.About{}, 0},
+				{[]string{"withdraw", "reconcile"}, 0, cmdutil.About{}, 1},
+				{[]string{"withdraw", "get", id}, 30, cmdutil.About{ID: id}, 1},
+				{[]string{"withdraw", "wait", id, "--status", "Completed"}, 30, cmdutil.About{ID: id}, 1},
+				{[]string{"withdraw", "get", "--order-id", "999"}, 10, cmdutil.About{OrderID: "999"}, 1},
+				{[]string{"invoice", "get", id}, 30, cmdutil.About{ID: id}, 1},
+				{[]string{"invoice", "wait", id, "--status", "Paid"}, 30, cmdutil.About{ID: id}, 1},
+				{[]string{"invite", "get", id}, 30, cmdutil.About{ID: id}, 1},
+				{[]string{"journal", "show", "999"}, 10, cmdutil.About{OrderID: "999"}, 1},
+				{[]string{"payout", "list"}, 0, cmdutil.About{}, 1},
+				{[]string{"payout", "plan", wrong, "--out", plan}, 10, cmdutil.About{}, 1},
+				{[]string{"payout", "plan", staff, "--out", plan, "--fail-on-warning"}, 12, cmdutil.About{}, 1},
+				{[]string{"payout", "plan", staff, "--out", plan + "2"}, 0, cmdutil.About{OrderID: "2", Run: "*"}, 3},
+				{[]string{"payout", "apply", plan}, 12, cmdutil.About{Run: run}, 1},
+				{[]string{"payout", "apply", plan, "--digest", strings.Repeat("0", 64)}, 12, cmdutil.About{Run: run}, 1},
+				{[]string{"payout", "apply", plan, "--yes"}, 0, cmdutil.About{Run: run}, 1},
+				{[]string{"payout", "apply", plan, "--yes"}, 0, cmdutil.About{Run: run}, 2},
+				{[]string{"payout", "plan", staff, "--out", plan + "2"}, 0, cmdutil.About{Run: "*"}, 2},
+				{[]string{"payout", "apply", plan + "2", "--yes"}, 12, cmdutil.About{Run: "*"}, 1},
+				{[]string{"payout", "status", run}, 0, cmdutil.About{}, 0},
+				{[]string{"payout", "status", "00000000"}, 10, cmdutil.About{}, 1},
+				{[]string{"payout", "wait", run, "--status", "Never", "--timeout", "10ms"}, 42, cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}, 1},
+				{[]string{"payout", "wait", run, "--status", "Never", "--fail-on", "New"}, 33, cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}, 1},
+				{[]string{"payout", "reconcile", run}, 0, cmdutil.About{Run: run}, 1},
+				{[]string{"payout", "export", run}, 0, cmdutil.About{}, 0},
+				{[]string{"journal", "check"}, 0, cmdutil.About{}, 1},
+				{[]string{"callback", "listen", "--count", "1", "--timeout", "10ms"}, 42, cmdutil.About{}, 2},
+				{[]string{"journal", "copy", filepath.Join(d.home, "copy.db")}, 0, cmdutil.About{}, 1},
+				{[]string{"journal", "copy", filepath.Join(d.home, "copy.db")}, 14, cmdutil.About{}, 1},
+				{[]string{"profile", "set", "shop", "base_url=https://pay.example.com"}, 0, cmdutil.About{}, 1},
+				{[]string{"currency", "set", "Doge", "--kind", "crypto", "--decimals", "8"}, 0, cmdutil.About{}, 1},
+				{[]string{"profile", "use", "none"}, 11, cmdutil.About{}, 1},
+				{[]string{"profile", "remove", "shop"}, 0, cmdutil.About{}, 2},
 			} {
 				args := append([]string{"-o", format}, step.args...)
 				if !slices.Contains([]string{"profile", "currency"}, step.args[0]) {
@@ -176,7 +178,7 @@ func TestStderrIsJSON(t *testing.T) {
 					}
 					if want := step.last; isLast { // "*" is any run
 						if line.OrderID != want.OrderID || !slices.Equal(line.OrderIDs, want.OrderIDs) || want.ID != "" && line.ID != want.ID || want.Run != "*" && line.Run != want.Run {
-							t.Errorf("till %s: it is about %+v, not %+v", strings.Join(args, " "), line.about, want)
+							t.Errorf("till %s: it is about %+v, not %+v", strings.Join(args, " "), line.About, want)
 						}
 					}
 				}
@@ -259,7 +261,7 @@ func TestOtherLinesAreNotes(t *testing.T) {
 	config := d.file("config.yaml", "current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n    api_key_command: ["+filepath.Join(d.home, "key")+"]\n")
 	code, _, stderr := d.till("-o", "json", "--config", config, "withdraw", "list")
 	lines := d.lines(stderr)
-	if code != exitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" || lines[2].kind != "error" {
+	if code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" || lines[2].kind != "error" {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	if strings.Contains(stderr, "\x1b") {

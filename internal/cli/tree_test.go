@@ -11,15 +11,16 @@ import (
 	"unicode/utf8"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/cmdutil"
 	"github.com/spf13/cobra"
 )
 
 // tree returns the program's commands.
 func tree(t *testing.T) *cobra.Command {
 	t.Helper()
-	a := &app{
-		io:  IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Environ: func() []string { return nil }, Now: time.Now},
-		ctx: context.Background(), sendCtx: context.Background(),
+	a := &cmdutil.App{
+		IO:  cmdutil.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Environ: func() []string { return nil }, Now: time.Now},
+		Ctx: context.Background(), SendCtx: context.Background(),
 	}
 	return root(a)
 }
@@ -125,7 +126,7 @@ func TestShownAddresses(t *testing.T) {
 
 // A command is found under the name that it is built by.
 func TestCommandsAreBuiltByName(t *testing.T) {
-	a := &app{io: IO{Environ: func() []string { return nil }}}
+	a := &cmdutil.App{IO: cmdutil.IO{Environ: func() []string { return nil }}}
 	for name, build := range commands(a, nil) {
 		if got := build(a).Name(); got != name {
 			t.Errorf("%q is built for %q", got, name)

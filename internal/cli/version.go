@@ -6,32 +6,33 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
 
-func versionCommand(a *app) *cobra.Command {
-	return shows(&cobra.Command{
+func versionCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "version",
 		Short: "Show which version of till this is",
 		Example: `  till version
   till version -o json`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(info)
-			if a.untouched(cmd) { // the settings would take longer than all the rest
-				return a.write(b.String() + "\n")
+			if a.Untouched(cmd) { // the settings would take longer than all the rest
+				return a.Write(b.String() + "\n")
 			}
-			s, out, err := alone(a, cmd, buildView)
+			s, out, err := cmdutil.BeginAlone(a, cmd, buildView)
 			if err != nil {
 				return err
 			}
-			if s.plain() {
-				return a.write(b.String() + "\n")
+			if s.Plain() {
+				return a.Write(b.String() + "\n")
 			}
-			return out.one(b)
+			return out.One(b)
 		},
 	}, buildView)
 }

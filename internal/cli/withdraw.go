@@ -4,18 +4,19 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
-func withdrawCommand(a *app) *cobra.Command {
-	return group("withdraw", "Pay out from the merchant's balance",
+func withdrawCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("withdraw", "Pay out from the merchant's balance",
 		withdrawCreate(a), withdrawGet(a), withdrawList(a), withdrawWait(a), withdrawReconcile(a), withdrawResolve(a))
 }
 
-func withdrawGet(a *app) *cobra.Command {
+func withdrawGet(a *cmdutil.App) *cobra.Command {
 	var orderID string
 	cmd := &cobra.Command{
 		Use:   "get ID",
@@ -24,9 +25,9 @@ func withdrawGet(a *app) *cobra.Command {
 journal says which one is meant.`,
 		Example: `  till withdraw get 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json
   till withdraw get --order-id 4711`,
-		Args: optionalArg("ID"),
+		Args: cmdutil.OptionalArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, views.Withdrawals)
+			s, out, err := cmdutil.Begin(a, cmd, views.Withdrawals)
 			if err != nil {
 				return err
 			}
@@ -34,50 +35,50 @@ journal says which one is meant.`,
 			if err != nil {
 				return err
 			}
-			w, err := client.Withdrawals.Get(s.ctx, id)
+			w, err := client.Withdrawals.Get(s.Ctx, id)
 			if err == nil {
-				err = aboutThis("withdrawal", id, w.ID)
+				err = cmdutil.AboutThis("withdrawal", id, w.ID)
 			}
 			if err != nil {
-				return perhapsOrderID(err, firstOf(args))
+				return perhapsOrderID(err, cmdutil.FirstOf(args))
 			}
-			return out.one(w)
+			return out.One(w)
 		},
 	}
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	return shows(cmd, views.Withdrawals)
+	return cmdutil.WithColumns(cmd, views.Withdrawals)
 }
 
 // perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order
 // id.
 func perhapsOrderID(err error, id string) error {
 	call := (*api.Error)(nil)
-	if !errors.As(err, &call) || call.Outcome != api.Rejected || explain(err).code != exitRejected || api.CheckOrderID(id) != nil {
+	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected || api.CheckOrderID(id) != nil {
 		return err
 	}
-	return &failure{code: exitRejected, err: err, msg: err.Error(), hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
+	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(), Hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
 }
 
 // oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.
-func oneWithdrawal(s *session, cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
+func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
 	switch {
 	case len(args) == 0 && orderID == "":
-		return nil, "", usageError(commandName(cmd)+" needs ID, or --order-id N", helpHint(cmd))
+		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs ID, or --order-id N", cmdutil.HelpHint(cmd))
 	case len(args) > 0 && orderID != "":
-		return nil, "", usageError(commandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
+		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
 	}
-	s.subject = about{ID: firstOf(args), OrderID: orderID}
+	s.Subject = cmdutil.About{ID: cmdutil.FirstOf(args), OrderID: orderID}
 	if orderID != "" {
 		if err := api.CheckOrderID(orderID); err != nil {
-			return nil, "", usageError("--order-id: "+err.Error(), "")
+			return nil, "", cmdutil.UsageError("--order-id: "+err.Error(), "")
 		}
 		if s.DryRun {
-			return nil, "", usageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
+			return nil, "", cmdutil.UsageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
 		}
 	}
-	client, err := s.client()
+	client, err := s.Client()
 	if err != nil || orderID == "" {
-		return client, firstOf(args), err
+		return client, cmdutil.FirstOf(args), err
 	}
 	o, err := orderInJournal(s, client, orderID)
 	if err != nil {
@@ -86,35 +87,35 @@ func oneWithdrawal(s *session, cmd *cobra.Command, args []string, orderID string
 	if o.ID == "" {
 		return nil, "", notAccepted(o)
 	}
-	s.subject.ID = o.ID
+	s.Subject.ID = o.ID
 	return client, o.ID, nil
 }
 
-func orderInJournal(s *session, client *api.Client, orderID string) (payout.Order, error) {
-	j, err := s.journalToList()
+func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (payout.Order, error) {
+	j, err := s.JournalToList()
 	if j == nil && err == nil {
-		err = noOrder(orderID)
+		err = cmdutil.NoOrder(orderID)
 	}
 	if err != nil {
 		return payout.Order{}, err
 	}
-	account, _, err := s.account(client)
+	account, _, err := s.AccountOf(client)
 	if err != nil {
 		return payout.Order{}, err
 	}
-	return j.Ledger(account).Order(s.ctx, orderID)
+	return j.Ledger(account).Order(s.Ctx, orderID)
 }
 
 // notAccepted says why there is no withdrawal to look at.
 func notAccepted(o payout.Order) error {
-	f := &failure{code: exitUsage, msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), hint: payout.NewHint("see its story", "journal", "show", o.OrderID)}
+	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), Hint: payout.NewHint("see its story", "journal", "show", o.OrderID)}
 	switch o.State {
 	case payout.StateUnknown:
-		f.code, f.hint = exitUnknown, payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
+		f.Code, f.Hint = cmdutil.ExitUnknown, payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
 	case payout.StateSending:
-		f.code, f.hint = exitBusy, payout.NewHint("another process is sending it: wait for that")
+		f.Code, f.Hint = cmdutil.ExitBusy, payout.NewHint("another process is sending it: wait for that")
 	case payout.StateConflict:
-		f.code = exitConflict
+		f.Code = cmdutil.ExitConflict
 	}
 	return f
 }

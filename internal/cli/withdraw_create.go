@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func withdrawCreate(a *app) *cobra.Command {
+func withdrawCreate(a *cmdutil.App) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
 	var duplicate bool
@@ -43,9 +44,9 @@ may be run again wants its own.`,
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
-		Args: noArgs,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := begin(a, cmd, views.Creations)
+			s, out, err := cmdutil.Begin(a, cmd, views.Creations)
 			if err != nil {
 				return err
 			}
@@ -64,66 +65,66 @@ may be run again wants its own.`,
 	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, from 1 to 9007199254740991")
 	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response about the withdrawal")
 	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although the same is unknown, or was sent a moment ago")
-	addLookupFlags(cmd)
-	require(cmd, "currency", "address")
-	requireOne(cmd, "amount", "amount-minor")
-	exclude(cmd, "amount", "amount-minor")
-	a.completeCurrencies(cmd, "currency")
-	return shows(cmd, views.Creations)
+	cmdutil.AddLookupFlags(cmd)
+	cmdutil.Require(cmd, "currency", "address")
+	cmdutil.RequireOne(cmd, "amount", "amount-minor")
+	cmdutil.Exclude(cmd, "amount", "amount-minor")
+	a.CompleteCurrencies(cmd, "currency")
+	return cmdutil.WithColumns(cmd, views.Creations)
 }
 
 // withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
-func withdrawalFrom(s *session, req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
-	if req.Currency, err = s.money.ParseCurrency(currency); err != nil {
+func withdrawalFrom(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
+	if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 		return fmt.Errorf("--currency: %w", err)
 	}
 	if minor != "" {
-		if req.Amount, err = s.money.ParseMinor(minor, req.Currency); err != nil {
+		if req.Amount, err = s.Money.ParseMinor(minor, req.Currency); err != nil {
 			return fmt.Errorf("--amount-minor: %w", err)
 		}
-	} else if req.Amount, err = s.money.ParseAmount(amount, req.Currency); err != nil {
+	} else if req.Amount, err = s.Money.ParseAmount(amount, req.Currency); err != nil {
 		return fmt.Errorf("--amount: %w", err)
 	}
-	if s.money.LacksMemo(req.Currency, req.Memo) {
-		return usageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive", "ask the receiver for it and add --memo MEMO")
+	if s.Money.LacksMemo(req.Currency, req.Memo) {
+		return cmdutil.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive", "ask the receiver for it and add --memo MEMO")
 	}
-	if err := s.money.CheckAddress(req.Currency, req.Address); err != nil {
+	if err := s.Money.CheckAddress(req.Currency, req.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)
 	}
 	return req.Validate()
 }
 
 // createWithdrawal is everything between a valid request and its printed id.
-func createWithdrawal(s *session, req api.CreateWithdrawal, duplicate bool, out output[views.Created]) error {
-	s.subject.OrderID = req.ExternalOrderID
-	if err := s.Limits.Check(s.money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
+func createWithdrawal(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
+	s.Subject.OrderID = req.ExternalOrderID
+	if err := s.Limits.Check(s.Money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
 	}
-	client, err := s.client()
+	client, err := s.Client()
 	if err != nil {
 		return err
 	}
-	if why := s.money.AddressWarning(req.Currency, req.Address); why != "" {
-		s.note("warning: the address %s: %s", req.Address, why)
+	if why := s.Money.AddressWarning(req.Currency, req.Address); why != "" {
+		s.Note("warning: the address %s: %s", req.Address, why)
 	}
 	made := req.ExternalOrderID == ""
-	options := []payout.SendOption{payout.CallUnder(s.sendCtx)}
+	options := []payout.SendOption{payout.CallUnder(s.SendCtx)}
 	if made {
-		req.ExternalOrderID = randomOrderID()
+		req.ExternalOrderID = cmdutil.RandomOrderID()
 		options = append(options, payout.NewOrderID(s.DuplicateWindow))
 	}
 	if duplicate {
 		options = append(options, payout.AllowDuplicate())
 	}
 	if s.DryRun { // the journal is left alone
-		_, err := client.Withdrawals.Create(s.sendCtx, req)
+		_, err := client.Withdrawals.Create(s.SendCtx, req)
 		return err
 	}
-	sender, err := s.sender(client)
+	sender, err := s.SenderFor(client)
 	if err != nil {
 		return err
 	}
-	sent, found, err := sender.Existing(s.ctx, req, options...)
+	sent, found, err := sender.Existing(s.Ctx, req, options...)
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
@@ -133,39 +134,39 @@ func createWithdrawal(s *session, req api.CreateWithdrawal, duplicate bool, out 
 	told := false
 	var printed error
 	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = true, printID(s, o, out) }))
-	err = s.send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
-		sent, err = sender.Send(s.ctx, req, options...)
+	err = s.Send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
+		sent, err = sender.Send(s.Ctx, req, options...)
 		return err
 	})
 	if told {
 		if sent.Note != "" {
-			s.note("%s", sent.Note)
+			s.Note("%s", sent.Note)
 		}
 		return cmp.Or(err, printed)
 	}
-	if s.ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*payout.Error)) {
-		err = &failure{code: exitInterrupted, err: err, msg: "interrupted, and nothing was sent"}
+	if s.Ctx.Err() != nil && errors.Is(err, context.Canceled) && !errors.As(err, new(*payout.Error)) {
+		err = &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: "interrupted, and nothing was sent"}
 	}
 	return printSent(s, sent, err, out)
 }
 
 // announce asks, and prints the order id: without it the withdrawal could not be found again.
-func announce(s *session, req api.CreateWithdrawal, made bool) error {
-	if err := s.confirm(describe(s, req), "Send this withdrawal?"); err != nil {
+func announce(s *cmdutil.Session, req api.CreateWithdrawal, made bool) error {
+	if err := s.Confirm(describe(s, req), "Send this withdrawal?"); err != nil {
 		return err
 	}
-	s.subject.OrderID = req.ExternalOrderID
-	if err := s.note("order id %s", req.ExternalOrderID); err != nil && made {
-		return &failure{code: exitConfig, err: err, msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), hint: payout.NewHint("give one with --order-id, or free standard error")}
+	s.Subject.OrderID = req.ExternalOrderID
+	if err := s.Note("order id %s", req.ExternalOrderID); err != nil && made {
+		return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err, Msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), Hint: payout.NewHint("give one with --order-id, or free standard error")}
 	}
 	return nil
 }
 
 // printSent prints the id of what was accepted, also where something is wrong with it.
-func printSent(s *session, sent payout.Sent, err error, out output[views.Created]) error {
+func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Output[views.Created]) error {
 	o := sent.Order
 	if sent.Note != "" {
-		s.note("%s", sent.Note)
+		s.Note("%s", sent.Note)
 	}
 	if o.ID == "" || err != nil && o.State != payout.StateAccepted {
 		return err
@@ -173,27 +174,27 @@ func printSent(s *session, sent payout.Sent, err error, out output[views.Created
 	return cmp.Or(err, printID(s, o, out))
 }
 
-func printID(s *session, o payout.Order, out output[views.Created]) error {
-	printed := out.made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID, about{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
-	if lost, ok := errors.AsType[*failure](printed); ok && lost.code == exitOutput {
-		lost.hint = payout.NewHint("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
+func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Created]) error {
+	printed := out.Made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID, cmdutil.About{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
+	if lost, ok := errors.AsType[*cmdutil.Error](printed); ok && lost.Code == cmdutil.ExitOutput {
+		lost.Hint = payout.NewHint("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
 	}
 	return printed
 }
 
 // describe is what a person must see before money moves.
-func describe(s *session, req api.CreateWithdrawal) []string {
+func describe(s *cmdutil.Session, req api.CreateWithdrawal) []string {
 	lines := []string{
-		"profile   " + s.profileName(),
-		"service   " + s.serviceName(),
+		"profile   " + s.ProfileName(),
+		"service   " + s.ServiceName(),
 		"withdraw  " + req.Currency.Code,
-		"amount    " + s.money.Format(req.Amount) + s.minorUnits(req.Amount),
+		"amount    " + s.Money.Format(req.Amount) + s.MinorUnits(req.Amount),
 		"address   " + req.Address,
 	}
 	if req.Memo != "" {
 		lines = append(lines, "memo      "+req.Memo)
 	}
-	for _, text := range s.Limits.Without(s.money) {
+	for _, text := range s.Limits.Without(s.Money) {
 		lines = append(lines, "limits    "+text)
 	}
 	return append(lines, "order id  "+req.ExternalOrderID)

@@ -1,8 +1,11 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"example.com/till/internal/cmdutil"
+	"github.com/spf13/cobra"
+)
 
-func withdrawReconcile(a *app) *cobra.Command {
+func withdrawReconcile(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
@@ -16,44 +19,44 @@ row, and a withdrawal can land late. When you know better than the list, say so
 with till withdraw resolve.`,
 		Example: `  till withdraw reconcile 4711
   till withdraw reconcile`,
-		Args: optionalArg("ORDER"),
+		Args: cmdutil.OptionalArg("ORDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, reconciledView)
+			s, out, err := cmdutil.Begin(a, cmd, cmdutil.ReconciledView)
 			if err != nil {
 				return err
 			}
-			if err := s.noDryRun("withdraw reconcile"); err != nil {
+			if err := s.NoDryRun("withdraw reconcile"); err != nil {
 				return err
 			}
-			if err := checkOrderIDs(args); err != nil {
+			if err := cmdutil.CheckOrderIDs(args); err != nil {
 				return err
 			}
-			s.subject = aboutOrders(args...)
-			sender, err := s.openSender()
+			s.Subject = cmdutil.AboutOrders(args...)
+			sender, err := s.OpenSender()
 			if err != nil {
 				return err
 			}
-			results, err := sender.Reconcile(s.ctx, args...)
+			results, err := sender.Reconcile(s.Ctx, args...)
 			if err != nil {
 				return err
 			}
 			if len(results) == 0 {
-				s.note("nothing is unknown")
+				s.Note("nothing is unknown")
 			}
-			printed := out.slice(results)
+			printed := out.Slice(results)
 			for _, r := range results {
 				if r.Note != "" {
-					s.noteAbout(about{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
+					s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
 				}
 			}
-			return beside(reconciled(results, "withdraw", "resolve"), printed)
+			return cmdutil.Beside(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)
 		},
 	}
-	return shows(cmd, reconciledView)
+	return cmdutil.WithColumns(cmd, cmdutil.ReconciledView)
 }
 
-func withdrawResolve(a *app) *cobra.Command {
-	return a.resolve("Record what a person knows about an order", "the order can be sent again.",
+func withdrawResolve(a *cmdutil.App) *cobra.Command {
+	return a.ResolveCommand("Record what a person knows about an order", "the order can be sent again.",
 		`  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`)
 }

@@ -3,13 +3,14 @@ package cli
 import (
 	"context"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
-func withdrawWait(a *app) *cobra.Command {
-	var flags waitFlags
+func withdrawWait(a *cmdutil.App) *cobra.Command {
+	var flags cmdutil.WaitFlags
 	var orderID string
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
@@ -25,9 +26,9 @@ know end it at once.`,
 		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 \
     --status Completed --fail-on Failed,Cancelled --timeout 15m
   till withdraw wait --order-id 4711 --status Completed`,
-		Args: optionalArg("ID"),
+		Args: cmdutil.OptionalArg("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := begin(a, cmd, views.Withdrawals)
+			s, out, err := cmdutil.Begin(a, cmd, views.Withdrawals)
 			if err != nil {
 				return err
 			}
@@ -35,24 +36,24 @@ know end it at once.`,
 			if err != nil {
 				return err
 			}
-			flags.show = []string{"withdraw", "get", id}
-			w, err := wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
+			flags.Show = []string{"withdraw", "get", id}
+			w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
 				w, err := client.Withdrawals.Get(ctx, id)
 				if err == nil { // somebody else's status says nothing about this one
-					err = aboutThis("withdrawal", id, w.ID)
+					err = cmdutil.AboutThis("withdrawal", id, w.ID)
 				}
 				return w, err
-			}, func(w api.Withdrawal) []condition {
-				return []condition{{"status", w.Current, flags.status}}
+			}, func(w api.Withdrawal) []cmdutil.Condition {
+				return []cmdutil.Condition{{Name: "status", Now: w.Current, Wanted: flags.Status}}
 			})
 			if err != nil {
-				return perhapsOrderID(err, firstOf(args))
+				return perhapsOrderID(err, cmdutil.FirstOf(args))
 			}
-			return out.one(w)
+			return out.One(w)
 		},
 	}
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	addWaitFlags(cmd, &flags)
-	require(cmd, "status")
-	return shows(cmd, views.Withdrawals)
+	cmdutil.AddWaitFlags(cmd, &flags)
+	cmdutil.Require(cmd, "status")
+	return cmdutil.WithColumns(cmd, views.Withdrawals)
 }

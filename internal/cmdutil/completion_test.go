@@ -1,0 +1,52 @@
+package cmdutil
+
+import (
+	"testing"
+
+	"example.com/till/internal/money"
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+func TestCompleteCodes(t *testing.T) {
+	entries := []money.Entry{
+		{Code: "Btc", Kind: "Crypto", Decimals: 8},
+		{Code: "UsdtErc20", Kind: "Crypto", Decimals: money.Unknown},
+		{Code: "USD", Kind: "Fiat", Decimals: 2},
+	}
+	for typed, want := range map[string][]string{
+		"":       {"Btc\tcrypto, decimals 8", "UsdtErc20\tcrypto", "Usd\tfiat, decimals 2"},
+		"us":     {"usdtErc20\tcrypto", "usd\tfiat, decimals 2"},
+		"USD":    {"USDtErc20\tcrypto", "USD\tfiat, decimals 2"},
+		"\u212a": nil, // the sign of kelvin, which folds to k
+		"Btcx":   nil,
+	} {
+		if diff := cmp.Diff(want, CompleteCodes(entries, typed)); diff != "" {
+			t.Errorf("%q: %s", typed, diff)
+		}
+	}
+}
+
+func TestHarmless(t *testing.T) {
+	for text, want := range map[string]bool{
+		"acme": true, "Acme-2_b.c": true, "a@b.example": true, "base_url=": true, "id,status": true, "a/b": true, "1f60bd0c": true, "a+b": true,
+		"": false, "a b": false, " a": false, "a\tb": false, "a\nb": false, "a\rb": false, "a\x00b": false, "a\x7fb": false, "a\x1bb": false,
+		"-y": false, "--yes": false, "~root": false, "a~": false, "=ls": false, "@a": false, "/etc": false, ".": false, ",": false, "+x": false, "_x": false,
+		"$(x)": false, "a$b": false, "`x`": false, "a;b": false, "a|b": false, "a&b": false, "a<b": false, "a>b": false, "a(b": false, "a)b": false,
+		"a{b": false, "a}b": false, "a[b": false, "a]b": false, "a*": false, "a?": false, "a!b": false, "a#b": false, "a^b": false, "a%b": false, "a:b": false,
+		`a"b`: false, "a'b": false, `a\b`: false, "a\u00a0b": false, "a\u2019b": false, "a\u202eb": false, "a\u3164b": false, "M\u00fcller": false, "a\xffb": false,
+	} {
+		if Harmless(text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}
+
+func TestOnlyHarmless(t *testing.T) {
+	offers := []string{"a_b\tone", "A-b\ttwo", "$(x)\tthree", "c\tfour\nfive\tsix\x1b[2J", "d"}
+	got, directive := OnlyHarmless(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(nil, nil, "")
+	want := []string{"a_b\tone", `c` + "\t" + `four\nfive\tsix\x1b[2J`, "d\t"}
+	if diff := cmp.Diff(want, got); diff != "" || directive != cobra.ShellCompDirectiveNoSpace {
+		t.Errorf("%v %s", directive, diff)
+	}
+}

@@ -1,0 +1,76 @@
+package cmdutil
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
+)
+
+// Confirm shows what is about to be sent and asks. Without a terminal to ask on, and without --yes, the answer is no.
+func (s *Session) Confirm(facts []string, question string) error {
+	return s.Confirmed(facts, question, "send it", "sent", " without being asked, or --dry-run to look at it")
+}
+
+// Confirmed is confirm for what is done in other words than to send it, and was done then. more is what there is to say about
+// --yes.
+func (s *Session) Confirmed(facts []string, question, do, done, more string) error {
+	if s.Yes {
+		return nil
+	}
+	if !s.CanAsk() {
+		return Refusal("confirmation", "nobody is there to confirm it", "add --yes to "+do+more)
+	}
+	s.Spinner.Stop()
+	for _, fact := range facts {
+		fmt.Fprintln(s.IO.Err, render.Safe(fact))
+	}
+	answer, err := s.Ask(question + " [y/N] ")
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return Refusal("confirmation", "it was not confirmed, nothing was "+done, "answer y to "+do)
+}
+
+func (s *Session) CanAsk() bool {
+	return !s.NoInput && terminal.Of(s.IO.In) != nil && terminal.Of(s.IO.Err) != nil
+}
+
+// Ask asks a question and reads the answer, or stops at a signal; the end of input is an empty answer. What was typed before is
+// thrown away before the question is shown, since an answer can come as soon as it is.
+func (s *Session) Ask(question string) (string, error) {
+	terminal.DiscardTyped(terminal.Of(s.IO.In))
+	fmt.Fprint(s.IO.Err, question)
+	text, err := Interruptibly(s.Ctx, func() (string, error) { return bufio.NewReader(s.IO.In).ReadString('\n') })
+	if err != nil {
+		fmt.Fprintln(s.IO.Err)
+	}
+	return text, s.Ctx.Err()
+}
+
+// Interruptibly reads what may never come, until a signal does.
+func Interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	got := make(chan result, 1)
+	go func() {
+		value, err := read()
+		got <- result{value, err}
+	}()
+	select {
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	case r := <-got:
+		return r.value, r.err
+	}
+}

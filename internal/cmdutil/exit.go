@@ -1,0 +1,279 @@
+package cmdutil
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
+)
+
+// The exit codes. The tens digit says whose turn it is: 1x the caller's, nothing was sent; 2x stop, money may have
+// moved; 3x the service said no; 4x try again; 5x done in part; 6x interrupted.
+const (
+	ExitDone         = 0
+	ExitInternal     = 1
+	ExitUsage        = 10
+	ExitConfig       = 11
+	exitRefused      = 12
+	ExitBusy         = 13
+	exitJournal      = 14
+	ExitUnknown      = 20
+	ExitConflict     = 21
+	ExitRejected     = 30
+	ExitUnauthorized = 31
+	ExitRateLimited  = 32
+	ExitFailedStatus = 33
+	ExitUnreachable  = 40
+	ExitReadFailed   = 41
+	ExitNotYet       = 42
+	ExitPartial      = 50
+	ExitOutput       = 51
+	ExitInterrupted  = 60
+)
+
+// ExitCode is one row of `till help exit-codes`.
+type ExitCode struct {
+	Code    int
+	Kind    string
+	Meaning string
+}
+
+// ExitCodes is the one list of them: a code that is not in it is never returned.
+func ExitCodes() []ExitCode {
+	return []ExitCode{
+		{ExitDone, "", "Done."},
+		{ExitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till."},
+		{ExitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo."},
+		{ExitConfig, "config", "This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
+		{exitRefused, "refused", "A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
+		{ExitBusy, "busy", "Another process is sending the same, and what it learns decides."},
+		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent."},
+		{ExitUnknown, "unknown", "The outcome is unknown: it may have been paid. Do not send it again; find out first."},
+		{ExitConflict, "conflict", "The service's record is not what the journal has."},
+		{ExitRejected, "rejected", "The service rejected the call, definitely."},
+		{ExitUnauthorized, "unauthorized", "The service refused the key."},
+		{ExitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown."},
+		{ExitFailedStatus, "failed_status", "A wait saw a status that --fail-on names."},
+		{ExitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again."},
+		{ExitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again."},
+		{ExitNotYet, "not_yet", "A wait ran out of time, --exit-status says not finished, or a report is below --fail-below."},
+		{ExitPartial, "partial", "Some of it was done, some not, and nothing is unknown."},
+		{ExitOutput, "output", "Done, but the result could not be written; the error line carries the ids."},
+		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown."},
+	}
+}
+
+func KindOf(code int) string {
+	for _, e := range ExitCodes() {
+		if e.Code == code {
+			return e.Kind
+		}
+	}
+	return "internal"
+}
+
+// Error is an error that the commands themselves find.
+type Error struct {
+	Code int
+	Rule string // the guard that said no
+	Msg  string
+	Hint payout.Hint // what to do next
+	Err  error
+	About
+}
+
+func (f *Error) Error() string { return f.Msg }
+func (f *Error) Unwrap() error { return f.Err }
+
+// Beside is found, which is about money, where what was to be printed could not be: both are told, and found has the exit code.
+func Beside(found, printed error) error {
+	f, ok := errors.AsType[*Error](found)
+	if !ok || printed == nil {
+		return cmp.Or(found, printed)
+	}
+	both := *f
+	both.Msg += "; besides, " + printed.Error()
+	return &both
+}
+
+// UsageError is about a command line. What to do next is a text and, if there is one, a command.
+func UsageError(msg, text string, command ...string) error {
+	return &Error{Code: ExitUsage, Msg: msg, Hint: payout.NewHint(text, command...)}
+}
+
+// Refusal is about a guard that said no.
+func Refusal(rule, msg, text string, command ...string) error {
+	return &Error{Code: exitRefused, Rule: rule, Msg: msg, Hint: payout.NewHint(text, command...)}
+}
+
+// codeOf is the exit code of a kind.
+func codeOf(kind string) int {
+	for _, e := range ExitCodes() {
+		if e.Kind == kind {
+			return e.Code
+		}
+	}
+	return ExitInternal
+}
+
+// Report is an error as it is shown: its exit code, and what the error line says.
+type Report struct {
+	Code    int
+	Rule    string
+	Message string
+	Hint    payout.Hint
+	Call    *api.Error // the call that failed, if one did
+	Details []payout.Detail
+	About
+}
+
+// Explain maps every error to its exit code. There is no other place that knows.
+func Explain(err error) Report {
+	r := Report{Code: ExitInternal, Message: err.Error(), About: aboutError(err)}
+	var (
+		own       *Error
+		call      *api.Error
+		invalid   *api.InvalidError
+		usage     *config.UsageError
+		set       *config.Error
+		state     *sandbox.StateError
+		sending   *payout.Error
+		amount    *money.Error
+		limit     *money.LimitError
+		output    *render.WriteError
+		rendering *render.UsageError
+	)
+	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
+		r.Hint = payout.NewHint(advised.Hint())
+	}
+	switch {
+	case errors.As(err, &own):
+		r.Code, r.Rule, r.Hint = own.Code, own.Rule, own.Hint
+		if errors.As(err, &output) { // --jq failed on the result, and nothing was to be written
+			r.Message = own.Msg
+		}
+		errors.As(err, &r.Call)
+	case errors.As(err, &invalid):
+		r.Code, r.Message = ExitUsage, flagOf(invalid.Field)+": "+invalid.Why
+	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
+		r.Code, r.Rule, r.Hint, r.Details = explainSending(sending), sending.Rule, sending.Hint, sending.Details
+		errors.As(err, &r.Call)
+	case errors.As(err, &output):
+		r.Code = ExitOutput
+		if errors.As(err, &call) { // a dry run's, which made no call that could say more
+			r.Message = output.Error()
+		}
+		r.Hint = payout.NewHint(outputHint(output))
+	case errors.As(err, &call):
+		r.Call = call
+		r.Code, r.Hint = explainCall(call)
+	case errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
+		r.Code = ExitUsage
+	case errors.As(err, &limit):
+		r.Code, r.Rule = exitRefused, limit.Rule
+	case errors.As(err, &set):
+		r.Code, r.Hint.Command = ExitConfig, set.Command
+	case errors.As(err, &state):
+		r.Code, r.Message, r.Hint = ExitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
+	case errors.Is(err, context.Canceled):
+		r.Code, r.Message = ExitInterrupted, "interrupted"
+	case diskFull(err):
+		r.Code = ExitConfig
+	}
+	if r.Code == ExitConfig && r.Hint.IsZero() && diskFull(err) {
+		r.Hint = payout.NewHint("free some space there, and run it again")
+	}
+	return r
+}
+
+// explainSending maps what keeps a withdrawal from being sent or settled.
+func explainSending(e *payout.Error) int {
+	switch e.Kind {
+	case payout.Refused:
+		return exitRefused
+	case payout.Busy:
+		return ExitBusy
+	case payout.Conflict:
+		return ExitConflict
+	case payout.Rejected:
+		return ExitRejected
+	case payout.NotSent:
+		return ExitUnreachable
+	case payout.ReadFailed:
+		return ExitReadFailed
+	case payout.Partial:
+		return ExitPartial
+	case payout.Invalid, payout.NotFound:
+		return ExitUsage
+	case payout.NoRoom, payout.JournalPlace:
+		return ExitConfig
+	case payout.JournalBroken:
+		return exitJournal
+	}
+	return ExitUnknown
+}
+
+// explainCall maps what came back from the service.
+func explainCall(e *api.Error) (code int, todo payout.Hint) {
+	if e.Outcome != api.Failed {
+		switch code = codeOf(payout.Observe(e).Exit); code {
+		case ExitUnknown:
+			todo = payout.NewHint("do not send it again: look in the merchant panel whether it is there")
+		case ExitUnreachable:
+			todo = payout.NewHint(cmp.Or(hintOfConnection(e), "it is safe to run the same command again"))
+		case ExitUnauthorized:
+			todo = payout.NewHint("check the key", "auth", "status")
+		case ExitRateLimited:
+			todo = payout.NewHint("run it again later")
+			if e.RetryAfter > 0 {
+				todo = payout.NewHint("run it again after " + e.RetryAfter.String())
+			}
+		}
+		return code, todo
+	}
+	interrupted := errors.Is(e.Err, context.Canceled)
+	if interrupted {
+		return ExitInterrupted, payout.Hint{}
+	}
+	if errors.Is(e, api.ErrTooLarge) {
+		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) { // the lists that come in pages; not till api
+			return ExitReadFailed, payout.NewHint("it will be as large the next time: ask for less, with --page-size or a filter")
+		}
+		return ExitReadFailed, payout.Hint{}
+	}
+	return ExitReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
+}
+
+// hintOfConnection says what to do about a connection that will fail the next time as well; empty: nothing is known.
+func hintOfConnection(e *api.Error) string {
+	if errors.As(e, new(*api.ProxyError)) {
+		return "check the proxy in HTTPS_PROXY, or name the service's host in NO_PROXY"
+	}
+	if errors.As(e, new(*tls.CertificateVerificationError)) {
+		return "check base_url and this machine's clock; if a private authority signed the certificate, name that authority's own in ca_file of the profile, or in TILL_CA_FILE"
+	}
+	return ""
+}
+
+// flagOf names the flag that a field of a request comes from.
+func flagOf(field string) string {
+	switch field {
+	case "external_order_id", "order_id":
+		return "--order-id"
+	case "callback_url":
+		return "--callback-url"
+	case "page_size":
+		return "--page-size"
+	case "address", "amount", "callback", "currency", "memo", "page", "title", "filter":
+		return "--" + field
+	}
+	return field
+}

@@ -1,0 +1,64 @@
+package cmdutil
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/itchyny/gojq"
+)
+
+// jqFilter compiles an expression of --jq. Each result is printed on a line of its own; a string is printed raw. An
+// expression can run for ever: the context ends it.
+func jqFilter(ctx context.Context, expression string) (func(value []byte, w io.Writer) error, error) {
+	query, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err), "check it against the jq manual")
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err), "check it against the jq manual")
+	}
+	return func(value []byte, w io.Writer) error {
+		dec := json.NewDecoder(bytes.NewReader(value))
+		dec.UseNumber() // keeps every digit
+		var data any
+		if err := dec.Decode(&data); err != nil {
+			return err
+		}
+		results := code.RunWithContext(ctx, data)
+		for {
+			result, ok := results.Next()
+			if !ok {
+				return nil
+			}
+			if err, failed := result.(error); failed {
+				if ctx.Err() != nil {
+					return fmt.Errorf("--jq was stopped: %w", ctx.Err())
+				}
+				if halt, ok := err.(*gojq.HaltError); ok && halt.Value() == nil {
+					return nil
+				}
+				return UsageError(fmt.Sprintf("--jq: %v", err), "look at the whole answer with -o json")
+			}
+			if err := printResult(w, result); err != nil {
+				return err
+			}
+		}
+	}, nil
+}
+
+func printResult(w io.Writer, result any) error {
+	if text, ok := result.(string); ok {
+		_, err := io.WriteString(w, text+"\n")
+		return err
+	}
+	text, err := gojq.Marshal(result)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}

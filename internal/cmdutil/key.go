@@ -1,0 +1,106 @@
+package cmdutil
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/terminal"
+	"example.com/till/pkg/payout"
+	"golang.org/x/term"
+)
+
+func (a *App) keys() config.Keys {
+	return config.Keys{Env: a.IO.Env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Keyring: config.SystemKeyring()}
+}
+
+// hiddenInput is standard input, and does not show what is typed where that is a terminal.
+func (a *App) hiddenInput() io.Reader {
+	if in := terminal.Of(a.IO.In); in != nil {
+		return &hiddenReader{in: in, err: a.IO.Err}
+	}
+	return a.IO.In
+}
+
+// hiddenReader reads one line from a terminal.
+type hiddenReader struct {
+	in   *os.File
+	err  io.Writer
+	line *strings.Reader
+}
+
+func (r *hiddenReader) Read(p []byte) (int, error) {
+	if r.line == nil {
+		fmt.Fprint(r.err, "Key: ")
+		secret, err := term.ReadPassword(int(r.in.Fd()))
+		fmt.Fprintln(r.err)
+		if err != nil {
+			return 0, err
+		}
+		r.line = strings.NewReader(string(secret))
+	}
+	return r.line.Read(p)
+}
+
+// SourceOfKey says where the key of a call comes from, without reading it: a second reading of standard input would find
+// nothing, and a key command may ask a person.
+func (s *Session) SourceOfKey() string {
+	if s.Sandbox && s.BaseURL == "" {
+		return "the sandbox"
+	}
+	return s.Keys.Source(s.Settings)
+}
+
+// RefusedKey adds to the error of a call whose key the service refused where that key came from, once. Any other error it
+// leaves alone, and all of them where the source is not known.
+func RefusedKey(err error, source string) error {
+	if err == nil || source == "" || Explain(err).Code != ExitUnauthorized {
+		return err
+	}
+	if own := (*Error)(nil); errors.As(err, &own) && own.Code == ExitUnauthorized {
+		return err
+	}
+	return &Error{
+		Code: ExitUnauthorized, Err: err,
+		Msg:  fmt.Sprintf("%v; the key came from %s", err, NameOfSource(source)),
+		Hint: otherKey(source),
+	}
+}
+
+// NameOfSource says a source of keys in words: "keyring", "profile live, api_key_file", "environment TILL_API_KEY".
+func NameOfSource(source string) string {
+	first, rest, _ := strings.Cut(source, " ")
+	switch first {
+	case "flag":
+		return rest
+	case "environment":
+		return "the variable " + rest
+	case "profile":
+		if profile, setting, found := strings.Cut(rest, ", "); found {
+			return "the " + setting + " of the profile " + profile
+		}
+	case "keyring":
+		return "the keyring"
+	}
+	return source
+}
+
+// otherKey says how to change the key that comes from a source.
+func otherKey(source string) payout.Hint {
+	switch {
+	case source == "keyring":
+		return payout.NewHint("put another in its place", "auth", "login")
+	case strings.HasPrefix(source, "flag "):
+		return payout.NewHint("name the file of another key")
+	case strings.HasPrefix(source, "environment "):
+		return payout.NewHint("set the variable to another key, or unset it")
+	case strings.HasSuffix(source, "api_key_command"):
+		return payout.NewHint("run the command by hand to see which key it prints")
+	case strings.HasSuffix(source, "api_key_file"):
+		return payout.NewHint("put another key into the file")
+	}
+	return payout.NewHint("see", "auth", "status")
+}

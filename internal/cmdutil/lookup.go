@@ -1,0 +1,29 @@
+package cmdutil
+
+import (
+	"fmt"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// AddLookupFlags adds the flags that say how the service's list is asked before anything is sent. The configuration reads
+// them, beneath TILL_LOOKUP and the profile.
+func AddLookupFlags(cmd *cobra.Command) {
+	cmd.Flags().String("lookup", "auto", "whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
+	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
+	complete := cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {
+		panic(err) // the flag is not declared
+	}
+}
+
+// MinorUnits adds the count that is sent to an amount that is shown as a decimal.
+func (s *Session) MinorUnits(a api.Amount) string {
+	if s.Money.Decimals(a.Code) == money.Unknown {
+		return ""
+	}
+	return fmt.Sprintf(" (%d minor units)", a.Minor)
+}

@@ -1,0 +1,138 @@
+package cmdutil
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"example.com/till/internal/atomicfile"
+	"example.com/till/pkg/payout"
+)
+
+// OutFile is a file that a flag names for what a command makes. It is replaced as a whole: a reader sees the one
+// before or the new one, and never a part.
+type OutFile struct {
+	Flag, Path string
+	Mode       fs.FileMode // of a new file, as far as the umask leaves it; one that is there keeps its own
+	Room       int64       // how many bytes it will have, as far as that is known beforehand
+}
+
+// Check finds out beforehand what would keep the file from being written. A file that is not wanted has no path.
+func (f OutFile) Check() error {
+	refuse := func(why, advice string) error {
+		return UsageError(fmt.Sprintf("--%s: %s %s", f.Flag, f.Path, why), advice)
+	}
+	if f.Path == "" {
+		return nil
+	}
+	if f.Path == "-" {
+		return refuse("is not a file", "name a file; standard output has the table")
+	}
+	if dir, err := os.Stat(filepath.Dir(f.Path)); err != nil || !dir.IsDir() {
+		return refuse("is in a directory that does not exist", "make it first")
+	}
+	info, err := os.Stat(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(f.Path); err == nil { // to replace the link would leave what it names without the file
+			return refuse("is a symbolic link to a file that does not exist", "make that file first, or name another")
+		}
+	case err != nil:
+		return refuse("cannot be looked at: "+err.Error(), "name another file")
+	case !info.Mode().IsRegular():
+		return refuse("is not a regular file", "name another file")
+	}
+	probe, err := atomicfile.Create(f.place(), 0o600)
+	if err != nil {
+		return f.Unwritable(ExitUsage, err, "name a file in a directory that you may write to")
+	}
+	err = reserve(probe.File, max(f.Room, 4<<10))
+	if e := probe.Discard(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return f.Unwritable(ExitUsage, err, "name another file")
+	}
+	return nil
+}
+
+// reserve writes as many bytes to a file, and syncs it: some systems notice only then that there is no room.
+func reserve(file *os.File, bytes int64) error {
+	part := make([]byte, 64<<10)
+	for ; bytes > 0; bytes -= int64(len(part)) {
+		if _, err := file.Write(part[:min(bytes, int64(len(part)))]); err != nil {
+			return err
+		}
+	}
+	return file.Sync()
+}
+
+// Unwritable is the error for a file that cannot be written before anything else is done. A full disk is a fault of the
+// machine; other reasons have the exit code that is given.
+func (f OutFile) Unwritable(code int, err error, advice string) error {
+	if diskFull(err) {
+		code, advice = ExitConfig, "free some space in "+filepath.Dir(f.Path)+", and run it again"
+	}
+	return &Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err), Hint: payout.NewHint(advice)}
+}
+
+// place is where the file is, also where a symbolic link leads to it.
+func (f OutFile) place() string {
+	if target, err := filepath.EvalSymlinks(f.Path); err == nil {
+		return target
+	}
+	return f.Path
+}
+
+// Write puts the file in its place.
+func (f OutFile) Write(fill func(io.Writer) error) error {
+	err := f.Replace(fill)
+	if err != nil {
+		return &Error{Code: ExitOutput, Err: err, Msg: fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err), Hint: payout.NewHint("make room, and run it again")}
+	}
+	return nil
+}
+
+// Replace replaces the file as a whole. One that is not wanted has no path.
+func (f OutFile) Replace(fill func(io.Writer) error) error {
+	if f.Path == "" {
+		return nil
+	}
+	place := f.place()
+	file, err := atomicfile.Create(place, f.Mode)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(file)
+	err = fill(buffered)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if old, e := os.Stat(place); err == nil && e == nil {
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if err != nil {
+		return errors.Join(err, file.Discard())
+	}
+	return file.Commit()
+}
+
+// Content is what is written that is there already.
+func Content(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}
+
+// WithoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
+func WithoutPath(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}

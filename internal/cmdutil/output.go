@@ -1,0 +1,182 @@
+package cmdutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// Output prints values of one type.
+type Output[T any] struct {
+	Session *Session
+	View    render.View[T]
+}
+
+// NewOutput checks the flags of the output against a view, before anything is sent, and answers --columns help.
+func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
+	out := Output[T]{s, view}
+	if len(s.Columns) == 1 && s.Columns[0] == "help" {
+		if err := s.Write(strings.Join(view.Names(), "\n") + "\n"); err != nil {
+			return out, err
+		}
+		return out, ErrDone
+	}
+	return out, view.Check(s.Render)
+}
+
+// Begin starts a command whose output has one view.
+func Begin[T any](a *App, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*Session, Output[T], error) {
+	s, err := a.Start(cmd)
+	if err != nil {
+		return nil, Output[T]{}, err
+	}
+	out, err := NewOutput(s, view(s.Money))
+	return s, out, err
+}
+
+func (o Output[T]) One(value T) error {
+	o.Session.Spinner.Stop()
+	return o.View.One(o.Session.IO.Out, o.Session.Render, value)
+}
+
+// Tabular reports whether rows are printed, and not the service's JSON or ids.
+func (o Output[T]) Tabular() bool {
+	out := o.Session.Render
+	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet && out.Filter == nil && out.Template == ""
+}
+
+// Bare prints a value of which a table has only its text, for a script to take.
+func (o Output[T]) Bare(value T, text string) error {
+	if o.Session.Render.Format != render.Table || !o.Tabular() || len(o.Session.Columns) > 0 {
+		return o.One(value)
+	}
+	o.Session.Spinner.Stop()
+	return o.Session.Write(render.Safe(text) + "\n")
+}
+
+// filterLimit is how long --jq may take with the answer of a create, which is small.
+const filterLimit = 2 * time.Second
+
+// Made prints what a create has made. If that fails, the error is the last place where its ids can be.
+func (o Output[T]) Made(value T, text string, what About, ids string) error {
+	if o.Session.JQ != "" {
+		ctx, cancel := context.WithTimeout(o.Session.Ctx, filterLimit)
+		defer cancel()
+		o.Session.Render.Filter, _ = jqFilter(ctx, o.Session.JQ) // it compiled before
+	}
+	err := o.Bare(value, text)
+	if err == nil && (o.Session.JQ != "" || o.Session.Template != "") { // which may have left them out
+		o.Session.NoteAbout(what, "made: %s", ids)
+	}
+	var output *render.WriteError
+	if errors.As(err, &output) {
+		return &Error{Code: ExitOutput, About: what, Msg: fmt.Sprintf("it is made (%s), but %v", ids, err), Hint: payout.NewHint("note the ids, and do not make it again")}
+	}
+	return err
+}
+
+func (o Output[T]) List(items iter.Seq2[T, error]) error {
+	err := o.View.List(&listWriter{ctx: o.Session.Ctx, w: o.Session.IO.Out}, o.Session.Render, func(yield func(T, error) bool) {
+		for item, err := range items {
+			o.Session.Spinner.Stop()
+			if !yield(item, err) {
+				return
+			}
+		}
+		o.Session.Spinner.Stop()
+	})
+	if failed := (*render.WriteError)(nil); errors.As(err, &failed) && errors.Is(err, context.Canceled) {
+		return context.Canceled // by a signal: the output is not to blame
+	}
+	return err
+}
+
+func (o Output[T]) Slice(items []T) error { return o.List(Limited(items, 0)) }
+
+// listWriter is standard output for a list, which may have no end. A reader that does not read must not keep the program from
+// ending: after a signal, what is still written has drainTime to be read.
+type listWriter struct {
+	ctx  context.Context // of reads, which a signal ends
+	w    io.Writer
+	over <-chan struct{} // closed when drainTime has passed; nil: ctx has not ended
+}
+
+const drainTime = 500 * time.Millisecond
+
+func (l *listWriter) Write(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	written := make(chan result, 1)
+	go func() {
+		n, err := l.w.Write(p)
+		written <- result{n, err}
+	}()
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-l.ctx.Done():
+	}
+	if l.over == nil {
+		over := make(chan struct{})
+		time.AfterFunc(drainTime, func() { close(over) })
+		l.over = over
+	}
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-l.over:
+		return 0, l.ctx.Err()
+	}
+}
+
+func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for i, item := range items {
+			if limit > 0 && i == limit || !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// LineOptions is the output of a command that prints lines of JSON whatever format the others print.
+func (s *Session) LineOptions(command string) (render.Options, error) {
+	if err := s.NoDryRun(command); err != nil {
+		return render.Options{}, err
+	}
+	if s.Origin("output") == "flag --output" && !IsJSON(s.Output) {
+		return render.Options{}, UsageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
+	}
+	o := s.Render
+	o.Format = render.JSONL
+	return o, LineView().Check(o)
+}
+
+// tableOnTerminal reports whether a person is looking at a table, who is better served by a part of it.
+func (s *Session) tableOnTerminal() bool {
+	return s.Render.Format == render.Table && !s.Quiet && s.Render.Filter == nil && s.Template == "" && terminal.Of(s.IO.Out) != nil
+}
+
+// Plain reports whether the output is a table with default settings, which a single line can replace.
+func (s *Session) Plain() bool {
+	return s.Render.Format == render.Table && !s.Quiet && len(s.Columns) == 0
+}
+
+func IsJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
+
+func LineView() render.View[[]byte] {
+	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
+}

@@ -1,0 +1,42 @@
+package cmdutil
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+)
+
+// After a signal, a reader that does not read holds up the end of a list no longer.
+func TestListWriterAfterSignal(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	defer reader.Close()
+	cancel()
+	l := &listWriter{ctx: ctx, w: writer}
+	for range 2 {
+		if n, err := l.Write([]byte("rows")); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %d, %v", n, err)
+		}
+	}
+}
+
+// What can still be written then is written.
+func TestListWriter(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out bytes.Buffer
+	l := &listWriter{ctx: ctx, w: &out}
+	for _, text := range []string{"one ", "two ", "three"} {
+		if n, err := l.Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("got %d, %v", n, err)
+		}
+		if text == "two " {
+			cancel()
+		}
+	}
+	if out.String() != "one two three" {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -1,0 +1,65 @@
+package cmdutil
+
+import (
+	"fmt"
+
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
+)
+
+// Reconciled is how reconciling ends: what is unknown matters most. resolve is the command for what a person knows.
+func Reconciled(results []payout.Result, resolve ...string) error {
+	var unknown, conflict []string
+	var why string
+	var settle payout.Hint
+	for _, r := range results {
+		switch r.Order.State {
+		case payout.StateUnknown:
+			unknown = append(unknown, r.Order.OrderID)
+		case payout.StateConflict:
+			conflict = append(conflict, r.Order.OrderID)
+			if why, settle = r.Order.Reason, payout.NewHint("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
+				why = "it was put there because " + why + "; the list agrees with the order now, and a person settles it"
+				settle = payout.NewHint("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.ID)
+			}
+		}
+	}
+	switch {
+	case len(unknown) == 1:
+		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", IsOrAre("order", unknown)),
+			Hint: payout.NewHint("run this again later or, when you know that it was not sent", append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
+	case len(unknown) > 1:
+		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", IsOrAre("order", unknown)),
+			Hint: payout.NewHint("run this again later or, of those that you know were not sent", append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
+	case len(conflict) > 1:
+		return &Error{Code: ExitConflict, About: AboutOrders(conflict...), Msg: IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
+	case len(conflict) > 0:
+		return &Error{Code: ExitConflict, About: AboutOrders(conflict...), Msg: fmt.Sprintf("%s in conflict: %s", IsOrAre("order", conflict), why), Hint: settle}
+	}
+	return nil
+}
+
+func ReconciledView(m money.Registry) render.View[payout.Result] {
+	type row = payout.Result
+	inner := views.Orders(m)
+	view := render.View[row]{
+		ID: func(r row) string { return inner.ID(r.Order) },
+		JSON: func(r row) []byte {
+			line := views.NewOrderLine(r.Order)
+			line.Listed, line.Status = &r.Listed, r.Status
+			return render.Encode(line)
+		},
+	}
+	for _, c := range inner.Columns {
+		if c.Name == "amount" { // what was found out comes first, and the order after it
+			view.Columns = append(view.Columns,
+				render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
+				render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
+		}
+		view.Columns = append(view.Columns, render.Column[row]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
+			Cell: func(r row) render.Cell { return c.Cell(r.Order) }})
+	}
+	return view
+}

@@ -1,0 +1,156 @@
+package cmdutil
+
+import (
+	"fmt"
+	"strings"
+
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// ResolveCommand is the command for a person's decision. again ends its help: it says what becomes of an order that was not sent.
+func (a *App) ResolveCommand(short, again, example string) *cobra.Command {
+	var d payout.Decision
+	var notSent bool
+	cmd := &cobra.Command{
+		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
+		Short: short,
+		Long: `Record a person's decision about orders that are unknown or in conflict, with
+the person's name, the host and the time. A later decision corrects an earlier
+one, and both stay in the record.
+
+With --paid-as ID, that withdrawal is read first and held against the order.
+With --not-sent, the service's list is read first, and the decision is refused
+when the order is on it, when the list cannot be read, and for some time after
+the attempt (settle_after of the profile), because it may still land. After it,
+` + again + `
+
+A conflict ends with --paid-as and, where the withdrawal is not what the order
+asked for, with --although-different and a reason: both contents are shown and
+recorded. An order that the service has ever shown was sent.`,
+		Example: example,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return UsageError(CommandName(cmd)+" needs ORDER", HelpHint(cmd))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := Begin(a, cmd, views.Orders)
+			if err != nil {
+				return err
+			}
+			d.OrderIDs = args
+			if err := checkDecision(cmd, d, notSent); err != nil {
+				return err
+			}
+			s.Subject = AboutOrders(args...)
+			s.Subject.ID = d.PaidAs
+			if err := s.NoDryRun(CommandName(cmd)); err != nil {
+				return err
+			}
+			sender, err := s.OpenSender()
+			if err != nil {
+				return err
+			}
+			s.warnShortSettling(d)
+			checked, err := sender.Check(s.Ctx, d)
+			if err != nil {
+				return err
+			}
+			if checked.Undated {
+				s.Note("the service's answers have no date, so its clock and this machine's could not be compared: see that this one is right")
+			}
+			if err := s.confirmDecision(checked); err != nil {
+				return err
+			}
+			orders, err := sender.Resolve(s.Ctx, checked)
+			if printed := out.Slice(orders); err == nil {
+				err = printed
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
+	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
+	f.StringVar(&d.Reason, "reason", "", "how you know, for whoever reads the journal later")
+	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: it is not what the order asked for")
+	RequireOne(cmd, "paid-as", "not-sent")
+	Exclude(cmd, "paid-as", "not-sent")
+	return WithColumns(cmd, views.Orders)
+}
+
+func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
+	if err := CheckOrderIDs(d.OrderIDs); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, id := range d.OrderIDs {
+		if seen[id] {
+			return UsageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
+		}
+		seen[id] = true
+	}
+	switch {
+	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
+		return UsageError("--although-different needs --paid-as ID and a reason: it takes another withdrawal for the one that was asked for", "add --paid-as ID and --reason TEXT, saying how you know")
+	case notSent && strings.TrimSpace(d.Reason) == "":
+		return UsageError("--not-sent needs a reason: it lets the order be sent again", "add --reason TEXT, saying how you know")
+	case !notSent && d.PaidAs == "":
+		return UsageError("one of --paid-as ID and --not-sent is needed", HelpHint(cmd))
+	case d.PaidAs != "" && len(d.OrderIDs) > 1:
+		return UsageError("--paid-as names one withdrawal, and one withdrawal is one order's", "resolve them one by one")
+	}
+	return nil
+}
+
+// warnShortSettling says that a person's settle_after is shorter than the default, which is as long as a create may take to land.
+func (s *Session) warnShortSettling(d payout.Decision) {
+	if after, usual := s.settleAfter(), s.usualSettling(); d.PaidAs == "" && after < usual {
+		s.Note("settle_after is %s, which is short: a create may land up to %s after it was sent", after, usual)
+	}
+}
+
+// confirmDecision shows both contents where they differ, and wants that confirmed; of several orders it wants the number typed,
+// so that a list is not resolved with one careless key.
+func (s *Session) confirmDecision(c payout.Checked) error {
+	if c.Differs != "" {
+		return s.confirmDifferent(c)
+	}
+	if len(c.OrderIDs) == 1 || s.Yes {
+		return nil
+	}
+	n := len(c.OrderIDs)
+	if !s.CanAsk() {
+		return Refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", n), "add --yes, or resolve them one by one")
+	}
+	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n), fmt.Sprint(n))
+}
+
+func (s *Session) confirmDifferent(c payout.Checked) error {
+	for _, fact := range []string{"asked for  " + c.Asked, "shown      " + c.Shown, "differs    " + c.Differs} {
+		s.Note("%s", fact)
+	}
+	switch {
+	case s.Yes:
+		return nil
+	case !s.CanAsk():
+		return Refusal("confirmation", fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", c.OrderIDs[0]), "compare the two, and add --yes")
+	}
+	return s.typedDecision(fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", c.OrderIDs[0]), c.OrderIDs[0])
+}
+
+// typedDecision asks for the one answer that confirms a decision.
+func (s *Session) typedDecision(question, want string) error {
+	s.Spinner.Stop()
+	answer, err := s.Ask(question)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(answer) != want {
+		return Refusal("confirmation", "it was not confirmed, nothing was recorded", "type "+want+" to record it")
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package cmdutil
+
+import (
+	"crypto/rand"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"os"
+	"strings"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// Session is a command at work: the settings it runs under, and the way to the service and to the output.
+type Session struct {
+	*App
+	config.Settings
+	Money     money.Registry
+	Render    render.Options
+	Keys      config.Keys
+	key       string // of the calls, once it is known
+	ClientURL string // the base URL of the client, once there is one
+}
+
+// Start works out the settings. It does not need an address or a key: client does.
+func (a *App) Start(cmd *cobra.Command) (*Session, error) {
+	settings, err := config.Resolve(a.Input(cmd))
+	if err != nil {
+		return nil, err
+	}
+	a.JSON = IsJSON(settings.Output) && settings.Origin("output") != "flag --template"
+	s := &Session{App: a, Settings: settings, Money: settings.Registry, Keys: a.keys()}
+	a.Spinner.out = terminal.Of(a.IO.Err)
+	s.Render = render.Options{
+		Format:    render.Format(s.Output),
+		Template:  s.Template,
+		Columns:   s.Columns,
+		Sort:      s.Sort,
+		NoHeaders: s.NoHeaders,
+		Quiet:     s.Quiet,
+		Width:     a.width(),
+		Color:     WantsColour(s.Color, a.IO.Env, terminal.Of(a.IO.Out) != nil),
+		Screen:    terminal.Of(a.IO.Out) != nil,
+	}
+	if s.JQ != "" {
+		if s.Render.Filter, err = jqFilter(s.Ctx, s.JQ); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Client returns the way to the service, and starts the spinner, since what comes next takes time.
+func (s *Session) Client() (*api.Client, error) {
+	client, err := s.Connect()
+	if err == nil && !s.DryRun {
+		s.Spinner.start("waiting for " + s.ServiceName())
+	}
+	return client, err
+}
+
+func (s *Session) Connect() (*api.Client, error) {
+	base, err := s.RequireBaseURL()
+	if err != nil {
+		return nil, err
+	}
+	log.SetOutput(io.Discard) // where net/http remarks on a service that answers unasked; what it means for a call is that call's error
+	s.KeyFrom = s.SourceOfKey()
+	opts := []api.Option{api.WithTimeouts(s.Timeout, s.Timeout), api.WithRetries(s.Retries)}
+	if base == "" {
+		return s.embedded(opts)
+	}
+	key, _, err := s.Keys.Key(s.Ctx, s.Settings)
+	if err != nil && !s.DryRun { // what would be sent can be shown without one
+		return nil, err
+	}
+	s.key = key
+	opts = append(opts, api.WithAPIKey(key))
+	if s.ResellerAuth == "none" {
+		opts = append(opts, api.WithoutResellerAuth())
+	}
+	if s.CAFile != "" {
+		pool, err := certificates(s.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		opts = append(opts, api.WithRootCAs(pool))
+	}
+	return s.newClient(base, opts)
+}
+
+func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error) {
+	if s.Debug {
+		opts = append(opts, api.WithTrace(s.trace()))
+	}
+	if s.DryRun {
+		opts = append(opts, api.WithTransport(dryRun{s.IO.Out}), api.WithRetries(0))
+	}
+	s.ClientURL = base
+	client, err := api.New(base, opts...)
+	if err != nil {
+		return nil, &config.Error{Msg: err.Error(), Err: err}
+	}
+	return client, nil
+}
+
+func certificates(path string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v", WithoutPath(err)), Err: err}
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, &config.Error{Msg: fmt.Sprintf("%s holds no certificate in PEM form", path)}
+	}
+	return pool, nil
+}
+
+// Send makes a create. A signal that came before it keeps it from being sent at all.
+//
+// underWay tells whether there is anything to wait for when a signal comes; nil: always.
+func (s *Session) Send(underWay func() bool, create func() error) error {
+	if err := s.Ctx.Err(); err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-done:
+		case <-s.Ctx.Done():
+			if underWay != nil && !underWay() {
+				return
+			}
+			s.Note("waiting for the answer to what is under way; another signal gives up, and then nobody knows its outcome")
+		}
+	}()
+	return create()
+}
+
+func (s *Session) ProfileName() string {
+	if s.Profile == "" {
+		return "none"
+	}
+	return s.Profile
+}
+
+func (s *Session) ProfileOr(other string) string {
+	if s.Profile == "" {
+		return other
+	}
+	return s.Profile
+}
+
+// ServiceName is where calls go, as a person knows it.
+func (s *Session) ServiceName() string {
+	if s.BaseURL == "" {
+		return "the embedded sandbox"
+	}
+	return s.BaseURL
+}
+
+func (s *Session) PageBase() api.PageBase {
+	switch s.FirstPage {
+	case "0":
+		return api.PageBaseZero
+	case "1":
+		return api.PageBaseOne
+	}
+	return api.PageBaseAuto
+}
+
+func (s *Session) Period() Period {
+	return Period{now: s.IO.Now(), layout: s.TimeLayout, zone: s.TimeZone}
+}
+
+// RandomOrderID makes an order id that no other has, for all practical purposes: one of 2^53-1.
+func RandomOrderID() string {
+	n, err := rand.Int(rand.Reader, big.NewInt(api.MaxOrderID))
+	if err != nil {
+		panic(err) // the system's source of randomness does not fail
+	}
+	return n.Add(n, big.NewInt(1)).String()
+}
+
+// NoDryRun refuses a flag that promises something which a command cannot keep.
+func (s *Session) NoDryRun(command string) error {
+	if s.DryRun {
+		return UsageError("--dry-run: "+command+" makes no call that could be shown", "leave it out")
+	}
+	return nil
+}
+
+// AboutThis refuses an answer that is about something else than was asked for. The service may write an id in another case.
+func AboutThis(what, asked, got string) error {
+	if strings.EqualFold(asked, got) {
+		return nil
+	}
+	return &Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), Hint: payout.NewHint("nothing was changed, run it again")}
+}
+
+func FirstOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}

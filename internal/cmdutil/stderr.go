@@ -1,0 +1,183 @@
+package cmdutil
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+	"unicode/utf16"
+
+	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
+	"example.com/till/pkg/payout"
+)
+
+// About names the orders, the withdrawal or invoice, and the run that a line on standard error is about.
+type About struct {
+	OrderID  string   `json:"order_id,omitempty"`
+	OrderIDs []string `json:"order_ids,omitempty"` // several; OrderID is empty then
+	ID       string   `json:"id,omitempty"`
+	Run      string   `json:"run,omitempty"`
+}
+
+func AboutOrders(ids ...string) About {
+	if len(ids) == 1 {
+		return About{OrderID: ids[0]}
+	}
+	return About{OrderIDs: ids}
+}
+
+// Or fills in what is not known from another.
+func (w About) Or(other About) About {
+	if w.OrderID == "" && len(w.OrderIDs) == 0 {
+		w.OrderID, w.OrderIDs = other.OrderID, other.OrderIDs
+	}
+	w.ID, w.Run = cmp.Or(w.ID, other.ID), cmp.Or(w.Run, other.Run)
+	return w
+}
+
+// aboutError collects what the errors in a chain know. The outermost one decides.
+func aboutError(err error) About {
+	var (
+		w       About
+		own     *Error
+		sending *payout.Error
+	)
+	if errors.As(err, &own) {
+		w = own.About
+	}
+	if errors.As(err, &sending) {
+		w = w.Or(About{OrderID: sending.OrderID, OrderIDs: sending.OrderIDs, ID: sending.ID, Run: sending.Run})
+	}
+	return w
+}
+
+// remark is a line on standard error that is no error.
+type remark struct {
+	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"`  // of the file that it is about
+	Field   string `json:"field,omitempty"` // and the column
+	About
+}
+
+// Note writes a line for a person to standard error. Under -o json it is {"note":{...}}.
+func (a *App) Note(format string, args ...any) error {
+	return a.NoteAbout(About{}, format, args...)
+}
+
+// NoteAbout is note for a line that is about something else than the command, or about more.
+func (a *App) NoteAbout(what About, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return a.remark("note", text, remark{Message: text, About: what})
+}
+
+// Warn writes a warning, under -o json as {"warning":{...}}.
+func (a *App) Warn(w payout.Warning) error {
+	return a.remark("warning", "warning: "+w.String(), remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}})
+}
+
+func (a *App) remark(kind, text string, r remark) error {
+	a.Spinner.Stop()
+	r.About = r.About.Or(a.Subject)
+	line := render.Safe(text) + "\n"
+	if a.JSON {
+		line = Visible(render.Encode(map[string]remark{kind: r})) + "\n"
+	}
+	if a.bar.Load().say(line) {
+		return nil
+	}
+	_, err := io.WriteString(a.IO.Err, line)
+	return err
+}
+
+// otherLines is where lines go that till does not word itself: a trace, and what a command prints that till runs. Under
+// -o json each is a note, except on a terminal, where such a command may ask a person something.
+func (a *App) otherLines() io.Writer {
+	if a.JSON && terminal.Of(a.IO.Err) == nil {
+		return &a.Others
+	}
+	return a.IO.Err
+}
+
+// NoteLines makes a note of each line that is written to it.
+type NoteLines struct {
+	App  *App
+	mu   sync.Mutex
+	rest []byte // a line without its end
+}
+
+func (n *NoteLines) Write(text []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.rest = append(n.rest, text...)
+	for {
+		line, rest, ended := bytes.Cut(n.rest, []byte{'\n'})
+		if !ended && len(n.rest) < maxNoteLine {
+			return len(text), nil
+		}
+		n.rest = rest
+		if err := n.App.Note("%s", line); err != nil {
+			return len(text), nil // nothing else can be said about it either
+		}
+	}
+}
+
+// maxNoteLine is how much of a line without an end is kept, in bytes.
+const maxNoteLine = 64 << 10
+
+// Flush ends a line that has no end.
+func (n *NoteLines) Flush() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.rest) > 0 {
+		n.App.Note("%s", n.rest)
+		n.rest = nil
+	}
+}
+
+// diskFull reports whether a file could not be written because there was no room for it.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// outputHint says what to do when standard output cannot be written.
+func outputHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return "the program that reads standard output has ended before it had all of it"
+	case diskFull(err):
+		return "free some space on the disk that standard output leads to"
+	}
+	return "look at where standard output leads"
+}
+
+// safeLines writes text of which only the line breaks are trusted.
+type safeLines struct{ w io.Writer }
+
+func (s safeLines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		if _, err := io.WriteString(s.w, render.Safe(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// Visible escapes in a JSON text what a terminal would obey or not show.
+func Visible(text []byte) string {
+	var b strings.Builder
+	for _, r := range string(text) {
+		if shown := string(r); render.Safe(shown) != shown {
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, "\\u%04x", unit)
+			}
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,162 @@
+package cmdutil
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"example.com/till/internal/report"
+)
+
+// ageLimit keeps the arithmetic of ages within what time.Duration holds.
+const ageLimit = 100 * 365 * 24 * time.Hour
+
+// Period turns what was typed after --from or --to into what is sent. The interface does not show the format of its
+// filter's times, so a full date-time is sent as it was typed; a date, a month or an age is written in the layout and
+// the zone that the profile sets. The end of a day or month is its last second.
+type Period struct {
+	now    time.Time
+	layout string
+	zone   *time.Location
+}
+
+// Check refuses a period that ends before it begins, as far as its ends are not full date-times, which are the service's.
+func (p Period) Check(from, to string) error {
+	if from == "" || to == "" || isDateTime(from) || isDateTime(to) {
+		return nil
+	}
+	start, err := p.parse("--from", from, false)
+	if err != nil {
+		return err
+	}
+	end, err := p.parse("--to", to, true)
+	if err == nil && end.Before(start) {
+		return UsageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	}
+	return err
+}
+
+func (p Period) from(text string) (string, error) { return p.write("--from", text, false) }
+func (p Period) to(text string) (string, error)   { return p.write("--to", text, true) }
+
+func (p Period) write(flag, text string, end bool) (string, error) {
+	if text == "" || isDateTime(text) {
+		return text, nil
+	}
+	at, err := p.parse(flag, text, end)
+	if err != nil {
+		return "", err
+	}
+	return at.In(p.zone).Format(p.layout), nil
+}
+
+func (p Period) parse(flag, text string, end bool) (time.Time, error) {
+	if age, ok := ParseAge(text); ok {
+		return p.now.Add(-age), nil
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, p.zone); err == nil {
+		if end {
+			day = day.AddDate(0, 0, 1).Add(-time.Second)
+		}
+		return day, nil
+	}
+	if month, err := time.ParseInLocation("2006-01", text, p.zone); err == nil {
+		if end {
+			month = month.AddDate(0, 1, 0).Add(-time.Second)
+		}
+		return month, nil
+	}
+	return time.Time{}, UsageError(
+		fmt.Sprintf("%s: %q is not a time", flag, text),
+		"write a date (2026-05-03), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)")
+}
+
+// Instant is parse for times of this program's own, which a full date-time names as well.
+func (p Period) Instant(flag, text string, end bool) (time.Time, error) {
+	if !isDateTime(text) {
+		return p.parse(flag, text, end)
+	}
+	for _, layout := range []string{time.RFC3339, p.layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if at, err := time.ParseInLocation(layout, text, p.zone); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, UsageError(fmt.Sprintf("%s: %q is not a time", flag, text), "write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
+}
+
+// Written is the period on the clock by which the compared times were written, without a time zone. The end of
+// what has no end is not set.
+func (p Period) Written(from, to string) (span report.Span, err error) {
+	zone := p.zone
+	now := p.now.In(zone)
+	p.zone = time.UTC // which is none here: a day has 24 hours
+	p.now = time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
+	if from != "" {
+		at, err := p.wallClock("--from", from, false)
+		if err != nil {
+			return span, err
+		}
+		span.From = &at
+	}
+	if to != "" {
+		at, err := p.wallClock("--to", to, true)
+		if err != nil {
+			return span, err
+		}
+		span.To = &at
+	}
+	if from != "" && to != "" && !span.From.Before(*span.To) {
+		return span, UsageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	}
+	return span, nil
+}
+
+// Today is where a period without an end ends: now if it began some time ago, and else with the day.
+func (p Period) Today(from string) string {
+	if _, age := ParseAge(from); age {
+		return "0s"
+	}
+	return p.now.In(p.zone).Format(time.DateOnly)
+}
+
+// wallClock returns the first moment that a text names, or the first one after it.
+func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
+	if isDateTime(text) {
+		at, rest, ok := report.ParseWritten(text)
+		if !ok || rest != "" {
+			return at, UsageError(fmt.Sprintf("%s: %q cannot be held against times without a time zone", flag, text), "write it like 2026-05-03T10:00:00")
+		}
+		if end && at.Nanosecond() == 0 {
+			at = at.Add(time.Second)
+		} else if end {
+			at = at.Add(time.Nanosecond)
+		}
+		return at, nil
+	}
+	at, err := p.parse(flag, text, end)
+	if err == nil && end {
+		at = at.Add(time.Second)
+	}
+	return at, err
+}
+
+// isDateTime recognises a date with a time behind it, in any of the usual spellings, or a count of seconds.
+func isDateTime(text string) bool {
+	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) || regexp.MustCompile(`^\d{9,}$`).MatchString(text)
+}
+
+func ParseAge(text string) (time.Duration, bool) {
+	if len(text) < 2 {
+		return 0, false
+	}
+	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[text[len(text)-1]]
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[:len(text)-1], 10, 31)
+	if err != nil || time.Duration(n) > ageLimit/unit {
+		return 0, false
+	}
+	return time.Duration(n) * unit, true
+}

@@ -1,0 +1,159 @@
+package cmdutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// WaitFlags are the flags of every wait.
+type WaitFlags struct {
+	Status   []string
+	State    []string // of an invoice only
+	FailOn   []string
+	interval time.Duration
+	Timeout  time.Duration
+	Show     []string // the command that shows what is waited for
+}
+
+func AddWaitFlags(cmd *cobra.Command, flags *WaitFlags) {
+	f := cmd.Flags()
+	f.StringSliceVar(&flags.Status, "status", nil, "statuses to wait for, in any case, separated by commas")
+	f.StringSliceVar(&flags.FailOn, "fail-on", nil, "statuses that end the wait with exit code 33")
+	f.DurationVar(&flags.interval, "interval", 2*time.Second, "pause between two readings")
+	f.DurationVar(&flags.Timeout, "timeout", 10*time.Minute, "limit of the whole wait; TILL_TIMEOUT limits each call")
+}
+
+func (f WaitFlags) Check() error {
+	if f.interval < 10*time.Millisecond {
+		return UsageError("--interval: it must be at least 10ms", "leave it out for 2s")
+	}
+	if f.Timeout <= 0 {
+		return UsageError("--timeout: it must be longer than 0", "leave it out for 10m")
+	}
+	for _, name := range f.FailOn {
+		if Among(name, f.Status) || Among(name, f.State) {
+			return UsageError(fmt.Sprintf("%q is both waited for and in --fail-on", name), "leave it out of one of them")
+		}
+	}
+	return nil
+}
+
+// Condition is a field that is watched: what it is now, and the values that end the wait.
+type Condition struct {
+	Name   string
+	Now    string
+	Wanted []string
+}
+
+// Wait reads until every watched field has a value that was waited for. Names are compared without regard to case,
+// because the interface does not show how the service spells them.
+func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Context) (T, error), look func(T) []Condition) (T, error) {
+	var none T
+	if err := flags.Check(); err != nil {
+		return none, err
+	}
+	var value T
+	var seen []string
+	err := Repeat(s, flags, what, func(ctx context.Context) (bool, error) {
+		var err error
+		if value, err = read(ctx); err != nil {
+			return false, err
+		}
+		reached := true
+		var now []string
+		for _, c := range look(value) {
+			if c.Now == "" && len(c.Wanted) > 0 {
+				return false, &Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer about %s has no %s", what, c.Name), Hint: payout.NewHint("look at it", flags.Show...)}
+			}
+			if Among(c.Now, flags.FailOn) {
+				return false, &Error{Code: ExitFailedStatus, Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.Name, c.Now)}
+			}
+			reached = reached && (len(c.Wanted) == 0 || Among(c.Now, c.Wanted))
+			now = append(now, c.Now)
+		}
+		if text := strings.Join(now, "/"); !reached && (len(seen) == 0 || seen[len(seen)-1] != text) {
+			seen = append(seen, text)
+		}
+		return reached, nil
+	}, func() *Error {
+		return &Error{Code: ExitNotYet, Msg: fmt.Sprintf("%s did not get there within %s: it was %s", what, flags.Timeout, strings.Join(seen, ", then ")),
+			Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", flags.Show...)}
+	})
+	if err != nil {
+		return none, err
+	}
+	return value, nil
+}
+
+// Repeat takes a step again and again until it is done. Steps that fail as they do in an outage are repeated too. When the
+// time of the wait runs out, the error is that of ranOut if a step has succeeded, and otherwise 41.
+func Repeat(s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error) error {
+	ctx, cancel := context.WithTimeout(s.Ctx, flags.Timeout)
+	defer cancel()
+	succeeded := false
+	var trouble error // of the last step; nil: it succeeded
+	for {
+		done, err := step(ctx)
+		pause := flags.interval
+		switch {
+		case err != nil && (s.DryRun || s.Ctx.Err() != nil): // shown, or stopped by a signal
+			return err
+		case err == nil && done:
+			return nil
+		case err == nil:
+			succeeded, trouble = true, nil
+		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+			if trouble == nil && !succeeded {
+				trouble = err
+			}
+		case !passes(err):
+			return err
+		default:
+			if trouble == nil && ctx.Err() == nil {
+				s.Note("%s could not be read: %v; this is tried again until %s are over", what, err, flags.Timeout)
+			}
+			trouble = err
+			if call := (*api.Error)(nil); errors.As(err, &call) {
+				pause = max(pause, call.RetryAfter)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+			continue
+		}
+		if err := s.Ctx.Err(); err != nil {
+			return err
+		}
+		if !succeeded {
+			return &Error{Code: ExitReadFailed, Err: trouble, Msg: fmt.Sprintf("%s could not be read within %s: %v", what, flags.Timeout, trouble), Hint: Explain(trouble).Hint}
+		}
+		late := ranOut()
+		if trouble != nil {
+			late.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
+		}
+		return late
+	}
+}
+
+// passes reports whether a reading that failed may succeed the next time. A refused key and an id that the service does not
+// know stay as they are; any other answer may be one of an outage.
+func passes(err error) bool {
+	if call := (*api.Error)(nil); errors.As(err, &call) {
+		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)
+	}
+	return Explain(err).Code == ExitReadFailed
+}
+
+func Among(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}

@@ -1,0 +1,151 @@
+package cmdutil
+
+import (
+	"iter"
+
+	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// ListFlags are the flags of the two lists of withdrawals.
+type ListFlags struct {
+	From, To       string
+	currencies     []string
+	statuses       []string
+	page, pageSize int
+	all            bool
+	limit          int
+}
+
+func (a *App) AddListFlags(cmd *cobra.Command, flags *ListFlags) {
+	f := cmd.Flags()
+	f.StringVar(&flags.From, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&flags.To, "to", "", "end of the period, likewise")
+	f.StringArrayVar(&flags.currencies, "currency", nil, "only this currency; may be given again")
+	f.StringArrayVar(&flags.statuses, "status", nil, "only this status; may be given again")
+	f.IntVar(&flags.page, "page", 0, "only this page, in the service's own numbering")
+	f.IntVar(&flags.pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
+	f.BoolVar(&flags.all, "all", false, "the whole list, also on a terminal")
+	f.IntVar(&flags.limit, "limit", 0, "stop after so many")
+	Exclude(cmd, "page", "all")
+	a.CompleteCurrencies(cmd, "currency")
+}
+
+// Filter turns the flags into the request, before anything is sent.
+func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
+	filter := api.WithdrawalFilter{Tags: f.statuses}
+	var err error
+	times := s.Period()
+	if err := times.Check(f.From, f.To); err != nil {
+		return filter, err
+	}
+	if filter.From, err = times.from(f.From); err != nil {
+		return filter, err
+	}
+	if filter.To, err = times.to(f.To); err != nil {
+		return filter, err
+	}
+	for _, code := range f.currencies {
+		c, err := s.Money.ParseCurrency(code)
+		if err != nil {
+			return filter, err
+		}
+		filter.Currencies = append(filter.Currencies, c)
+	}
+	return filter, nil
+}
+
+// WithdrawalList is one of the two lists of withdrawals.
+type WithdrawalList struct {
+	Page func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error)
+	All  func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error]
+}
+
+func (a *App) ListWithdrawals(cmd *cobra.Command, flags ListFlags, open func(*Session) (WithdrawalList, error)) error {
+	s, out, err := Begin(a, cmd, views.Withdrawals)
+	if err != nil {
+		return err
+	}
+	if flags.pageSize < 1 {
+		return UsageError("--page-size: it must be at least 1", "leave it out for the default")
+	}
+	if cmd.Flags().Changed("limit") && flags.limit < 1 {
+		return UsageError("--limit: it must be at least 1", "leave it out for the whole list")
+	}
+	if flags.page < 0 {
+		return UsageError("--page: it cannot be negative", "write 0 or 1 for the first page, whichever the service counts from")
+	}
+	filter, err := flags.Filter(s)
+	if err != nil {
+		return err
+	}
+	list, err := open(s)
+	if err != nil {
+		return err
+	}
+	err = s.printWithdrawals(cmd, flags, filter, list, out)
+	if err != nil && Explain(err).Code == ExitRejected && (filter.From != "" || filter.To != "") {
+		return &Error{Code: ExitRejected, Err: err, Msg: err.Error(),
+			Hint: payout.NewHint("if the service means the format of the times, set the one it wants with: till profile set " + s.ProfileOr("NAME") + ` time_layout="2006-01-02T15:04:05"`)}
+	}
+	return err
+}
+
+func (s *Session) printWithdrawals(cmd *cobra.Command, flags ListFlags, filter api.WithdrawalFilter, list WithdrawalList, out Output[api.Withdrawal]) error {
+	if cmd.Flags().Changed("page") {
+		page, err := list.Page(filter, flags.page, flags.pageSize)
+		if err != nil {
+			return err
+		}
+		return out.List(Limited(page.Items, flags.limit))
+	}
+	var seen, total int64 // as the last page has it
+	first, changed := int64(-1), false
+	whole := flags.all || flags.limit > 0 || !s.tableOnTerminal()
+	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: func(p api.WithdrawalPage) {
+		if first < 0 {
+			first = p.Total
+		}
+		total = p.Total
+		changed = changed || total != first
+	}}
+	if flags.limit > 0 {
+		opts.PageSize = min(opts.PageSize, flags.limit)
+	}
+	stopped := false
+	err := out.List(func(yield func(api.Withdrawal, error) bool) {
+		for w, err := range list.All(filter, opts) {
+			if err == nil {
+				if (flags.limit > 0 && seen == int64(flags.limit)) || (!whole && seen == int64(flags.pageSize)) {
+					stopped = true
+					return
+				}
+				seen++
+			}
+			if !yield(w, err) {
+				stopped = true
+				return
+			}
+			if !whole && seen == min(int64(flags.pageSize), total) || flags.limit > 0 && seen == int64(flags.limit) {
+				stopped = true
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case stopped && !whole && seen < total:
+		s.Note("%d of %d withdrawals; --all shows the rest", seen, total)
+	case !stopped && changed:
+		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
+	case !stopped && seen != total:
+		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
+	case seen == 0:
+		s.Note("no withdrawals")
+	}
+	return nil
+}
