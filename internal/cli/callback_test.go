@@ -6,10 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,7 +18,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
 )
 
 // commandRun is one command line, run inside the test.
@@ -153,7 +151,7 @@ func TestCallbackListenRefuses(t *testing.T) {
 	if resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" {
 		t.Errorf("GET: %d, Allow %q", resp.StatusCode, resp.Header.Get("Allow"))
 	}
-	if status := post(t, url, strings.Repeat("x", maxCallback+1)); status != 413 {
+	if status := post(t, url, strings.Repeat("x", api.MaxCallback+1)); status != 413 {
 		t.Errorf("a long body: %d", status)
 	}
 	req, _ := http.NewRequest("POST", url, strings.NewReader("{}"))
@@ -161,14 +159,14 @@ func TestCallbackListenRefuses(t *testing.T) {
 	if resp, err = http.DefaultClient.Do(req); err != nil || resp.StatusCode != 403 {
 		t.Errorf("a web page's: %v, %v", resp, err)
 	}
-	if status := post(t, url, strings.Repeat("7", maxCallback)); status != 200 {
+	if status := post(t, url, strings.Repeat("7", api.MaxCallback)); status != 200 {
 		t.Errorf("the longest body: %d", status)
 	}
 	r.stop()
 	if err := r.wait(t); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	if n := len(r.out.String()); n != maxCallback+1 {
+	if n := len(r.out.String()); n != api.MaxCallback+1 {
 		t.Errorf("%d bytes printed", n)
 	}
 }
@@ -182,7 +180,7 @@ func TestCallbackListenSlowBodies(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", maxCallback)
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", api.MaxCallback)
 		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "100") { // its body is being read
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -199,28 +197,6 @@ func TestCallbackListenSlowBodies(t *testing.T) {
 	}
 	if text := r.err.String(); strings.Contains(text, "not taken") {
 		t.Errorf("standard error: %q", text)
-	}
-}
-
-// TestCallbackListenHoldsLittle: bodies that came in part are refused, and forgotten, before they fill the memory.
-func TestCallbackListenHoldsLittle(t *testing.T) {
-	in := &inbox{ended: make(chan struct{}), out: io.Discard, note: func(string, ...any) error { return nil }}
-	answers := func(held int64) int {
-		in.held.Store(held)
-		w := httptest.NewRecorder()
-		in.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader("12345")))
-		if now := in.held.Load(); now != held {
-			t.Errorf("%d bytes are held afterwards, not %d", now, held)
-		}
-		return w.Code
-	}
-	in.options.Format = render.JSONL
-	in.flags.respond = 200
-	if got := answers(maxCallbacks - 5); got != 200 {
-		t.Errorf("the last body that there is room for is answered with %d", got)
-	}
-	if got := answers(maxCallbacks - 4); got != 503 {
-		t.Errorf("one that there is no room for is answered with %d", got)
 	}
 }
 

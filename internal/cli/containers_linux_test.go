@@ -158,7 +158,7 @@ func TestNamespacesScript(t *testing.T) {
 		t.Errorf("it leaves %v behind, %v", entries, err)
 	}
 	// Where no namespace can be made, it says so.
-	if run := finish(t, command(t, replaceEnv(env, []string{"PATH=" + onlyWithout(t, "unshare")}), "sh", script, "true")); run.code != 69 || !strings.Contains(run.err, "no network namespace") {
+	if run := finish(t, command(t, withEnv(env, []string{"PATH=" + onlyWithout(t, "unshare")}), "sh", script, "true")); run.code != 69 || !strings.Contains(run.err, "no network namespace") {
 		t.Errorf("without unshare it ended with %d: %s%s", run.code, run.out, run.err)
 	}
 }

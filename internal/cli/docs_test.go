@@ -49,11 +49,14 @@ func docsEnv(t *testing.T, set ...string) []string {
 	}
 	home := t.TempDir()
 	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
-	return replaceEnv(environ, append([]string{
+	return withEnv(environ, append([]string{
 		"XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "TMPDIR=" + t.TempDir(), "GOENV=" + strings.TrimSpace(string(out)),
 		"CGO_ENABLED=0", "NO_COLOR=", "GORACE=atexit_sleep_ms=0", "LC_ALL=C",
 	}, set...))
 }
+
+// withEnv returns an environment with other settings; of two for one name the last holds.
+func withEnv(environ, set []string) []string { return slices.Concat(environ, set) }
 
 // command is a command of a reader's, ended when the test takes far too long.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
@@ -746,7 +749,7 @@ func TestPayoutsProgram(t *testing.T) {
 
 	f := startFaulty(t, map[string][]string{"2": {"lose"}})
 	file := payoutFile(t, rows)
-	env := replaceEnv(f.env(t), []string{"TILL_JOURNAL=" + filepath.Join(t.TempDir(), "journal.db")})
+	env := withEnv(f.env(t), []string{"TILL_JOURNAL=" + filepath.Join(t.TempDir(), "journal.db")})
 	plan := finish(t, command(t, env, program, file))
 	plan.want(t, 0, "2 rows, 100000000 minor Btc\n1 rows, 5 minor Eth\ndigest "+digestOf(plan.out)+"\n")
 	wantText(t, "sent", f.sent(), "")
@@ -885,9 +888,9 @@ func runWorkflow(t *testing.T, file string, steps int) {
 				continue
 			}
 			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_ENV="+temp+"/env", "GITHUB_RUN_ID=4711", "PATH="+path+os.Getenv("PATH"))
-			env = replaceEnv(env, extended)
+			env = withEnv(env, extended)
 			for name, value := range step.Env {
-				env = replaceEnv(env, []string{name + "=" + value})
+				env = withEnv(env, []string{name + "=" + value})
 			}
 			cmd := command(t, env, shell, "-e", "-c", step.Run)
 			cmd.Dir = temp

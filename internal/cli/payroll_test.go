@@ -97,7 +97,7 @@ func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 // payWith pays in another environment, and looks at the exit code alone.
 func (p *payroll) payWith(t *testing.T, code int, env ...string) {
 	t.Helper()
-	if run := finish(t, command(t, replaceEnv(p.env, env), "sh", p.script, "pay", p.plan, p.digest)); run.code != code {
+	if run := finish(t, command(t, withEnv(p.env, env), "sh", p.script, "pay", p.plan, p.digest)); run.code != code {
 		t.Errorf("it ended with %d, not %d: %s", run.code, code, run.err)
 	}
 }
@@ -237,7 +237,7 @@ func TestPayroll(t *testing.T) {
 	t.Run("till crashes", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
-		p.env = replaceEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")})
+		p.env = withEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")})
 		p.pay(t, 137, "STOP: it is unknown whether somebody was paid")
 	})
 }
@@ -265,7 +265,7 @@ func TestNightly(t *testing.T) {
 		t.Helper()
 		pager, paged := noting(t)
 		ticketer, ticketed := noting(t)
-		run := finish(t, command(t, replaceEnv(env, []string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script))
+		run := finish(t, command(t, withEnv(env, []string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script))
 		if got := strings.Join(subjects(t, paged), "; "); run.code != code || got != pages {
 			t.Errorf("it ended with %d, not %d, and woke a person for %q\n%s%s%s", run.code, code, got, run.out, run.err, contents(t, paged))
 		}
@@ -287,14 +287,14 @@ func TestNightly(t *testing.T) {
 		t.Fatalf("it ended with %d: %s", two.code, two.err)
 	}
 	night(t, p.env, 20, "payments of which nobody knows (exit code 20); open questions in the journal (exit code 20)", "")
-	night(t, replaceEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")}), 20,
+	night(t, withEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")}), 20,
 		"payments of which nobody knows (exit code 137); open questions in the journal (exit code 137); payouts that are not finished (exit code 137)", "")
-	night(t, replaceEnv(p.env, []string{"TILL_API_KEY="}), 11, "",
+	night(t, withEnv(p.env, []string{"TILL_API_KEY="}), 11, "",
 		"payments of which nobody knows (exit code 11); open questions in the journal (exit code 11); payouts that are not finished (exit code 11)")
 	p.server.Close()
-	night(t, replaceEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
+	night(t, withEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
 		"payments of which nobody knows (exit code 40); open questions in the journal (exit code 41); payouts that are not finished (exit code 41)")
-	if run := finish(t, command(t, replaceEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh", script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
+	if run := finish(t, command(t, withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh", script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
 		t.Errorf("it ended with %d: %s", run.code, run.err)
 	}
 }

@@ -19,7 +19,7 @@ func TestKeyTable(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(keyTable()) {
-		if len(line) > helpWidth+1 {
+		if len(line) > 79+1 {
 			t.Errorf("too wide: %q", line)
 		}
 	}

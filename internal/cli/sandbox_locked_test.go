@@ -26,8 +26,9 @@ import (
 
 // served is a sandbox that till serves.
 type served struct {
-	sandboxAddress
-	host string // and port
+	BaseURL string `json:"base_url"`
+	APIKey  string `json:"api_key"`
+	host    string // and port
 }
 
 // startServed starts till sandbox serve and stops it at the end of the test.
@@ -49,7 +50,7 @@ func startServed(t *testing.T, flags ...string) served {
 		}
 	})
 	var s served
-	if err := json.NewDecoder(out).Decode(&s.sandboxAddress); err != nil {
+	if err := json.NewDecoder(out).Decode(&s); err != nil {
 		t.Fatal(err)
 	}
 	s.host = strings.TrimPrefix(s.BaseURL, "http://")

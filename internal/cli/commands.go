@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"github.com/spf13/cobra"
+)
+
+// commands returns what builds the commands that the arguments name, or all of them.
+func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
+	all := map[string]func(*cmdutil.App) *cobra.Command{
+		"withdraw": withdrawCommand, "invoice": invoiceCommand, "invite": inviteCommand, "reseller": resellerCommand, "payout": payoutCommand, "api": apiCommand,
+		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journalCommand,
+		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
+		"completion": completionCommand, "version": versionCommand,
+	}
+	named := map[string]func(*cmdutil.App) *cobra.Command{}
+	for _, arg := range args {
+		if arg == "help" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
+			return all
+		}
+		if build, ok := all[arg]; ok {
+			named[arg] = build
+		}
+	}
+	if len(named) == 0 {
+		return all
+	}
+	return named
+}
