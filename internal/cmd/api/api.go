@@ -1,4 +1,4 @@
-package cli
+package api
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 // maxInput limits the body of a request.
 const maxInput = 1 << 20
 
-func apiCommand(a *cmdutil.App) *cobra.Command {
+func Command(a *cmdutil.App) *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
