@@ -1,11 +1,11 @@
-package cli
+package withdraw
 
 import (
 	"example.com/till/internal/cmdutil"
 	"github.com/spf13/cobra"
 )
 
-func withdrawReconcile(a *cmdutil.App) *cobra.Command {
+func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
@@ -55,7 +55,7 @@ with till withdraw resolve.`,
 	return cmdutil.WithColumns(cmd, cmdutil.ReconciledView)
 }
 
-func withdrawResolve(a *cmdutil.App) *cobra.Command {
+func resolveCommand(a *cmdutil.App) *cobra.Command {
 	return a.ResolveCommand("Record what a person knows about an order", "the order can be sent again.",
 		`  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`)

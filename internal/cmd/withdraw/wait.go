@@ -1,4 +1,4 @@
-package cli
+package withdraw
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func withdrawWait(a *cmdutil.App) *cobra.Command {
+func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	var orderID string
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package cli
+package withdraw
 
 import (
 	"iter"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func withdrawList(a *cmdutil.App) *cobra.Command {
+func listCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.ListFlags
 	cmd := &cobra.Command{
 		Use:   "list",

@@ -1,4 +1,4 @@
-package cli
+package withdraw
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func withdrawCommand(a *cmdutil.App) *cobra.Command {
+func Command(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("withdraw", "Pay out from the merchant's balance",
-		withdrawCreate(a), withdrawGet(a), withdrawList(a), withdrawWait(a), withdrawReconcile(a), withdrawResolve(a))
+		createCommand(a), getCommand(a), listCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
 }
 
-func withdrawGet(a *cmdutil.App) *cobra.Command {
+func getCommand(a *cmdutil.App) *cobra.Command {
 	var orderID string
 	cmd := &cobra.Command{
 		Use:   "get ID",
@@ -108,7 +108,7 @@ func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (pay
 
 // notAccepted says why there is no withdrawal to look at.
 func notAccepted(o payout.Order) error {
-	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, inWords(o.State)), Hint: payout.NewHint("see its story", "journal", "show", o.OrderID)}
+	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, stateText(o.State)), Hint: payout.NewHint("see its story", "journal", "show", o.OrderID)}
 	switch o.State {
 	case payout.StateUnknown:
 		f.Code, f.Hint = cmdutil.ExitUnknown, payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
@@ -120,8 +120,8 @@ func notAccepted(o payout.Order) error {
 	return f
 }
 
-// inWords is a state as a sentence has it.
-func inWords(s payout.State) string {
+// stateText is a state as a sentence has it.
+func stateText(s payout.State) string {
 	if s == payout.StateConflict {
 		return "in conflict"
 	}

@@ -1,4 +1,4 @@
-package cli
+package withdraw
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func withdrawCreate(a *cmdutil.App) *cobra.Command {
+func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
 	var duplicate bool
@@ -50,10 +50,10 @@ may be run again wants its own.`,
 			if err != nil {
 				return err
 			}
-			if err := withdrawalFrom(s, &req, currency, amount, minor); err != nil {
+			if err := parseRequest(s, &req, currency, amount, minor); err != nil {
 				return err
 			}
-			return createWithdrawal(s, req, duplicate, out)
+			return create(s, req, duplicate, out)
 		},
 	}
 	f := cmd.Flags()
@@ -73,8 +73,8 @@ may be run again wants its own.`,
 	return cmdutil.WithColumns(cmd, views.Creations)
 }
 
-// withdrawalFrom fills in what takes the registry of currencies, and checks everything that can be checked here.
-func withdrawalFrom(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
+// parseRequest fills in what takes the registry of currencies, and checks everything that can be checked here.
+func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
 	if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 		return fmt.Errorf("--currency: %w", err)
 	}
@@ -94,8 +94,8 @@ func withdrawalFrom(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amo
 	return req.Validate()
 }
 
-// createWithdrawal is everything between a valid request and its printed id.
-func createWithdrawal(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
+// create is everything between a valid request and its printed id.
+func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
 	s.Subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.Money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
@@ -128,7 +128,7 @@ func createWithdrawal(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bo
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
-	if err := announce(s, req, made); err != nil {
+	if err := confirmAndShowOrderID(s, req, made); err != nil {
 		return err
 	}
 	told := false
@@ -150,8 +150,8 @@ func createWithdrawal(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bo
 	return printSent(s, sent, err, out)
 }
 
-// announce asks, and prints the order id: without it the withdrawal could not be found again.
-func announce(s *cmdutil.Session, req api.CreateWithdrawal, made bool) error {
+// confirmAndShowOrderID asks, and prints the order id: without it the withdrawal could not be found again.
+func confirmAndShowOrderID(s *cmdutil.Session, req api.CreateWithdrawal, made bool) error {
 	if err := s.Confirm(describe(s, req), "Send this withdrawal?"); err != nil {
 		return err
 	}
