@@ -1,4 +1,4 @@
-package cli
+package invoice
 
 import (
 	"crypto/rand"
@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func inviteCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Invite others to become resellers", inviteList(a), inviteGet(a), inviteCreate(a))
+func InviteCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invite", "Invite others to become resellers", inviteListCommand(a), inviteGetCommand(a), inviteCreateCommand(a))
 }
 
-func inviteList(a *cmdutil.App) *cobra.Command {
+func inviteListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "list",
 		Short:   "List all invites",
@@ -40,7 +40,7 @@ func inviteList(a *cmdutil.App) *cobra.Command {
 	}, views.Invites)
 }
 
-func inviteGet(a *cmdutil.App) *cobra.Command {
+func inviteGetCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invite",
@@ -65,7 +65,7 @@ func inviteGet(a *cmdutil.App) *cobra.Command {
 	}, views.Invites)
 }
 
-func inviteCreate(a *cmdutil.App) *cobra.Command {
+func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",

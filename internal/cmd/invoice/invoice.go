@@ -1,4 +1,4 @@
-package cli
+package invoice
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func invoiceCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invoice", "Ask customers for money", invoiceCreate(a), invoiceGet(a), invoiceWait(a))
+func Command(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invoice", "Ask customers for money", createCommand(a), getCommand(a), waitCommand(a))
 }
 
-func invoiceCreate(a *cmdutil.App) *cobra.Command {
+func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateInvoice
 	var currency string
 	var items itemFlags
@@ -122,7 +122,7 @@ func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.Invoi
 	return items, nil
 }
 
-func invoiceGet(a *cmdutil.App) *cobra.Command {
+func getCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invoice",
@@ -150,7 +150,7 @@ func invoiceGet(a *cmdutil.App) *cobra.Command {
 	}, views.Invoices)
 }
 
-func invoiceWait(a *cmdutil.App) *cobra.Command {
+func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
