@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func resellerWithdraw(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("withdraw", "Look at a reseller's withdrawals", resellerWithdrawList(a), resellerWithdrawGet(a))
+func withdrawCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("withdraw", "Look at a reseller's withdrawals", withdrawListCommand(a), withdrawGetCommand(a))
 }
 
-func resellerWithdrawList(a *cmdutil.App) *cobra.Command {
+func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.ListFlags
 	cmd := &cobra.Command{
 		Use:               "list ID",
@@ -47,7 +47,7 @@ func resellerWithdrawList(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(cmd, views.Withdrawals)
 }
 
-func resellerWithdrawGet(a *cmdutil.App) *cobra.Command {
+func withdrawGetCommand(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "get ID WITHDRAWAL", "Show one of a reseller's withdrawals",
 		`  till reseller withdraw get "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Withdrawals,

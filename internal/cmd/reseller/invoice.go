@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func resellerInvoice(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invoice", "Look at a reseller's invoices", resellerInvoiceList(a), resellerInvoiceGet(a), resellerInvoiceFinished(a))
+func invoiceCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a), invoiceGetCommand(a), invoiceFinishedCommand(a))
 }
 
-func resellerInvoiceList(a *cmdutil.App) *cobra.Command {
+func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	var filter string
 	var page, pageSize int
 	cmd := &cobra.Command{
@@ -107,7 +107,7 @@ func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	}
 }
 
-func resellerInvoiceGet(a *cmdutil.App) *cobra.Command {
+func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "get ID INVOICE", "Show one of a reseller's invoices",
 		`  till reseller invoice get "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7`, views.Invoices,
@@ -116,7 +116,7 @@ func resellerInvoiceGet(a *cmdutil.App) *cobra.Command {
 		}, "INVOICE")
 }
 
-func resellerInvoiceFinished(a *cmdutil.App) *cobra.Command {
+func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 	var exitStatus bool
 	cmd := &cobra.Command{
 		Use:   "finished ID INVOICE",

@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"encoding/json"

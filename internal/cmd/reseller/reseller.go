@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func resellerCommand(a *cmdutil.App) *cobra.Command {
+func Command(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("reseller", "Look after resellers: rebates, balances, statistics",
-		resellerList(a), resellerIDs(a), resellerInfo(a), resellerInvite(a), resellerStats(a), resellerReport(a),
-		resellerBalance(a), resellerRebate(a), resellerWithdraw(a), resellerInvoice(a))
+		listCommand(a), resellerIDs(a), infoCommand(a), inviteCommand(a), statsCommand(a), reportCommand(a),
+		balanceCommand(a), rebateCommand(a), withdrawCommand(a), invoiceCommand(a))
 }
 
 // findReseller turns what was given as a reseller's id into an id: a label will do where one reseller has it.
@@ -79,7 +79,7 @@ func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(
 	}, view)
 }
 
-func resellerList(a *cmdutil.App) *cobra.Command {
+func listCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
@@ -135,7 +135,7 @@ func idView(money.Registry) render.View[string] {
 	}
 }
 
-func resellerInfo(a *cmdutil.App) *cobra.Command {
+func infoCommand(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "info ID", "Show one reseller",
 		`  till reseller info "North shop"`, views.Resellers,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Reseller, error) {
@@ -143,7 +143,7 @@ func resellerInfo(a *cmdutil.App) *cobra.Command {
 		})
 }
 
-func resellerInvite(a *cmdutil.App) *cobra.Command {
+func inviteCommand(a *cmdutil.App) *cobra.Command {
 	return aboutReseller(a, "invite ID", "Show the invite that a reseller came by",
 		`  till reseller invite "North shop"`, views.Invites,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {

@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func resellerStats(a *cmdutil.App) *cobra.Command {
+func statsCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "stats [ID]",
 		Short: "Show volume, rebates and invoices by status over all time",

@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type reportFlags struct {
 // maxConcurrency is more than any service likes.
 const maxConcurrency = 128
 
-func resellerReport(a *cmdutil.App) *cobra.Command {
+func reportCommand(a *cmdutil.App) *cobra.Command {
 	var flags reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",

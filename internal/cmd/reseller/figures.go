@@ -1,4 +1,4 @@
-package cli
+package reseller
 
 import (
 	"cmp"
@@ -151,7 +151,7 @@ type rebateRow struct {
 	amount    api.Amount
 }
 
-func resellerRebate(a *cmdutil.App) *cobra.Command {
+func rebateCommand(a *cmdutil.App) *cobra.Command {
 	var currency string
 	cmd := &cobra.Command{
 		Use:   "rebate [ID]",
@@ -233,7 +233,7 @@ type balanceRow struct {
 	record    json.RawMessage
 }
 
-func resellerBalance(a *cmdutil.App) *cobra.Command {
+func balanceCommand(a *cmdutil.App) *cobra.Command {
 	var currency, fiat string
 	cmd := &cobra.Command{
 		Use:   "balance [ID]",
