@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/cmd/api"
 	"example.com/till/internal/cmd/invoice"
+	"example.com/till/internal/cmd/payout"
 	"example.com/till/internal/cmd/reseller"
 	"example.com/till/internal/cmd/withdraw"
 	"example.com/till/internal/cmdutil"
@@ -14,7 +15,7 @@ import (
 // commands returns what builds the commands that the arguments name, or all of them.
 func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{
-		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand, "reseller": reseller.Command, "payout": payoutCommand, "api": api.Command,
+		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand, "reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
 		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journalCommand,
 		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
 		"completion": completionCommand, "version": versionCommand,

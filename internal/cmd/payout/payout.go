@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"slices"
@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutCommand(a *cmdutil.App) *cobra.Command {
+func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each of them once",
-		payoutPlan(a), payoutShow(a), payoutApply(a), payoutStatus(a), payoutList(a), payoutExport(a), payoutWait(a), payoutReconcile(a), payoutResolve(a))
+		planCommand(a), showCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
 	cmd.Long = `Pay a file of withdrawals, each of them once. A plan is made of the file first,
 which checks every row, and then the plan is applied: what it will send can be
 read, and approved by somebody else, before anything is sent. How a payment is

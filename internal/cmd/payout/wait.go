@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutWait(a *cmdutil.App) *cobra.Command {
+func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	cmd := &cobra.Command{
 		Use:   "wait RUN --status S[,S]",

@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type planFlags struct {
 	batchChanged, allowEmpty, failOnWarnings bool
 }
 
-func payoutPlan(a *cmdutil.App) *cobra.Command {
+func planCommand(a *cmdutil.App) *cobra.Command {
 	var flags planFlags
 	cmd := &cobra.Command{
 		Use:   "plan FILE --out PLAN",

@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutShow(a *cmdutil.App) *cobra.Command {
+func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",

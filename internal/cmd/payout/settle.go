@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"example.com/till/internal/cmdutil"
@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutReconcile(a *cmdutil.App) *cobra.Command {
+func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
@@ -73,7 +73,7 @@ func wasWere(n int, noun string) string {
 	return cmdutil.CountOf(n, noun) + " were"
 }
 
-func payoutResolve(a *cmdutil.App) *cobra.Command {
+func resolveCommand(a *cmdutil.App) *cobra.Command {
 	return a.ResolveCommand("Record what a person knows about rows of a run", "applying the plan again sends the order.",
 		`  till payout resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till payout resolve 4711 4712 --not-sent --reason "support, case 81" --yes`)

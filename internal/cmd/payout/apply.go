@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type applyFlags struct {
 	paid    int // orders that are paid already; -1: not said
 }
 
-func payoutApply(a *cmdutil.App) *cobra.Command {
+func applyCommand(a *cmdutil.App) *cobra.Command {
 	var flags applyFlags
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",

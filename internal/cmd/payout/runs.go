@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutList(a *cmdutil.App) *cobra.Command {
+func listCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the runs, each with where its orders stand",

@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutStatus(a *cmdutil.App) *cobra.Command {
+func statusCommand(a *cmdutil.App) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",

@@ -1,4 +1,4 @@
-package cli
+package payout
 
 import (
 	"example.com/till/internal/cmdutil"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func payoutExport(a *cmdutil.App) *cobra.Command {
+func exportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "export RUN",
 		Short: "Print the rows of a run for a file, as CSV",
