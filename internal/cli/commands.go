@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/cmd/api"
 	"example.com/till/internal/cmd/invoice"
+	"example.com/till/internal/cmd/journal"
 	"example.com/till/internal/cmd/payout"
 	"example.com/till/internal/cmd/reseller"
 	"example.com/till/internal/cmd/withdraw"
@@ -16,7 +17,7 @@ import (
 func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{
 		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand, "reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
-		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journalCommand,
+		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journal.Command,
 		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
 		"completion": completionCommand, "version": versionCommand,
 	}

@@ -1,4 +1,4 @@
-package cli
+package journal
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func journalCheck(a *cmdutil.App) *cobra.Command {
+func checkCommand(a *cmdutil.App) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "check",

@@ -1,4 +1,4 @@
-package cli
+package journal
 
 import (
 	"example.com/till/internal/cmdutil"
@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func journalCopy(a *cmdutil.App) *cobra.Command {
+func copyCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy DEST",
 		Short: "Write a consistent copy of the journal",

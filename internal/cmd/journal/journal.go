@@ -1,4 +1,4 @@
-package cli
+package journal
 
 import (
 	"encoding/json"
@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func journalCommand(a *cmdutil.App) *cobra.Command {
+func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Look at the record of what was sent",
-		journalList(a), journalShow(a), journalExport(a), journalPath(a), journalCopy(a), journalCheck(a), journalRename(a), journalAdoptKey(a))
+		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a), renameCommand(a), adoptKeyCommand(a))
 	cmd.Long = `Look at the record of what was sent. It is an SQLite file of this machine, or a
 PostgreSQL database that several machines share; see TILL_JOURNAL in
 till help environment. The rows that are shown are those of one account: the
@@ -27,7 +27,7 @@ profile's account at the profile's address, or the sandbox in use.`
 	return cmd
 }
 
-func journalList(a *cmdutil.App) *cobra.Command {
+func listCommand(a *cmdutil.App) *cobra.Command {
 	var from, to, currency, address, run string
 	var states []string
 	var status bool
@@ -46,11 +46,11 @@ one is in conflict.`,
 			if err != nil {
 				return err
 			}
-			filter, err := journalFilter(s, from, to, currency, address, run, states)
+			filter, err := orderFilter(s, from, to, currency, address, run, states)
 			if err != nil {
 				return err
 			}
-			ledger, err := journalLedger(s)
+			ledger, err := ownLedger(s)
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ one is in conflict.`,
 	return cmdutil.WithColumns(cmd, views.Orders)
 }
 
-func journalFilter(s *cmdutil.Session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
+func orderFilter(s *cmdutil.Session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
 	f.Address, f.Run = address, run
 	if f.From, f.To, err = span(s, from, to); err != nil {
 		return f, err
@@ -132,8 +132,8 @@ func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error)
 	return start, end, err
 }
 
-// journalLedger is the ledger of the account in use; nil: there is no journal yet.
-func journalLedger(s *cmdutil.Session) (*payout.Ledger, error) {
+// ownLedger is the ledger of the account in use; nil: there is no journal yet.
+func ownLedger(s *cmdutil.Session) (*payout.Ledger, error) {
 	if err := s.NoDryRun("this command"); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func journalLedger(s *cmdutil.Session) (*payout.Ledger, error) {
 	return j.Ledger(account), nil
 }
 
-func journalShow(a *cmdutil.App) *cobra.Command {
+func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show ORDER",
 		Short: "Tell one order's whole story",
@@ -166,7 +166,7 @@ back, what was found on the service's list, and what people have decided.`,
 				return err
 			}
 			s.Subject.OrderID = args[0]
-			ledger, err := journalLedger(s)
+			ledger, err := ownLedger(s)
 			if err != nil {
 				return err
 			}
@@ -233,7 +233,7 @@ func (t story) steps(m money.Registry) []render.Step {
 	return steps
 }
 
-func journalExport(a *cmdutil.App) *cobra.Command {
+func exportCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
 		Short: "Print everything that the journal has, of every account",
@@ -278,7 +278,7 @@ func exported(s *cmdutil.Session, j *payout.Journal) iter.Seq2[json.RawMessage, 
 	}
 }
 
-func journalPath(a *cmdutil.App) *cobra.Command {
+func pathCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the journal is kept",
@@ -297,7 +297,7 @@ func journalPath(a *cmdutil.App) *cobra.Command {
 	}
 }
 
-func journalRename(a *cmdutil.App) *cobra.Command {
+func renameCommand(a *cmdutil.App) *cobra.Command {
 	var baseURL string
 	cmd := &cobra.Command{
 		Use:   "rename OLD NEW",
@@ -368,7 +368,7 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 
 var errAnySandboxKey = cmdutil.UsageError("a sandbox takes whichever key it has", "there is nothing to adopt")
 
-func journalAdoptKey(a *cmdutil.App) *cobra.Command {
+func adoptKeyCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
