@@ -8,6 +8,7 @@ import (
 	"example.com/till/internal/cmd/journal"
 	"example.com/till/internal/cmd/payout"
 	"example.com/till/internal/cmd/reseller"
+	"example.com/till/internal/cmd/sandbox"
 	"example.com/till/internal/cmd/withdraw"
 	"example.com/till/internal/cmdutil"
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{
 		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand, "reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
-		"sandbox": sandboxCommand, "callback": callbackCommand, "journal": journal.Command,
+		"sandbox": sandbox.Command, "callback": sandbox.CallbackCommand, "journal": journal.Command,
 		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
 		"completion": completionCommand, "version": versionCommand,
 	}

@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"encoding/json"
@@ -103,9 +103,9 @@ func advancedView(m money.Registry) render.View[advanced] {
 	return view
 }
 
-func sandboxCallbacks(a *cmdutil.App) *cobra.Command {
-	list := sandboxCallbacksList(a)
-	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, sandboxCallbacksResend(a))
+func callbacksCommand(a *cmdutil.App) *cobra.Command {
+	list := callbacksListCommand(a)
+	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
 	cmd.Long = `See what the sandbox has posted to the callbacks of withdrawals, which is one
 delivery for each change of status, and post one again. Without a command after
 it, this is till sandbox callbacks list.`
@@ -120,7 +120,7 @@ it, this is till sandbox callbacks list.`
 	return cmd
 }
 
-func sandboxCallbacksList(a *cmdutil.App) *cobra.Command {
+func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
@@ -167,7 +167,7 @@ func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &d.value)
 }
 
-func sandboxCallbacksResend(a *cmdutil.App) *cobra.Command {
+func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "resend DELIVERY",

@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"os/exec"
@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func sandboxRunCommand(a *cmdutil.App) *cobra.Command {
-	var flags sandboxFlags
+func runCommand(a *cmdutil.App) *cobra.Command {
+	var flags serverFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command beside a fresh sandbox",
@@ -49,7 +49,7 @@ next run that is given the names of these files replaces them.`,
 			return runBesideSandbox(s, cmd, flags, command)
 		},
 	}
-	addSandboxFlags(cmd, &flags)
+	addServerFlags(cmd, &flags)
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	return nil
 }
 
-func runBesideSandbox(s *cmdutil.Session, cmd *cobra.Command, flags sandboxFlags, command []string) error {
+func runBesideSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, command []string) error {
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
 		return cmdutil.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}

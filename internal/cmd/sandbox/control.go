@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"context"
@@ -131,7 +131,7 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 	return a, nil
 }
 
-func sandboxFund(a *cmdutil.App) *cobra.Command {
+func fundCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(fundedView)
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "fund AMOUNT",
@@ -177,7 +177,7 @@ func fundedView(m money.Registry) render.View[funded] {
 	}
 }
 
-func sandboxPay(a *cmdutil.App) *cobra.Command {
+func payCommand(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "pay INVOICE",
 		Short: "Pay an invoice of the sandbox, as a customer would",
@@ -191,7 +191,7 @@ rebate beside that.
 	}, "/sandbox/pay")
 }
 
-func sandboxExpire(a *cmdutil.App) *cobra.Command {
+func expireCommand(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "expire INVOICE",
 		Short: "Let an invoice of the sandbox expire unpaid",
@@ -223,7 +223,7 @@ func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command
 	return cmdutil.WithColumns(cmd, view)
 }
 
-func sandboxAdvance(a *cmdutil.App) *cobra.Command {
+func advanceCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(advancedView)
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
@@ -258,11 +258,11 @@ for this command only. See till sandbox callbacks.
 	}, view)
 }
 
-func sandboxInvite(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Do what those do who get an invite", sandboxInviteRedeem(a))
+func inviteCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("invite", "Do what those do who get an invite", inviteRedeemCommand(a))
 }
 
-func sandboxInviteRedeem(a *cmdutil.App) *cobra.Command {
+func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
 	view := answeredView(redeemedView)
 	cmd := cmdutil.WithColumns(&cobra.Command{

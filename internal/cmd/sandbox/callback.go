@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"bytes"
@@ -26,8 +26,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func callbackCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("callback", "Receive what the service posts to a withdrawal's callback", callbackListen(a))
+func CallbackCommand(a *cmdutil.App) *cobra.Command {
+	cmd := cmdutil.Group("callback", "Receive what the service posts to a withdrawal's callback", listenCommand(a))
 	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An
 invoice's callback_url is another thing: the customer's browser is sent there,
 and nothing is posted.`
@@ -42,7 +42,7 @@ type callbackFlags struct {
 	timeout             time.Duration
 }
 
-func callbackListen(a *cmdutil.App) *cobra.Command {
+func listenCommand(a *cmdutil.App) *cobra.Command {
 	var flags callbackFlags
 	cmd := &cobra.Command{
 		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",

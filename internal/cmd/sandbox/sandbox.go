@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"context"
@@ -21,11 +21,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func sandboxCommand(a *cmdutil.App) *cobra.Command {
+func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("sandbox", "Run the payment service on this machine, with nobody's money",
-		sandboxRunCommand(a), sandboxServe(a), sandboxSettings(a),
-		sandboxFund(a), sandboxPay(a), sandboxExpire(a), sandboxAdvance(a), sandboxCallbacks(a), sandboxInvite(a),
-		sandboxClock(a), sandboxFault(a), sandboxReset(a), sandboxSeed(a), sandboxDump(a))
+		runCommand(a), serveCommand(a), settingsCommand(a),
+		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a), inviteCommand(a),
+		clockCommand(a), faultCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
 	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
 trying things out and for tests. It needs no network and no secret, and it
 listens on loopback addresses only.
@@ -42,15 +42,15 @@ in any language reach the service there, and what the commands below do:
 // stateInMemory is the value of --state for a sandbox that forgets.
 const stateInMemory = "memory"
 
-// sandboxFlags are the flags of every command that starts a sandbox.
-type sandboxFlags struct {
+// serverFlags are the flags of every command that starts a sandbox.
+type serverFlags struct {
 	listen, seed   string
 	state          string // a file, or "memory"
 	set            []string
 	readyFile, env string
 }
 
-func addSandboxFlags(cmd *cobra.Command, flags *sandboxFlags) {
+func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
 	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
@@ -121,7 +121,7 @@ func quoteForShell(text string) string {
 
 // withSandbox starts a sandbox, does some work beside it, and takes it away again: when this returns, neither its port nor
 // its files are left. The channel that the work is given yields an error if the sandbox ends before it.
-func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags sandboxFlags, work func(at sandboxAddress, broke <-chan error) error) error {
+func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error) error {
 	if err := s.NoDryRun(cmd.CommandPath()); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags sandboxFlags, wor
 }
 
 // newSandbox makes the sandbox that the flags describe.
-func newSandbox(s *cmdutil.Session, flags sandboxFlags) (*sandbox.Server, error) {
+func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) {
 	var opts []sandbox.Option
 	switch {
 	case isSeed(flags.seed):
@@ -284,7 +284,7 @@ func checkLoopback(address string) error {
 	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
 }
 
-func sandboxSettings(a *cmdutil.App) *cobra.Command {
+func settingsCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",

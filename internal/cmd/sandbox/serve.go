@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func sandboxServe(a *cmdutil.App) *cobra.Command {
-	var flags sandboxFlags
+func serveCommand(a *cmdutil.App) *cobra.Command {
+	var flags serverFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a sandbox until a signal ends it",
@@ -59,6 +59,6 @@ set +a`,
 			})
 		},
 	}
-	addSandboxFlags(cmd, &flags)
+	addServerFlags(cmd, &flags)
 	return cmd
 }

@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 
 // What is offered for --do is what the sandbox takes, and the help says what each does.
 func TestFaultKinds(t *testing.T) {
-	help := sandboxFaultAdd((&cmdutil.App{})).Long
+	help := faultAddCommand((&cmdutil.App{})).Long
 	for _, do := range faultKinds {
 		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
 			t.Error(err)

@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func sandboxFault(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("fault", "Let calls to the sandbox go wrong on purpose", sandboxFaultAdd(a), sandboxFaultList(a), sandboxFaultClear(a))
+func faultCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("fault", "Let calls to the sandbox go wrong on purpose", faultAddCommand(a), faultListCommand(a), faultClearCommand(a))
 }
 
 // faultKinds are offered for --do. The help of sandbox fault add says what they are.
@@ -29,7 +29,7 @@ type faultFlags struct {
 	match        []string
 }
 
-func sandboxFaultAdd(a *cmdutil.App) *cobra.Command {
+func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	var flags faultFlags
 	cmd := cmdutil.WithColumns(&cobra.Command{
 		Use:   "add --do KIND",
@@ -136,7 +136,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed}, err
 }
 
-func sandboxFaultList(a *cmdutil.App) *cobra.Command {
+func faultListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how often they have struck",
@@ -162,7 +162,7 @@ spent stays in the list.
 	}, faultView)
 }
 
-func sandboxFaultClear(a *cmdutil.App) *cobra.Command {
+func faultClearCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Take a fault of the sandbox away, or all of them",

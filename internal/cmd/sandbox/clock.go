@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"fmt"
@@ -27,12 +27,12 @@ func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	}
 }
 
-func sandboxClock(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("clock", "Look at the sandbox's clock, or move it", sandboxClockShow(a), sandboxClockSet(a), sandboxClockAdvance(a))
+func clockCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a), clockAdvanceCommand(a))
 }
 
-func sandboxClockShow(a *cmdutil.App) *cobra.Command {
-	return clockCommand(a, &cobra.Command{
+func clockShowCommand(a *cmdutil.App) *cobra.Command {
+	return clockStepCommand(a, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
 		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
@@ -46,8 +46,8 @@ machine's.
 	})
 }
 
-func sandboxClockSet(a *cmdutil.App) *cobra.Command {
-	return clockCommand(a, &cobra.Command{
+func clockSetCommand(a *cmdutil.App) *cobra.Command {
+	return clockStepCommand(a, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, which is this
@@ -66,8 +66,8 @@ bears its times. What was made before keeps its own.
 	})
 }
 
-func sandboxClockAdvance(a *cmdutil.App) *cobra.Command {
-	return clockCommand(a, &cobra.Command{
+func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
+	return clockStepCommand(a, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Move the sandbox's clock on",
 		Long: `Move the sandbox's clock on by a duration such as 90s, 15m, 36h, 7d or 2w.
@@ -91,7 +91,7 @@ happened when this returns, each at its own time.
 	})
 }
 
-func clockCommand(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error)) *cobra.Command {
+func clockStepCommand(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error)) *cobra.Command {
 	view := answeredView(sandboxTimeView)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := control(a, cmd, view)

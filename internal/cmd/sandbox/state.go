@@ -1,4 +1,4 @@
-package cli
+package sandbox
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 	}
 }
 
-func sandboxReset(a *cmdutil.App) *cobra.Command {
+func resetCommand(a *cmdutil.App) *cobra.Command {
 	return beginsState(a, &cobra.Command{
 		Use:   "reset",
 		Short: "Let the sandbox begin anew",
@@ -47,7 +47,7 @@ new state, which no other has. It does not ask.
 	})
 }
 
-func sandboxSeed(a *cmdutil.App) *cobra.Command {
+func seedCommand(a *cmdutil.App) *cobra.Command {
 	cmd := beginsState(a, &cobra.Command{
 		Use:   "seed FILE",
 		Short: "Let the sandbox begin anew with what a file holds",
@@ -111,7 +111,7 @@ func beginsState(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session,
 	return cmdutil.WithColumns(cmd, view)
 }
 
-func sandboxDump(a *cmdutil.App) *cobra.Command {
+func dumpCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
