@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmd/api"
+	"example.com/till/internal/cmd/config"
 	"example.com/till/internal/cmd/invoice"
 	"example.com/till/internal/cmd/journal"
 	"example.com/till/internal/cmd/payout"
@@ -19,7 +20,7 @@ func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobr
 	all := map[string]func(*cmdutil.App) *cobra.Command{
 		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand, "reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
 		"sandbox": sandbox.Command, "callback": sandbox.CallbackCommand, "journal": journal.Command,
-		"profile": profileCommand, "auth": authCommand, "currency": currencyCommand, "config": configCommand,
+		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand, "config": config.Command,
 		"completion": completionCommand, "version": versionCommand,
 	}
 	named := map[string]func(*cmdutil.App) *cobra.Command{}

@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func profileCommand(a *cmdutil.App) *cobra.Command {
+func ProfileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("profile", "Keep the settings of one or several services",
-		profileList(a), profileShow(a), profileUse(a), profileSet(a), profileRemove(a))
+		profileListCommand(a), profileShowCommand(a), profileUseCommand(a), profileSetCommand(a), profileRemoveCommand(a))
 }
 
-func profileList(a *cmdutil.App) *cobra.Command {
+func profileListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the profiles, and which is the current one",
@@ -59,7 +59,7 @@ func noteOverride(a *cmdutil.App, current string) {
 	}
 }
 
-func profileShow(a *cmdutil.App) *cobra.Command {
+func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it stands in the configuration",
@@ -111,7 +111,7 @@ func profileNamed(a *cmdutil.App, cmd *cobra.Command, args []string) (string, er
 	return settings.Profile, nil
 }
 
-func profileUse(a *cmdutil.App) *cobra.Command {
+func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Make a profile the current one",
@@ -132,7 +132,7 @@ TILL_PROFILE names another.`,
 	}
 }
 
-func profileSet(a *cmdutil.App) *cobra.Command {
+func profileSetCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
 		Short: "Set keys of a profile, and make it where it does not exist",
@@ -210,7 +210,7 @@ func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirect
 	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-func profileRemove(a *cmdutil.App) *cobra.Command {
+func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a profile from the configuration",

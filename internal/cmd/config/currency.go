@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func currencyCommand(a *cmdutil.App) *cobra.Command {
+func CurrencyCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("currency", "Say what the service counts in: kinds, decimals, memos",
-		currencyList(a), currencySet(a), currencyRemove(a))
+		currencyListCommand(a), currencySetCommand(a), currencyRemoveCommand(a))
 }
 
-func currencyList(a *cmdutil.App) *cobra.Command {
+func currencyListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that are known under the profile in use",
@@ -66,7 +66,7 @@ func hasCurrency(entries []money.Entry, code string) bool {
 	return slices.ContainsFunc(entries, func(e money.Entry) bool { return strings.EqualFold(e.Code, code) })
 }
 
-func currencySet(a *cmdutil.App) *cobra.Command {
+func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	var kind, memo, format string
 	var decimals int
 	cmd := &cobra.Command{
@@ -179,7 +179,7 @@ func currencyPlace(s *cmdutil.Session) string {
 	return "the profile " + s.Profile
 }
 
-func currencyRemove(a *cmdutil.App) *cobra.Command {
+func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
 		Short: "Take back what currency set has said",

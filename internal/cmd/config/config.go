@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"example.com/till/internal/cmdutil"
@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func configCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("config", "See which settings are in effect, and where they come from", configShow(a), configPath(a))
+func Command(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("config", "See which settings are in effect, and where they come from", showCommand(a), pathCommand(a))
 }
 
-func configShow(a *cmdutil.App) *cobra.Command {
+func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
@@ -46,7 +46,7 @@ func settingView(money.Registry) render.View[config.Row] {
 	}
 }
 
-func configPath(a *cmdutil.App) *cobra.Command {
+func pathCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",

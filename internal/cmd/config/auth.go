@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ import (
 	"golang.org/x/term"
 )
 
-func authCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("auth", "Keep the key of a service on this machine", authLogin(a), authStatus(a), authLogout(a))
+func AuthCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.Group("auth", "Keep the key of a service on this machine", loginCommand(a), statusCommand(a), logoutCommand(a))
 }
 
-func authLogin(a *cmdutil.App) *cobra.Command {
+func loginCommand(a *cmdutil.App) *cobra.Command {
 	store := "keyring"
 	cmd := &cobra.Command{
 		Use:   "login",
@@ -127,7 +127,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 	return key, nil
 }
 
-func authLogout(a *cmdutil.App) *cobra.Command {
+func logoutCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Remove the key that till auth login has kept",
@@ -164,7 +164,7 @@ api_key_command or api_key_file, stays.`,
 
 func isPath(place string) bool { return place != "keyring" }
 
-func authStatus(a *cmdutil.App) *cobra.Command {
+func statusCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "status",
 		Short: "Say where the key comes from, and try it",
