@@ -35,10 +35,10 @@ func TestImports(t *testing.T) {
 		"internal/cmd/api":      slices.Concat(noun, []string{till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),
 		"internal/cmd/config":   slices.Concat(noun, []string{till + "internal/config", till + "internal/address", till + "internal/terminal", "golang.org/x/term"}),
 		"internal/cmd/invoice":  noun,
-		"internal/cmd/journal":  slices.Concat(noun, []string{till + "internal/config"}),
+		"internal/cmd/journal":  slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
 		"internal/cmd/payout":   slices.Concat(noun, []string{till + "internal/config", till + "internal/terminal"}),
 		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/report"}),
-		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/atomicfile", till + "internal/config", till + "internal/process", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
+		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
 		"internal/cmd/withdraw": noun,
 
 		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},

@@ -1,3 +1,4 @@
+// Package api is the command that makes any call of the service.
 package api
 
 import (

@@ -1,3 +1,4 @@
+// Package config is the commands about this machine: config, profile, auth and currency.
 package config
 
 import (

@@ -1,3 +1,4 @@
+// Package invoice is the commands of invoices and of invites.
 package invoice
 
 import (

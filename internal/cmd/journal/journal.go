@@ -1,3 +1,4 @@
+// Package journal is the commands that show, compare, copy and rename the journal. They use pkg/payout for all of it.
 package journal
 
 import (

@@ -1,3 +1,4 @@
+// Package payout is the commands of batches: a file of payments becomes a plan, and a plan is applied.
 package payout
 
 import (

@@ -1,3 +1,4 @@
+// Package reseller is the commands of resellers and the reseller report.
 package reseller
 
 import (

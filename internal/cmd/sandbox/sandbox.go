@@ -1,3 +1,4 @@
+// Package sandbox is the commands of the sandbox, and callback listen.
 package sandbox
 
 import (

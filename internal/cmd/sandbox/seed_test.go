@@ -48,7 +48,7 @@ func TestSeedJSONRefuses(t *testing.T) {
 // FuzzSeed: what is turned into JSON is JSON, and whatever it says, a sandbox
 // takes or refuses it.
 func FuzzSeed(f *testing.F) {
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "seed.yaml"))
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "seed.yaml"))
 	if err != nil {
 		f.Fatal(err)
 	}

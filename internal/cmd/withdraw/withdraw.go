@@ -1,3 +1,4 @@
+// Package withdraw is the commands of single withdrawals.
 package withdraw
 
 import (
