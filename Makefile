@@ -24,9 +24,10 @@ build:
 demo: build
 	@sh examples/demo.sh bin/till
 
-# What takes long begins first, so that no core waits for it at the end.
+# What takes long begins first, so that no core waits for it at the end. Many tests wait for other processes, so more run at
+# a time than there are cores.
 test: build
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -timeout 30m ./pkg/... ./e2e/torture ./...
+	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 4 -parallel 4 -timeout 30m ./pkg/... ./e2e/torture ./...
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
