@@ -37,7 +37,7 @@ func TestImports(t *testing.T) {
 		"internal/cmd/invoice":  noun,
 		"internal/cmd/journal":  slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
 		"internal/cmd/payout":   slices.Concat(noun, []string{till + "internal/config", till + "internal/terminal"}),
-		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/report"}),
+		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/report", "golang.org/x/sync"}),
 		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
 		"internal/cmd/withdraw": noun,
 

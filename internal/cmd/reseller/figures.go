@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -15,6 +14,7 @@ import (
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 )
 
 // sideBySide is how many resellers are read at the same time.
@@ -66,19 +66,18 @@ func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 	return f.all(s, client, out)
 }
 
-// together calls do with every number below count, so many at a time, and returns when all calls have. Once the context ends,
-// none is begun, and its error is returned.
-func together(ctx context.Context, count, width int, do func(i int)) error {
-	var group sync.WaitGroup
-	slots := make(chan struct{}, width)
+// inParallel calls do with every number below count, at most width at a time, and returns when all calls have returned. It
+// begins none after the context has ended, and returns that error.
+func inParallel(ctx context.Context, count, width int, do func(i int)) error {
+	var group errgroup.Group
+	group.SetLimit(width)
 	for i := range count {
-		slots <- struct{}{}
 		if ctx.Err() != nil {
 			break
 		}
-		group.Go(func() {
+		group.Go(func() error {
 			do(i)
-			<-slots
+			return nil
 		})
 	}
 	group.Wait()
@@ -91,7 +90,7 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 		return err
 	}
 	values, errs := make([]T, len(resellers)), make([]error, len(resellers))
-	if err := together(s.Ctx, len(resellers), sideBySide, func(i int) {
+	if err := inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
 		values[i], errs[i] = f.read(s.Ctx, client, resellers[i].ID)
 	}); err != nil {
 		return err

@@ -36,7 +36,7 @@ func (p *reporting) read(args []string) error {
 	defer bar.Finish()
 	failed := make([]*failedReseller, len(resellers))
 	var adding sync.Mutex
-	err = together(p.Ctx, len(resellers), width, func(i int) {
+	err = inParallel(p.Ctx, len(resellers), width, func(i int) {
 		defer bar.Add(1)
 		stats, err := client.Resellers.Stats(p.Ctx, resellers[i].id)
 		adding.Lock()
