@@ -12,7 +12,7 @@ case ${1-} in
 esac
 
 if [ "${2-}" != inside ]; then
-	# The settings of whoever runs the demo stay out of it.
+	# The demo ignores the settings of the person who runs it.
 	unset TILL_PROFILE TILL_BASE_URL TILL_API_KEY TILL_CONFIG TILL_OUTPUT TILL_TIMEOUT TILL_RETRIES TILL_DEBUG \
 		TILL_NO_INPUT TILL_JOURNAL TILL_CA_FILE
 	work=$(mktemp -d)
@@ -67,7 +67,7 @@ run 0 'till sandbox fault add --do drop-after --times 1 \
 say "Her next payment meets it. Was it made?"
 run 20 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
-say "Exit code 20 means: nobody knows, so stop. Many scripts would just try again, and" \
+say "Exit code 20 means that the outcome is unknown, so stop. Many scripts would just try again, and" \
 	"pay twice. Here the journal remembers, and nothing is sent:"
 run 20 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'

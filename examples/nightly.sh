@@ -5,10 +5,10 @@
 #
 # What it finds out is till's exit code, and that decides whom it tells:
 #
-#   20, 21, 14, and any code that till does not have   a person is woken: money may have moved, or nobody can tell
+#   20, 21, 14, and any code that till does not have   a person is called: money may have moved, or the outcome is unknown
 #   13, 32, 40, 41   it is tried again, and only when that does not help there is a ticket
 #   50, 33, 51, 30   a ticket: a part is not done, and can wait for the morning
-#   1, 10, 11, 12, 31   a ticket: this machine or its key is not set up, so that nobody looks
+#   1, 10, 11, 12, 31   a ticket: this machine or its key is not set up
 #   60   nothing: somebody has stopped it
 #
 #   PAGE, TICKET     how they are told: PAGE SUBJECT, with the text on standard input
@@ -61,7 +61,7 @@ look() {
 	esac
 }
 
-# tell is for when nobody could be told: cron mails what stands on standard error.
+# tell is for when the page failed: cron mails standard error.
 tell() {
 	echo "nightly: $1, and nobody could be told:" >&2
 	cat "$work/text" >&2
@@ -77,8 +77,8 @@ unfinished() {
 	return 50
 }
 
-# First what can be settled is settled, so that nobody is woken for what the service's list can say.
-look "payments of which nobody knows" till withdraw reconcile
+# Settle first what the service's list can settle, so that no person is called for it.
+look "payments with an unknown outcome" till withdraw reconcile
 look "open questions in the journal" till journal list --state unknown,conflict --exit-status
 look "payouts that are not finished" unfinished
 exit "$worst"

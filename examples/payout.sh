@@ -7,7 +7,7 @@
 # their own, as in 25.00 USD. Order ids are your own numbers; each may occur once, ever. No quotes, no commas in fields.
 #
 # The script keeps no record: till's journal does. Every row is recorded there under its order id before it is sent, so a
-# second run prints the ids of what was accepted, sends what was not, and stops at a row of which nobody knows. Keep the
+# second run prints the ids of what was accepted, sends what was not, and stops at a row with an unknown outcome. Keep the
 # journal (till journal path), and let all machines that pay use the same one (TILL_JOURNAL).
 #
 # Exit codes: 0 all rows are accepted; 50 some were refused and skipped, run it again when they are mended; 10 the file
@@ -47,7 +47,7 @@ awk -F, '
 	/["\t]/ { wrong("quotes and tabs are not understood here"); next }
 	NF != 4 { wrong("there must be four fields, and there are " NF); next }
 	$1 !~ /^[1-9][0-9]*$/ { wrong("the order id must be a number without leading zeros: " $1); next }
-	$1 "" in seen { wrong("the order id " $1 " stands in line " seen[$1 ""] " already"); next }
+	$1 "" in seen { wrong("the order id " $1 " is in line " seen[$1 ""] " already"); next }
 	$2 == "" || $3 == "" || $4 == "" || $4 ~ / / { wrong("a field is empty, or the address has a space"); next }
 	{ seen[$1 ""] = NR; print }
 	END { if (NR == 0) wrong("the file is empty"); close("cat >&2"); exit bad }

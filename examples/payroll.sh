@@ -2,8 +2,8 @@
 # The monthly payroll, by two people and a mail:
 #
 #   payroll.sh plan payroll-2026-05.csv      one person makes payroll-2026-05.plan; nothing is sent
-#   payroll.sh show payroll-2026-05.plan     another one reads every row, and hands over the digest that stands at the end,
-#                                            on another way than the plan took: only that protects against an edited plan
+#   payroll.sh show payroll-2026-05.plan     another person reads every row, and sends the digest at the end
+#                                            through a different channel than the plan: only that protects from an edited plan
 #   payroll.sh pay payroll-2026-05.plan sha256:...   sends what was approved, and mails what came of it
 #
 # The file has the columns currency, amount, address and, where wanted, memo and note; see till payout plan --help. It has
@@ -112,7 +112,7 @@ esac
 	[ "$code" -eq 0 ] || printf '\nExit code %s. The same command again sends nothing twice.\n' "$code"
 } >"$work/mail"
 if ! $mailer -s "Payroll $run: $subject" "$to" <"$work/mail"; then
-	say "the mail could not be sent: run it again for another one; nobody is paid twice"
+	say "the mail could not be sent: run it again for another one; no payment is made twice"
 	[ "$code" -ne 0 ] || code=51
 fi
 say "$subject"

@@ -767,12 +767,12 @@ func (b *batch) doInterrupt(s applyShot) {
 // heardOf waits until an attempt says that it was interrupted, or has ended without saying it.
 func (a *attempt) heardOf() bool {
 	for {
-		if strings.Contains(a.stderr.String(), "another signal gives up") {
+		if strings.Contains(a.stderr.String(), "another signal stops the wait") {
 			return true
 		}
 		select {
 		case <-a.done:
-			return strings.Contains(a.stderr.String(), "another signal gives up")
+			return strings.Contains(a.stderr.String(), "another signal stops the wait")
 		case <-time.After(time.Millisecond):
 		}
 	}

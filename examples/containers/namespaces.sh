@@ -33,7 +33,7 @@ set -a
 . "$work/env"
 set +a
 
-# Whoever is outside cannot reach it, not even with its key.
+# Other processes cannot reach it, not even with its key.
 if till sandbox clock show --retries 0 --timeout 5s >/dev/null 2>&1; then
 	echo "$0: the sandbox can be reached from outside its namespace" >&2
 	exit 1

@@ -1,7 +1,7 @@
 // Payouts pays every row of a CSV file at most once, however often it is run:
 //
 //	go run ./examples/payouts payouts.csv                makes a plan of the file, shows what it comes to, and sends nothing
-//	go run ./examples/payouts payouts.csv sha256:...     pays that plan, if it is the one that somebody has approved
+//	go run ./examples/payouts payouts.csv sha256:...     pays that plan, if it is the plan that was approved
 //
 // It finds the service in TILL_BASE_URL, the key in TILL_API_KEY and the journal in TILL_JOURNAL. It ends with 20 if an outcome
 // is unknown. Run it again then: what was paid meanwhile is found on the service's list, and is not paid again.

@@ -5,7 +5,7 @@
 #   shop.sh settle NUMBER   prints what becomes of it: shipped, waiting or cancelled
 #
 # It finds the service in TILL_BASE_URL and TILL_API_KEY, and keeps its orders in the directory SHOP_DIR, a file each.
-# The number is noted before the invoice is made. When the answer to that gets lost, nobody knows whether there is an
+# The number is noted before the invoice is made. If the answer is lost, it is unknown whether there is an
 # invoice, and the shop does not make a second one: exit code 20, and a person has to look.
 set -eu
 

@@ -125,7 +125,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return cmdutil.UsageError(msg, hint)
 }
 
-// checkGroups refuses a command line that lacks flags, or has some that exclude each other.
+// checkGroups refuses a command line that lacks flags, or has some that cannot be used together.
 func checkGroups(cmd *cobra.Command, _ []string) error {
 	var missing []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -141,7 +141,7 @@ func checkGroups(cmd *cobra.Command, _ []string) error {
 	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
 		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(one, "or"), cmdutil.HelpHint(cmd))
 	case len(given) > 1:
-		return cmdutil.UsageError(cmdutil.FlagNames(given, "and")+" exclude each other", "leave one out")
+		return cmdutil.UsageError(cmdutil.FlagNames(given, "and")+" cannot be used together", "leave one out")
 	}
 	return nil
 }
@@ -159,5 +159,5 @@ func wrongValue(kind, text string, cause error) string {
 	case kind == "stringSlice":
 		return fmt.Sprintf("%q has a quote that is out of place: write values with commas between", text)
 	}
-	return fmt.Sprintf("%q is no value for it: %v", text, cause)
+	return fmt.Sprintf("%q is not a valid value: %v", text, cause)
 }

@@ -136,9 +136,9 @@ func fill(label string, indent int, text string) string {
 
 func exitCodesTopic() string {
 	var b strings.Builder
-	b.WriteString(`The exit code says what has happened, and its tens digit who acts next.
+	b.WriteString(`The exit code says what happened, and its tens digit who acts next.
 
-   0  Nobody: it is done.
+   0  Done: there is nothing to do.
   1x  You. Nothing was sent.
   2x  You, with care. Money may be on its way: look before you send anything.
   3x  You, or the service. It said no.
@@ -152,7 +152,7 @@ func exitCodesTopic() string {
 	}
 	b.WriteString(`
 A code that is not listed comes from a crash or from outside, such as a kill.
-Where money was to be sent, take it for 20.
+If money was to be sent, treat it as 20.
 
 In a script:
   till withdraw create --order-id 4711 ... --yes
@@ -227,12 +227,12 @@ fit into 64 bits.
 
 Currencies
   Codes are found in any case and sent as the service spells them: Usd names a
-  currency, USD stands in an amount. The decimals of fiat currencies are those
-  of ISO 4217.
+  currency, and USD is its code in an amount. The decimals of fiat currencies
+  are those of ISO 4217.
 
-  How many decimals a crypto currency has in the service's counting is not
-  shown anywhere, and till does not guess. Until it is told, decimals are
-  refused and tables show the integer with the word minor:
+  The interface does not show with how many decimals the service counts a
+  crypto currency, and till does not guess. Until you set the number, decimals
+  are refused and tables show the integer with the word minor:
     till currency set Btc --decimals 8
 
   A code that is not known at all goes as crypto:CODE or fiat:CODE, with
@@ -258,23 +258,22 @@ Limits
 }
 
 func payoutsTopic() string {
-	return `The service does not say that it refuses an order id that it has seen before.
-So nothing on its side keeps a payment from being made twice, and till keeps a
-journal: what is sent under which order id is on the disk before the first byte
-leaves, and what came of it is on the disk before you are told.
+	return `The service does not promise to refuse an order id that it has seen before, so
+nothing on its side prevents a second payment. till therefore keeps a journal:
+an order is on the disk before its first byte leaves, and its outcome is on the
+disk before it is printed.
 
 The same order id again
   accepted  sends nothing, prints the id that is there
   unknown   sends nothing, 20: till withdraw reconcile ORDER
-  sending   sends nothing, 13: another process is at it
-  conflict  sends nothing, 21: somebody has to look
-  rejected  is sent once more
-  planned   is sent: nothing is under way. After an attempt, that one never
-            left, or was refused for the key or the rate, or a person has said
-            that it was not sent
-With another amount, currency, address or memo it is refused, 12, unless every
-attempt was rejected or never left: of one that was in doubt, a person's word
-that it was not sent lets the same be sent again, and nothing else.
+  sending   sends nothing, 13: another process is sending it
+  conflict  sends nothing, 21: a person has to decide
+  rejected  is sent again
+  planned   is sent. An earlier attempt, if any, never left, was refused for
+            the key or the rate, or a person has said that it was not sent
+With another amount, currency, address or memo the order is refused, 12, unless
+every attempt was rejected or never left. If a person has said that an order
+was not sent, only the same contents can be sent again.
 
 In a script
   Run till withdraw create with an --order-id of your own. After 20, run till
@@ -283,45 +282,44 @@ In a script
   a file is in examples/payout.sh of till's repository.
 
 A file of payments
-  till payout plan checks every row, and what it writes says everything that
-  will be sent. A second person reads it with till payout show, and hands over
-  the digest; till payout apply --digest sends this plan and no other. Each row
-  goes the way of a single withdrawal. After a crash, a power cut or a code 20
-  the same apply goes on: what was sent is not sent again, what was under way
-  is unknown and looked for on the service's list, and only what never left is
-  sent. While a row stays unknown the rest waits, unless there is --keep-going.
-  Rows that were accepted before, by whatever way, are counted apart, and are
-  left as they are once you say that you know of them.
-  till payout status RUN           where every row stands
-  till payout wait RUN ...         until the service says that it is done
-  till payout reconcile RUN        for a whole run, with one reading
+  till payout plan checks every row and writes a plan of everything that will
+  be sent. A second person reads it with till payout show and sends the digest
+  through a different channel; till payout apply --digest sends this plan and
+  no other. Each row is sent like a single withdrawal. After a crash, a power
+  cut or code 20, apply the same plan again: accepted rows are not sent again,
+  rows that were in flight are unknown and looked up on the service's list, and
+  only rows that never left are sent. While a row is unknown the rest waits,
+  unless there is --keep-going. Rows that were accepted before, and not by this
+  run, are counted separately and need your confirmation.
+  till payout status RUN           the state of every row
+  till payout wait RUN ...         waits until the service says that it is done
+  till payout reconcile RUN        settles a whole run with one reading
 
 When the outcome is unknown
-  till withdraw reconcile          reads the list, and settles what it finds
-  till withdraw resolve ORDER ...  records what you know better than the list
-  till journal show ORDER          tells what has happened
+  till withdraw reconcile          reads the list, and settles what is on it
+  till withdraw resolve ORDER ...  records what you know and the list does not
+  till journal show ORDER          shows what happened
 
-When the service's list is asked before sending
-  till payout apply asks for every order that it is about to send. For a single
-  withdrawal it is asked only in these cases, and never with --lookup never:
+When till reads the service's list before sending
+  till payout apply looks up every order that it will send. For a single
+  withdrawal the list is read in these cases, and never with --lookup never:
   - this journal has sent the order id before,
   - it has nothing accepted for the account yet, as when it is new or lost,
   - it has found a withdrawal on the list before that it did not know, or
   - it was not closed and its log is missing, as in a copy of one file alone.
-  Otherwise, and where till makes the order id, the journal alone decides. With
-  --lookup always the list is asked before every order id that you chose.
-  The list is read whole, until two readings in a row agree about the order.
+  Otherwise, and if till makes the order id, the journal alone decides. With
+  --lookup always the list is read before every order id that you chose.
+  The whole list is read, until two readings in a row agree about the order.
 
-When a backup of the journal was put back
-  It lacks the order ids that were used since, and sends them again without
-  asking, but in the cases above or with --lookup always. So before anything
-  is sent with it:
+When a backup of the journal was restored
+  It lacks the order ids that were used since the backup, and would send them
+  again, except in the cases above or with --lookup always. Before you send
+  anything with it, run
     till journal check
-  shows what is only there: it was paid since, so take it out of what you still
-  mean to pay. Use no order id from since the backup again, listed or not.
-  Send nothing before the check is clean, or nothing is left that you cannot
-  explain: what is only there is shown each time. --from leaves it out once it
-  is older than that.
+  What is missing in the journal was paid since the backup: remove it from what
+  you still have to pay. Do not use any order id from after the backup again,
+  listed or not. Send nothing until the check is clean or you can explain every
+  difference. --from leaves out differences that are older.
 
 Try it on a sandbox
   Serve one with till sandbox serve. ADDRESS and KEY are what it prints.
@@ -340,15 +338,15 @@ Try it on a sandbox
 
 What till cannot promise
   - A service, or a proxy before it, may act twice on one request.
-  - A withdrawal may land long after everybody has given it up. That an order
-    is not on the list proves nothing, so till never takes it for unsent.
+  - A withdrawal may arrive long after everybody has given up on it. A missing
+    row on the list proves nothing, so till never concludes that it was unsent.
   - Two machines with a journal each do not know of each other. Let them share
     one in PostgreSQL.
-  - A backup that is put back lacks what was sent since.
+  - A restored backup lacks what was sent since.
   - A database that loses commits in a failover loses the record with them.
-  - A list that hides rows hides payments.
-  - A person who says that a payment was not sent is believed.
-  - What is paid past till is not in its journal.
+  - A list that leaves out rows leaves out payments.
+  - till believes a person who says that a payment was not sent.
+  - What is paid without till is not in its journal.
   - Accepted means that the service has taken the order. Whether the money has
     arrived, only the service and the receiver can say.
 

@@ -55,7 +55,7 @@ func Args(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return UsageError(fmt.Sprintf("%s needs %s", CommandName(cmd), strings.Join(names[len(args):], " and ")), HelpHint(cmd))
 		case len(args) > len(names):
-			return UsageError(fmt.Sprintf("%s: %q is one argument too many", CommandName(cmd), args[len(names)]), HelpHint(cmd))
+			return UsageError(fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]), HelpHint(cmd))
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {

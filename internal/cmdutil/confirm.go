@@ -22,7 +22,7 @@ func (s *Session) Confirmed(facts []string, question, do, done, more string) err
 		return nil
 	}
 	if !s.CanAsk() {
-		return Refusal("confirmation", "nobody is there to confirm it", "add --yes to "+do+more)
+		return Refusal("confirmation", "there is no terminal to confirm it on", "add --yes to "+do+more)
 	}
 	s.Spinner.Stop()
 	for _, fact := range facts {
@@ -36,7 +36,7 @@ func (s *Session) Confirmed(facts []string, question, do, done, more string) err
 	case "y", "yes":
 		return nil
 	}
-	return Refusal("confirmation", "it was not confirmed, nothing was "+done, "answer y to "+do)
+	return Refusal("confirmation", "not confirmed: nothing was "+done, "answer y to "+do)
 }
 
 func (s *Session) CanAsk() bool {

@@ -245,7 +245,7 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	}
 	if errors.Is(e, api.ErrTooLarge) {
 		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) { // the lists that come in pages; not till api
-			return ExitReadFailed, payout.NewHint("it will be as large the next time: ask for less, with --page-size or a filter")
+			return ExitReadFailed, payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 		}
 		return ExitReadFailed, payout.Hint{}
 	}

@@ -28,10 +28,10 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	}
 	switch {
 	case len(unknown) == 1:
-		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: it may be hidden there, or land late", IsOrAre("order", unknown)),
+		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss it, or it may arrive late", IsOrAre("order", unknown)),
 			Hint: payout.NewHint("run this again later or, when you know that it was not sent", append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
 	case len(unknown) > 1:
-		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: they may be hidden there, or land late", IsOrAre("order", unknown)),
+		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss them, or they may arrive late", IsOrAre("order", unknown)),
 			Hint: payout.NewHint("run this again later or, of those that you know were not sent", append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
 		return &Error{Code: ExitConflict, About: AboutOrders(conflict...), Msg: IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}

@@ -16,19 +16,19 @@ func (a *App) ResolveCommand(short, again, example string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
 		Short: short,
-		Long: `Record a person's decision about orders that are unknown or in conflict, with
-the person's name, the host and the time. A later decision corrects an earlier
-one, and both stay in the record.
+		Long: `Record your decision about orders that are unknown or in conflict, with your
+name, the host and the time. A later decision corrects an earlier one; both
+stay in the journal.
 
-With --paid-as ID, that withdrawal is read first and held against the order.
-With --not-sent, the service's list is read first, and the decision is refused
-when the order is on it, when the list cannot be read, and for some time after
-the attempt (settle_after of the profile), because it may still land. After it,
-` + again + `
+With --paid-as ID, till reads that withdrawal and compares it with the order.
+With --not-sent, till reads the service's list, and refuses the decision if the
+order is on it, if the list cannot be read, and for some time after the attempt
+(settle_after of the profile), because the withdrawal may still arrive.
+Afterwards, ` + again + `
 
-A conflict ends with --paid-as and, where the withdrawal is not what the order
-asked for, with --although-different and a reason: both contents are shown and
-recorded. An order that the service has ever shown was sent.`,
+--paid-as ends a conflict. If the withdrawal differs from the order, add
+--although-different and a reason: both contents are shown and recorded. An
+order that the service has ever shown cannot be recorded as not sent.`,
 		Example: example,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
@@ -60,7 +60,7 @@ recorded. An order that the service has ever shown was sent.`,
 				return err
 			}
 			if checked.Undated {
-				s.Note("the service's answers have no date, so its clock and this machine's could not be compared: see that this one is right")
+				s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
 			}
 			if err := s.confirmDecision(checked); err != nil {
 				return err
@@ -75,7 +75,7 @@ recorded. An order that the service has ever shown was sent.`,
 	f := cmd.Flags()
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
-	f.StringVar(&d.Reason, "reason", "", "how you know, for whoever reads the journal later")
+	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: it is not what the order asked for")
 	RequireOne(cmd, "paid-as", "not-sent")
 	Exclude(cmd, "paid-as", "not-sent")
@@ -109,7 +109,7 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 // warnShortSettling says that a person's settle_after is shorter than the default, which is as long as a create may take to land.
 func (s *Session) warnShortSettling(d payout.Decision) {
 	if after, usual := s.settleAfter(), s.usualSettling(); d.PaidAs == "" && after < usual {
-		s.Note("settle_after is %s, which is short: a create may land up to %s after it was sent", after, usual)
+		s.Note("settle_after is %s, which is short: a create may arrive up to %s after it was sent", after, usual)
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Session) confirmDecision(c payout.Checked) error {
 	}
 	n := len(c.OrderIDs)
 	if !s.CanAsk() {
-		return Refusal("confirmation", fmt.Sprintf("%d orders at once want to be confirmed", n), "add --yes, or resolve them one by one")
+		return Refusal("confirmation", fmt.Sprintf("%d orders at once need a confirmation", n), "add --yes, or resolve them one by one")
 	}
 	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n), fmt.Sprint(n))
 }
@@ -150,7 +150,7 @@ func (s *Session) typedDecision(question, want string) error {
 		return err
 	}
 	if strings.TrimSpace(answer) != want {
-		return Refusal("confirmation", "it was not confirmed, nothing was recorded", "type "+want+" to record it")
+		return Refusal("confirmation", "not confirmed: nothing was recorded", "type "+want+" to record it")
 	}
 	return nil
 }

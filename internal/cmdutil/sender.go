@@ -183,7 +183,7 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 // checkSince refuses a reading that would leave out everything there is.
 func (s *Session) checkSince(at time.Time) error {
 	if at.After(s.IO.Now()) {
-		return UsageError(fmt.Sprintf("--lookup-since: %s is in the future, and a list from then on has nothing on it", s.LookupSince), "name a time before the oldest order that it is about")
+		return UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty", s.LookupSince), "name a time before the oldest order that it is about")
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func (s *Session) Send(underWay func() bool, create func() error) error {
 			if underWay != nil && !underWay() {
 				return
 			}
-			s.Note("waiting for the answer to what is under way; another signal gives up, and then nobody knows its outcome")
+			s.Note("waiting for the calls in flight; another signal stops the wait, and their outcome is then unknown")
 		}
 	}()
 	return create()

@@ -125,7 +125,7 @@ func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
 	if isDateTime(text) {
 		at, rest, ok := report.ParseWritten(text)
 		if !ok || rest != "" {
-			return at, UsageError(fmt.Sprintf("%s: %q cannot be held against times without a time zone", flag, text), "write it like 2026-05-03T10:00:00")
+			return at, UsageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text), "write it like 2026-05-03T10:00:00")
 		}
 		if end && at.Nanosecond() == 0 {
 			at = at.Add(time.Second)

@@ -85,7 +85,7 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 		}
 		return reached, nil
 	}, func() *Error {
-		return &Error{Code: ExitNotYet, Msg: fmt.Sprintf("%s did not get there within %s: it was %s", what, flags.Timeout, strings.Join(seen, ", then ")),
+		return &Error{Code: ExitNotYet, Msg: fmt.Sprintf("%s did not reach it within %s: it was %s", what, flags.Timeout, strings.Join(seen, ", then ")),
 			Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", flags.Show...)}
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func Repeat(s *Session, flags WaitFlags, what string, step func(context.Context)
 			return err
 		default:
 			if trouble == nil && ctx.Err() == nil {
-				s.Note("%s could not be read: %v; this is tried again until %s are over", what, err, flags.Timeout)
+				s.Note("%s could not be read: %v; trying again for up to %s", what, err, flags.Timeout)
 			}
 			trouble = err
 			if call := (*api.Error)(nil); errors.As(err, &call) {

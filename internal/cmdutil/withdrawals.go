@@ -22,7 +22,7 @@ type ListFlags struct {
 func (a *App) AddListFlags(cmd *cobra.Command, flags *ListFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.From, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
-	f.StringVar(&flags.To, "to", "", "end of the period, likewise")
+	f.StringVar(&flags.To, "to", "", "end of the period, in the same forms")
 	f.StringArrayVar(&flags.currencies, "currency", nil, "only this currency; may be given again")
 	f.StringArrayVar(&flags.statuses, "status", nil, "only this status; may be given again")
 	f.IntVar(&flags.page, "page", 0, "only this page, in the service's own numbering")

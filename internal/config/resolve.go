@@ -199,7 +199,7 @@ func (s *Settings) finish(in Input) error {
 		s.SandboxState = filepath.Join(s.StateDir, "sandbox.db")
 	}
 	if s.origins["journal"] == "flag --journal" && journalHasPassword(s.Journal) {
-		return usagef("--journal has a password, and a command line is public: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
+		return usagef("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
 	}
 	if s.JQ != "" && s.Template != "" {
 		return usagef("--jq and --template both say what to print: leave one out")

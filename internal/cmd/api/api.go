@@ -30,12 +30,13 @@ func Command(a *cmdutil.App) *cobra.Command {
 		Use:   "api METHOD PATH",
 		Short: "Send any request and print the answer as it came",
 		Long: `Send a request to any path of the service, with the key, and print the answer
-as it came, for what the other commands do not cover. On a terminal, control
-characters in it are escaped. A GET and the interface's
-three list paths are reads. Everything else is asked about like a payment, sent
-at most once, and ends with exit code 20 when its outcome is unknown.
-Withdrawals are not created this way: withdraw create keeps to the rules that
-keep one from being paid twice.
+unchanged. Use it for what the other commands do not cover. On a terminal,
+control characters in the answer are escaped.
+
+A GET and the three list paths of the interface only read. Every other request
+asks for confirmation like a payment, is sent at most once, and ends with exit
+code 20 if its outcome is unknown. It cannot create withdrawals: till withdraw
+create does that, and never pays twice.
 
 With --dry-run, this and every other command shows the request that it would
 make. These are the operations of the interface:
@@ -109,7 +110,7 @@ func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered
 		return s.WriteData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
-		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err, Msg: fmt.Sprintf("the answer is no JSON that can be shown in another form: %v", err), Hint: payout.NewHint("leave out --output, --jq and --template to see it as it came")}
+		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err, Msg: fmt.Sprintf("the answer is not JSON, so it has no other format: %v", err), Hint: payout.NewHint("leave out --output, --jq and --template to see it unchanged")}
 	}
 	return view.One(s.IO.Out, s.Render, answer)
 }

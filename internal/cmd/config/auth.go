@@ -34,7 +34,7 @@ that file in the profile.`,
   till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 0 { // which may be the key
-				return cmdutil.UsageError("auth login takes no argument, because a command line is public", "give the key on standard input, < FILE", "auth", "login")
+				return cmdutil.UsageError("auth login takes no argument, because other users can read a command line", "give the key on standard input, < FILE", "auth", "login")
 			}
 			return nil
 		},
@@ -64,7 +64,7 @@ that file in the profile.`,
 			}
 			a.Note("the key for %s is kept in %s; try it with: till auth status", s.ServiceName(), place)
 			if a.IO.Env("TILL_API_KEY") != "" {
-				a.Note("TILL_API_KEY is set and goes before it")
+				a.Note("TILL_API_KEY is set and overrides it")
 			}
 			return nil
 		},

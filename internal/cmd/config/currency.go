@@ -167,7 +167,7 @@ func startCurrency(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error)
 		return nil, err
 	}
 	if s.Sandbox {
-		return nil, cmdutil.UsageError("the currencies of the profile sandbox are the sandbox's own and cannot be changed", "choose another profile with --profile")
+		return nil, cmdutil.UsageError("the currencies of the profile sandbox cannot be changed", "choose another profile with --profile")
 	}
 	return s, nil
 }
@@ -198,7 +198,7 @@ all profiles share. What is built in stays known.`,
 			err = edit(a, cmd, func(d *config.Document) error {
 				file, code := d.File(), args[0]
 				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) && hasCurrency(file.Currencies, code) {
-					return cmdutil.UsageError(fmt.Sprintf("the currency %s stands in the list that all profiles share, not in the profile %s", code, s.Profile),
+					return cmdutil.UsageError(fmt.Sprintf("the currency %s is in the list that all profiles share, not in the profile %s", code, s.Profile),
 						"take it out of the list currencies in "+s.ConfigFile)
 				}
 				return d.RemoveCurrency(s.Profile, code)

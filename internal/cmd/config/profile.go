@@ -55,7 +55,7 @@ const firstSteps = "till profile set live base_url=https://... && till auth logi
 // noteOverride tells a person that another profile is in use than the current one.
 func noteOverride(a *cmdutil.App, current string) {
 	if name := a.IO.Env("TILL_PROFILE"); name != "" && name != current {
-		a.Note("TILL_PROFILE names the profile %s, which goes before the current one", name)
+		a.Note("TILL_PROFILE names the profile %s, which overrides the current one", name)
 	}
 }
 

@@ -69,9 +69,9 @@ func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
-		Long: `Make an invite and print its url, which no other command can show again. The
-interface does not say what the UUID that it is made from means; without one, a
-random one is sent. It is sent at most once.`,
+		Long: `Make an invite and print its url. No other command can show the url again. The
+interface does not say what the UUID means; without one, a random UUID is sent.
+The invite is sent at most once.`,
 		Example: `  till invite create
   till invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
 		Args: cmdutil.OptionalArg("UUID"),

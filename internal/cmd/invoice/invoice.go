@@ -24,9 +24,9 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
 		Short: "Make an invoice and print its id",
-		Long: `Make an invoice and print the id that the service gave it. It is sent at most
-once; the interface has no list of invoices, so after exit code 20 only the
-merchant panel can tell whether it was made.`,
+		Long: `Make an invoice and print its id. It is sent at most once. The interface has no
+list of invoices, so after exit code 20 only the merchant panel shows whether
+the invoice was made.`,
 		Example: `  till invoice create --title "Order 1001" --currency Usd \
     --item "Coffee beans=25.00" --item Shipping=4.50
   till invoice create --title "Order 1002" --currency Usd \
@@ -156,13 +156,13 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
-		Long: `Read an invoice again and again until its status is one of those named with
---status, its state one of those named with --state. The interface does not
-show their values: see what the service calls them with till invoice get.
+		Long: `Read an invoice repeatedly until its status is one of --status and its state
+one of --state. The interface does not list their values: till invoice get
+shows what the service calls them.
 
-Readings that fail are repeated until --timeout is over. Then it ends with 42,
-or with 41 if none succeeded. A refused key and an id that the service does not
-know end it at once.`,
+A reading that fails is repeated until --timeout runs out. The exit code is
+then 42, or 41 if no reading succeeded. A refused key or an unknown id ends the
+wait at once.`,
 		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
     --fail-on Expired --timeout 30m`,
 		Args: cmdutil.Args("ID"),

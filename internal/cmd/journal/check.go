@@ -16,13 +16,15 @@ func checkCommand(a *cmdutil.App) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Hold the journal against the service's list",
-		Long: `Read the service's whole list of withdrawals, or that of a period, and show
-where it and the journal do not agree: what is only there, what is only here,
-and what is different. Nothing is changed. It ends with 21 when there is
-anything to show. After a backup of the journal was put back, what is only
-there was paid since: see till help payouts. If the journal has lost records,
-it ends the look-ups before each order once nothing is only there.`,
+		Short: "Compare the journal with the service's list",
+		Long: `Read the service's list of withdrawals, all of it or a period, and show what is
+missing in the journal, missing at the service, or different. Nothing is
+changed. The exit code is 21 if there is a difference.
+
+After a backup of the journal was restored, what is missing in the journal was
+paid since the backup: see till help payouts. If the journal has lost records,
+till looks up every order before it is sent; that ends when a check finds
+nothing missing in the journal.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: cmdutil.NoArgs,
@@ -63,12 +65,12 @@ it ends the look-ups before each order once nothing is only there.`,
 				}
 				return s.Note("the journal and the service's list agree")
 			}
-			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"), Hint: payout.NewHint("see an order's story", "journal", "show", "ORDER")}, printed)
+			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"), Hint: payout.NewHint("see the history of an order", "journal", "show", "ORDER")}, printed)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
-	f.StringVar(&to, "to", "", "end of the period, likewise")
+	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	return cmdutil.WithColumns(cmd, differenceView)
 }
 

@@ -21,10 +21,10 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Look at the record of what was sent",
 		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a), renameCommand(a), adoptKeyCommand(a))
-	cmd.Long = `Look at the record of what was sent. It is an SQLite file of this machine, or a
-PostgreSQL database that several machines share; see TILL_JOURNAL in
-till help environment. The rows that are shown are those of one account: the
-profile's account at the profile's address, or the sandbox in use.`
+	cmd.Long = `Look at the record of what was sent: an SQLite file on this machine, or a
+PostgreSQL database that several machines share (see TILL_JOURNAL in till help
+environment). The commands show the rows of one account: the account of the
+profile at its address, or the sandbox in use.`
 	return cmd
 }
 
@@ -34,10 +34,10 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	var status bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what was sent, and where it stands",
-		Long: `List the orders of the journal, oldest first, with who sent them, when, and who
-decided about them. The period is that of the last attempt. With --exit-status
-it ends with 20 when one of the rows shown is unknown, otherwise with 21 when
+		Short: "List the orders and their states",
+		Long: `List the orders of the journal, oldest first, with who sent them and when, and
+who decided about them. The period applies to the last attempt. With
+--exit-status the exit code is 20 if an order shown is unknown, otherwise 21 if
 one is in conflict.`,
 		Example: `  till journal list --from 7d
   till journal list --state unknown,conflict --exit-status -o jsonl`,
@@ -85,7 +85,7 @@ one is in conflict.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
-	f.StringVar(&to, "to", "", "end of the period, likewise")
+	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	f.StringSliceVar(&states, "state", nil, "only orders that are planned, sending, accepted, rejected, unknown, conflict")
 	f.StringVar(&currency, "currency", "", "only this currency")
 	f.StringVar(&address, "address", "", "only this address")
@@ -152,9 +152,9 @@ func ownLedger(s *cmdutil.Session) (*payout.Ledger, error) {
 func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show ORDER",
-		Short: "Tell one order's whole story",
-		Long: `Tell one order's whole story: every attempt with what was sent and what came
-back, what was found on the service's list, and what people have decided.`,
+		Short: "Show the history of an order",
+		Long: `Show the history of an order: every attempt with what was sent and what was
+answered, what the service's list showed, and what people decided.`,
 		Example: `  till journal show 4711
   till journal show 4711 --jq '.events[].what'`,
 		Args: cmdutil.Args("ORDER"),
@@ -237,9 +237,9 @@ func (t story) steps(m money.Registry) []render.Step {
 func exportCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
-		Short: "Print everything that the journal has, of every account",
-		Long: `Print everything that the journal has, one order with its whole story as a line
-of JSON, of every account, oldest first.`,
+		Short: "Print everything in the journal, of every account",
+		Long: `Print everything in the journal, of every account, oldest first: one line of
+JSON for each order with all its attempts and events.`,
 		Example: `  till journal export >journal.jsonl`,
 		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -302,10 +302,10 @@ func renameCommand(a *cmdutil.App) *cobra.Command {
 	var baseURL string
 	cmd := &cobra.Command{
 		Use:   "rename OLD NEW",
-		Short: "Carry a history to a new account name or address",
-		Long: `Carry the history of an account to another name, because the profile's account
-was renamed, or with --to-base-url to another address, because the service has
-moved. OLD is a name at the address in use. Nothing is sent.`,
+		Short: "Move a history to a new account name or address",
+		Long: `Move the history of an account to a new name, after the profile's account was
+renamed, or with --to-base-url to a new address, after the service has moved.
+OLD is an account at the address in use. Nothing is sent.`,
 		Example: `  till journal rename live acme`,
 		Args:    cmdutil.Args("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -339,7 +339,7 @@ moved. OLD is a name at the address in use. Nothing is sent.`,
 			if err := j.Rename(s.Ctx, payout.Account{Address: base, Name: args[0]}, payout.Account{Address: to, Name: args[1]}); err != nil {
 				return err
 			}
-			s.Note("the history of %s at %s is now that of %s at %s", args[0], base, args[1], to)
+			s.Note("the history of %s at %s now belongs to %s at %s", args[0], base, args[1], to)
 			return noteLeftBehind(s, args[0], args[1], to)
 		},
 	}
@@ -364,19 +364,19 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	if s.Profile == "" {
 		who = "without a profile, till looks"
 	}
-	return s.Note("%s at the account %s, which has no history any more: till profile set %s %s", who, s.Account, s.ProfileOr("NAME"), strings.Join(set, " "))
+	return s.Note("%s at the account %s, which has no history now: till profile set %s %s", who, s.Account, s.ProfileOr("NAME"), strings.Join(set, " "))
 }
 
-var errAnySandboxKey = cmdutil.UsageError("a sandbox takes whichever key it has", "there is nothing to adopt")
+var errAnySandboxKey = cmdutil.UsageError("a sandbox takes any key that it has", "there is nothing to adopt")
 
 func adoptKeyCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
-		Long: `Note that the key in use belongs to the account in use, although till could not
-see it for itself: what was accepted last is not found with it, or nothing was
-accepted yet. Look twice: with another merchant's key, another merchant pays.
-The key itself is not written down, only its fingerprint.`,
+		Long: `Record that the key in use belongs to the account in use, when till cannot
+verify it: the withdrawal that was accepted last is not found with this key, or
+none was accepted yet. Check twice: with the key of another merchant, another
+merchant pays. Only a fingerprint of the key is recorded.`,
 		Example: `  till journal adopt-key --yes`,
 		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -33,33 +33,33 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Send what a plan says, each row at most once",
-		Long: `Send what a plan says, each row at most once. The run is recorded in the
-journal, the service's list is asked for every order that is to be sent, and
-then they are sent in the order of the file. (Not so with a journal in
-PostgreSQL: each process begins somewhere else in the plan, at random.) Applied
-again, the same plan is the same run and goes on where it stopped: what was
-accepted stays, and what is unknown is looked for on the service's list first.
+		Long: `Send the rows of a plan, each at most once. till records the run in the
+journal, reads the service's list for the orders to be sent, and sends them in
+the order of the file. (With a journal in PostgreSQL each process begins at a
+random row.) To continue a run that stopped, apply the same plan again:
+accepted orders stay as they are, and unknown ones are looked up on the
+service's list first.
 
-On a terminal the total is to be typed. In a script, --digest names the plan
-that was approved, or --yes says that any will do. Only a digest that came
-another way than the plan itself protects against a plan that was edited.
+On a terminal, type the total to confirm. In a script, --digest names the plan
+that was approved; --yes accepts any plan. A digest protects from an edited
+plan only if it reached you through a different channel than the plan.
 
-Orders that were accepted before, and not by this run, are left as they are.
-They are the rest of a run half done or last month's numbers once more; only a
-person can tell, who types their number or says --already-paid N.
+Orders that were accepted before, and not by this run, are not sent. They are
+the rest of an unfinished run, or the order ids of last month used again. Only
+a person can know: type their number, or give --already-paid N.
 
-It stops at the first outcome that is unknown, at a refused key, when there are
-too many calls, and when the service cannot be reached. With --keep-going it
-goes past what is unknown, but not past five in a row. A first Ctrl-C waits for
-what is under way, a second one does not. Where some orders were accepted and
-others not, it ends with 50. Where none was, it ends with what they share, such
-as 30 or 40, and where they share nothing, with 50 as well: look at each.
+The run stops at the first unknown outcome, at a refused key, at too many
+calls, and when the service cannot be reached. With --keep-going it continues
+after an unknown outcome, but not after five in a row. The first Ctrl-C waits
+for the calls in flight, the second does not. The exit code is 50 if some
+orders were accepted and others not. If none was accepted, it is the code that
+all of them share, such as 30 or 40, otherwise 50.
 
-The results file, PLAN.results.csv unless --results names another, has a line
-for each row: order_id, state, id, reason. It is replaced as a whole, at the
-end. Several machines that share a journal in PostgreSQL can apply one plan at
-the same time, and each row is sent by one of them. --dry-run prints the
-requests of all rows, those that were sent before too: it opens no journal.
+The results file (PLAN.results.csv, or --results) has a line for each row:
+order_id, state, id, reason. It is replaced as a whole at the end. Several
+machines that share a journal in PostgreSQL can apply a plan at the same time;
+each row is sent by one of them. --dry-run prints the requests of all rows,
+also of those already sent: it opens no journal.
 
 With -o json the summary is {"run","plan","digest","rows","accepted",
 "rejected","unknown","conflict","planned","already_paid",
@@ -109,16 +109,16 @@ const mostCalls = 256
 
 func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	if cmd.Flags().Changed("already-paid") && f.paid < 0 {
-		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is no number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
+		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is not a number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
 	}
 	if f.Concurrency < 1 || f.Concurrency > mostCalls {
-		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d calls at a time cannot be made", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
+		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d is not a possible number of calls", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
 	}
 	if f.rate != "" {
 		number, _ := strings.CutSuffix(f.rate, "/s")
 		rate, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(rate > 0 && rate <= 1e6) {
-			return cmdutil.UsageError(fmt.Sprintf("--rate: %q is no number of calls a second", f.rate), "write it like 5/s or 0.5/s")
+			return cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate), "write it like 5/s or 0.5/s")
 		}
 		f.Rate = rate
 	}
@@ -238,7 +238,7 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	case given >= 0:
 		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at each of them, and give the right number", "journal", "show", "ORDER")
 	case !s.CanAsk():
-		return 0, cmdutil.Refusal("confirmation", paidBefore(t)+", not by this run: it is the rest of one half done, or old order ids were used again",
+		return 0, cmdutil.Refusal("confirmation", paidBefore(t)+", not by this run: they are the rest of an unfinished run, or old order ids used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
 	}
 	s.Spinner.Stop()
@@ -288,7 +288,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		return nil
 	}
 	if !s.CanAsk() {
-		return cmdutil.Refusal("confirmation", "nobody is there to confirm it", "add --digest with the digest that was approved or, to send whatever the plan says, --yes")
+		return cmdutil.Refusal("confirmation", "there is no terminal to confirm it on", "add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
 	s.Spinner.Stop()
 	facts := []string{
@@ -325,7 +325,7 @@ func typed(s *cmdutil.Session, question, what, want string) error {
 	if answer = strings.TrimSpace(answer); answer != "" && plainAmount(answer, want) == plainAmount(want, want) {
 		return nil
 	}
-	return cmdutil.Refusal("confirmation", "it was not confirmed, nothing was sent", fmt.Sprintf("%s is %s", what, want))
+	return cmdutil.Refusal("confirmation", "not confirmed: nothing was sent", fmt.Sprintf("%s is %s", what, want))
 }
 
 // plainAmount leaves out the code of an amount, where it is the one that is wanted, and zeros after its decimal point.
@@ -348,10 +348,10 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 			return err
 		}
 		if s.Money.LacksMemo(row.Currency, row.Memo) {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make the plan anew")
+			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make a new plan")
 		}
 		if err := s.Money.CheckAddress(row.Currency, row.Address); err != nil {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err), "put it right in the file, and make the plan anew")
+			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err), "correct it in the file, and make a new plan")
 		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
 			return err
@@ -379,7 +379,7 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 	tally, err := sender.Tally(ctx, run.Name)
 	switch {
 	case err != nil && batch.Sent() > 0: // their states cannot be read any more
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and where the run stands cannot be read: %v", wasWere(batch.Sent(), "order"), err),
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", wasWere(batch.Sent(), "order"), err),
 			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)

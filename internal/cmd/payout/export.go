@@ -13,12 +13,12 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "export RUN",
 		Short: "Print the rows of a run for a file, as CSV",
-		Long: `Print the rows of a run in the order of the plan: where each stands, and what
-was sent or is to be. It is CSV unless --output names another format.
+		Long: `Print the rows of a run in the order of the plan: the state of each, and what
+was or will be sent. The format is CSV unless --output names another.
 
-The columns of a payout file alone can be planned again:
-order_id,currency,amount,address,memo,callback,note. What was accepted keeps
-its state under any plan, so it is not sent twice.`,
+With the columns of a payout file alone, the output can be planned again:
+order_id,currency,amount,address,memo,callback,note. Accepted orders keep their
+state under any plan, so they are not sent twice.`,
 		Example: `  till payout export 1f60bd0c >rows.csv
   till payout export 1f60bd0c \
     --columns order_id,currency,amount,address,memo,callback,note >again.csv`,

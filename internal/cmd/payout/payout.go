@@ -14,12 +14,12 @@ import (
 )
 
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each of them once",
+	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each at most once",
 		planCommand(a), showCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
-	cmd.Long = `Pay a file of withdrawals, each of them once. A plan is made of the file first,
-which checks every row, and then the plan is applied: what it will send can be
-read, and approved by somebody else, before anything is sent. How a payment is
-kept from being made twice is told by: till help payouts`
+	cmd.Long = `Pay a file of withdrawals, each at most once. First make a plan of the file:
+every row is checked, and another person can read and approve what will be
+sent. Then apply the plan. till help payouts explains how till keeps a payment
+from being made twice.`
 	return cmd
 }
 

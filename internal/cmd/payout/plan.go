@@ -32,8 +32,8 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "plan FILE --out PLAN",
 		Short: "Check every row of a file and make a plan of it; send nothing",
 		Long: `Check every row of a file and make a plan of it. Nothing is sent, and the
-service is not asked anything. Either all of the file is right, or everything
-that is wrong with it is told at once, with its line, and no plan is written.
+service is not called. If something is wrong, every error is reported with its
+line, and no plan is written.
 
 The file is CSV with a header, or has one JSON object a line (its name ends in
 .jsonl, or --format says so; - is standard input and needs --format). The
@@ -48,32 +48,32 @@ columns, or members, of which all values are texts:
   callback      a URL to which the service sends its response
   note          for yourself: it is kept and shown, and never sent
 
-amount_currency, as an export has it, is the code of both amounts; where both
-are given they must agree.
+amount_currency, as in an export, is the code of both amounts; if both amounts
+are given, they must agree.
 
 CSV is UTF-8. Its fields are separated by commas, semicolons or tabs: the
 header shows which, unless --delimiter or a first line such as sep=; says so. A
-field with a separator in it stands between double quotes, and no field holds a
-line break. Rows without any content are skipped.
+field with a separator in it needs double quotes, and no field may have a line
+break. Rows without any content are skipped.
 
---auto-order-id BATCH makes the order ids, for a file that has none: from the
-name of the batch, from what the row pays, and from its count among the rows
-that are the same, never from its place. The same file gets the same numbers on
-every machine, sorted as it may be. Where a run of the batch has begun, rows
-that vanished or are new since are told and refused; with --batch-changed they
-are taken for meant, and it is warned about a run that is being applied just
-then. The next month needs another name.
+--auto-order-id BATCH makes the order ids for a file that has none, from the
+name of the batch, the contents of the row, and its number among identical
+rows, never from its position. The same file gets the same order ids on every
+machine and in any order of its rows. If a run of the batch has begun, rows
+that were added or removed since are refused; --batch-changed accepts them, and
+warns of a run that is being applied at that moment. Use another name next
+month.
 
 An address that is not valid in the format of its currency is refused, see till
 currency set. An order id, address or memo that a spreadsheet has damaged, such
 as 1.23457E+12 or #N/A, is refused too: format the column as text.
 
-What is unusual is warned about: rows that are the same, rows that are the same
-as an order whose outcome is unknown, amounts ten times as large or as small as
-usual in the file, addresses that the journal has never paid and, where their
-currency has no format, addresses that look mistyped. And it
-is said how many of the order ids were accepted before: they are either the
-rest of a run or last month's numbers, and till payout apply asks which.
+till warns of identical rows, of rows identical to an order whose outcome is
+unknown, of amounts ten times as large or as small as usual in the file, of
+addresses that the journal has never paid and, if their currency has no format,
+of addresses that look mistyped. It also says how many of the order ids were
+accepted before: they are the rest of a run, or the order ids of last month
+used again, and till payout apply asks which.
 
 With -o json it is {"plan","run","digest","account","base_url","made",
 "expires","expired","batch","since","rows","totals":[{"amount","pays","rows"}],
@@ -119,7 +119,7 @@ func (f *planFlags) check(file string) error {
 	case f.out == "-":
 		return cmdutil.UsageError("--out: a plan is a file", "name one, such as staff.plan; payout show prints what is in it")
 	case f.expires <= 0:
-		return cmdutil.UsageError("--expires: it must be longer than nothing", "write a duration such as 72h")
+		return cmdutil.UsageError("--expires: it must be longer than 0", "write a duration such as 72h")
 	case f.batchChanged && f.batch == "":
 		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names", "leave it out, or add --auto-order-id BATCH")
 	}
@@ -220,11 +220,11 @@ func tellStanding(s *cmdutil.Session, made payout.Made) {
 		case made.Found > 0:
 			when += ", and " + found
 		}
-		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old numbers used once more? till payout apply asks, or takes --already-paid %d",
+		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old order ids used again? till payout apply asks, or takes --already-paid %d",
 			made.Accepted, cmdutil.CountOf(made.Rows, "order id"), when, made.Accepted)
 	}
 	if made.Unknown > 0 {
-		s.Note("unknown: %d of %s. till payout apply finds out about them first", made.Unknown, cmdutil.CountOf(made.Rows, "order id"))
+		s.Note("unknown: %d of %s. till payout apply looks them up first", made.Unknown, cmdutil.CountOf(made.Rows, "order id"))
 	}
 	if made.Conflict > 0 {
 		s.Note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, cmdutil.CountOf(made.Rows, "order id"))

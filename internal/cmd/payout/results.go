@@ -46,7 +46,7 @@ func checkResults(path string) error {
 	if n, err := io.ReadFull(f, begins); err == io.EOF || n == len(head) && string(begins) == head {
 		return nil
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--results: %s is there, and is no results file", path), "name another file, or remove this one")
+	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path), "name another file, or remove this one")
 }
 
 // writeResults replaces the results file with the states of the run's orders, in the order of the plan.

@@ -16,17 +16,17 @@ import (
 func listCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
-		Short: "List the runs, each with where its orders stand",
-		Long: `List the runs of the account, the oldest first: which plan, when it began, who
-began it on which host, how many of its orders stand where, and what they come
-to. A run is a plan that has begun to be applied, and is named by the first
-eight characters of the plan's digest.
+		Short: "List the runs and the states of their orders",
+		Long: `List the runs of the account, the oldest first: the plan, when, by whom and
+where the run began, the number of orders in each state, and the totals. A run
+is a plan that was applied at least once. Its name is the first eight
+characters of the plan's digest.
 
-already_paid are those of the accepted orders that were not sent by this run.
+already_paid counts the accepted orders that this run did not send.
 
-With -o csv there is a line for each run and currency, with the orders in that
-currency alone, so that a spreadsheet can add up what stands below each other;
-without the columns total and accepted_total it is a line for each run. With
+With -o csv there is a line for each run and currency, so that a spreadsheet
+can add up a column; without the columns total and accepted_total there is a
+line for each run. With
 -o json a run is {"run","plan","digest","batch","began","user","host","rows",
 "accepted","rejected","unknown","conflict","planned","sending","already_paid",
 "totals":[{"amount","pays","rows"}],"accepted_totals":[...]}.`,

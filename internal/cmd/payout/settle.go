@@ -10,16 +10,16 @@ func reconcileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
-		Long: `Read the service's own list of withdrawals for a whole run at once and settle
-what is found there: an order that is listed as it was sent is accepted, and
-one that is listed otherwise is in conflict (exit code 21). Orders that were
-accepted are held against the list as well. Shown are those that were unknown,
-that stand otherwise now, that are in conflict, or that are accepted and not on
-the list. Without RUN, it is about what is unknown in any run.
+		Long: `Read the service's list of withdrawals once for a whole run, and settle its
+orders: an order that is listed as it was sent is accepted, and one that is
+listed with other contents is in conflict (exit code 21). Accepted orders are
+compared with the list too. The output shows the orders that were unknown, that
+changed, that are in conflict, or that are accepted and not on the list.
+Without RUN, it settles the unknown orders of all runs.
 
-An order that is not listed stays unknown (exit code 20): a list can hide a
-row, and a withdrawal can land late. When you know better than the list, say so
-with till payout resolve.`,
+An order that is not listed stays unknown (exit code 20): the list can miss a
+row, and a withdrawal can arrive late. If you know more than the list, use till
+payout resolve.`,
 		Example: `  till payout reconcile 1f60bd0c
   till payout reconcile`,
 		Args: cmdutil.OptionalArg("RUN"),
@@ -50,7 +50,7 @@ with till payout resolve.`,
 			if len(settled.Results) == 0 && run.Name == "" {
 				s.Note("nothing is unknown")
 			} else if len(settled.Results) == 0 {
-				s.Note("nothing is unknown; %s held against the list, and nothing differs", wasWere(settled.Held, "order"))
+				s.Note("nothing is unknown; %s compared with the list, and nothing differs", wasWere(settled.Held, "order"))
 			}
 			if len(hidden) > 0 {
 				s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list", cmdutil.IsOrAre("order", hidden))
@@ -59,7 +59,7 @@ with till payout resolve.`,
 				s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"), settled.Note)
 			}
 			if settled.Sending > 0 {
-				s.Note("another process is sending %s: what becomes of that, it will record", cmdutil.CountOf(settled.Sending, "order"))
+				s.Note("another process is sending %s: that process will record the outcome", cmdutil.CountOf(settled.Sending, "order"))
 			}
 			return cmdutil.Beside(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
 		},

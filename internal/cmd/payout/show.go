@@ -20,23 +20,22 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
-		Long: `Show a plan to the person who approves it: what it is for, its totals and
-warnings, whether it has expired, and every row with its amount, in decimals
-where the profile in use knows them. The digest is checked, so that a plan with
-a changed byte is refused.
+		Long: `Show a plan to the person who approves it: its account, totals and warnings,
+whether it has expired, and every row with its amount, as a decimal where the
+profile in use knows the decimals. A plan with a changed byte does not match
+its digest and is refused.
 
-That is no protection against somebody who edits the plan, and makes the digest
-anew. Against that helps only a digest that reached you on another way than the
-plan did: read it to each other, and have it given to
-till payout apply PLAN --digest sha256:...
+Somebody who edits the plan can compute a new digest. Only a digest that
+reached you through a different channel than the plan protects from that: read
+it to each other, and give it to till payout apply PLAN --digest sha256:...
 
-The digest is the SHA-256 of the file with the digest in it left empty. It can
-be found without till:
+The digest is the SHA-256 of the file with an empty digest in it. To compute it
+without till:
 
   sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
 
-With -o json it is the plan as it stands in the file. With csv and jsonl it is
-the rows; the CSV can be planned again. -q prints the order ids.`,
+With -o json the output is the plan file. With csv and jsonl it is the rows;
+the CSV can be planned again. -q prints the order ids.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
   till payout show staff.plan --jq .digest`,
@@ -111,7 +110,7 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 
 func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) error {
 	if p.Expired(s.IO.Now()) {
-		s.Note("the plan has expired: a run of it can no longer begin, only go on")
+		s.Note("the plan has expired: a run that has begun can continue, a new one cannot begin")
 	}
 	if err := p.CheckDecimals(s.PayoutCurrencies()); err != nil {
 		s.Warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})

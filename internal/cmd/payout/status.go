@@ -20,15 +20,15 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
-		Short: "Show where every row of a run stands",
-		Long: `Show where every order of a run stands by the journal, in the order of the
-plan, or without RUN those of all runs, the oldest first. A table is followed
-by how many stand where, and what they come to, on standard error. RUN is the
-first eight characters of the plan's digest, or more: see till payout list.
+		Short: "Show the state of every row of a run",
+		Long: `Show the state of every order of a run in the journal, in the order of the
+plan; without RUN, of all runs, the oldest first. After a table, standard error
+has the number of orders in each state and their totals. RUN is the first eight
+or more characters of the plan's digest: see till payout list.
 
-Accepted means that the service has taken an order. What it says about it now
-is shown by --live, in a column of its own: the list is read as a whole, once.
-An order that is not on it has no status, and is named on standard error.`,
+Accepted means that the service has taken an order. --live adds a column with
+the service's own status, from one reading of its list. An order that is not
+listed has no status, and is named on standard error.`,
 		Example: `  till payout status 1f60bd0c
   till payout status --live -o csv`,
 		Args: cmdutil.OptionalArg("RUN"),

@@ -59,7 +59,7 @@ of which nothing was accepted is refused (10).`,
 			}
 			_, printed := printRows(s, out, sender.Ledger, run, statuses)
 			if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
-				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d orders were accepted and have got there; %d were rejected, %d not sent",
+				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
 					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
 			}
 			return printed
@@ -174,6 +174,6 @@ func (w *waiting) ranOut(flags cmdutil.WaitFlags, run payout.Run) *cmdutil.Error
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%d %s", counts[name], name)
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitNotYet, About: cmdutil.AboutOrders(late...), Msg: fmt.Sprintf("%d of %s did not get there within %s: %s", len(w.left), cmdutil.CountOf(len(w.orders), "accepted order"), flags.Timeout, strings.Join(names, ", ")),
+	return &cmdutil.Error{Code: cmdutil.ExitNotYet, About: cmdutil.AboutOrders(late...), Msg: fmt.Sprintf("%d of %s did not reach it within %s: %s", len(w.left), cmdutil.CountOf(len(w.orders), "accepted order"), flags.Timeout, strings.Join(names, ", ")),
 		Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run.Name, "--live")}
 }

@@ -118,7 +118,7 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 	}
 	if err == nil && first != nil {
 		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first, Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers), strings.Join(failed, ", "), first),
-			Hint: payout.NewHint("the others are right; run it again for those")}
+			Hint: payout.NewHint("the others are complete; run it again for those")}
 	}
 	return err
 }

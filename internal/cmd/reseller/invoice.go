@@ -26,11 +26,11 @@ func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list ID",
 		Short: "Show the service's list of a reseller's invoices as it came",
-		Long: `Show the service's list of a reseller's invoices. The interface shows the
-shape neither of the filter nor of the answer: the filter is sent as given, and
-the answer is shown as it came, one page of it. Without --page it is the first:
-the number that first_page of the profile says or, under auto, page 0 and, when
-the service refuses that or has no records on it, page 1.`,
+		Long: `Show one page of the service's list of a reseller's invoices. The interface
+does not show the shape of the filter or of the answer: the filter is sent as
+given, and the answer is shown unchanged. Without --page it is the first page,
+by the number in first_page of the profile; with first_page=auto it is page 0
+or, if the service refuses page 0 or it has no records, page 1.`,
 		Example: `  till reseller invoice list "North shop" -o json
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
 		Args:              cmdutil.Args("ID"),

@@ -37,20 +37,20 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",
 		Short: "Add up rebates and volume: tables, charts, a page",
-		Long: `Add up what resellers have earned, all of them or those that are named by id
-or label, from the single invoices in their statistics. Sums are exact. A
-currency whose decimals are not known stays in minor units.
+		Long: `Add up what resellers have earned, from the single invoices in their
+statistics: all resellers, or those named by id or label. Sums are exact. A
+currency with unknown decimals is shown in minor units.
 
-A period is that of "created", taken as the service writes it: the interface
-does not show its time zone. --from and --to are dates (2026-05-03), months
-(2026-05), ages (30d) or date-times without a zone. With --compare, whole
-months stand beside as many months before, and other periods beside as many
-days before; so does each row, of which the last day of a month has what a
-longer month before it has more. A period without --to ends today.
+The period applies to "created" as the service writes it: the interface does
+not show its time zone. --from and --to are dates (2026-05-03), months
+(2026-05), ages (30d) or date-times without a zone. A period without --to ends
+today. With --compare, whole months are compared with as many months before,
+and other periods with as many days before. A short month is compared with the
+whole longer month before it.
 
-There is a row for each group and currency. --by may be given twice, so that
---by reseller --by month makes a spreadsheet's table; of day, week and month
-it takes one.
+There is a row for each group and currency. --by may be given twice: --by
+reseller --by month makes a table for a spreadsheet. Only one of day, week and
+month can be used.
 
 As JSON, a report is one object:
   period    from and to, null where there is none
@@ -80,7 +80,7 @@ csv and jsonl have the rows alone.`,
 				return err
 			}
 			if cmd.Flags().Changed("top") && flags.top < 1 {
-				return cmdutil.UsageError(fmt.Sprintf("--top %d: there is no such number of rows", flags.top), "name one from 1 on")
+				return cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 1 or more", flags.top), "name one from 1 on")
 			}
 			p, err := planReport(s, flags)
 			if err != nil {
@@ -94,12 +94,12 @@ csv and jsonl have the rows alone.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "start of the period: a date, a month, an age such as 30d, or a date-time")
-	f.StringVar(&flags.to, "to", "", "end of the period, likewise")
+	f.StringVar(&flags.to, "to", "", "end of the period, in the same forms")
 	f.StringArrayVar(&flags.by, "by", nil, "group by reseller (default), currency, day, week or month; once or twice")
-	f.BoolVar(&flags.compare, "compare", false, "set the period beside the one before it")
+	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, the largest rebates first")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil, `exit with 42 when all rebates in the currency are less: "100.00 USD"; may be given again`)
-	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil, `likewise, in minor units, where decimals are unknown: "5000 crypto:Xyz"`)
+	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil, `the same in minor units, for unknown decimals: "5000 crypto:Xyz"`)
 	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
 	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
 	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
@@ -245,7 +245,7 @@ func (p *reporting) outcome(written error) error {
 		for i, f := range p.failed {
 			ids[i] = cmp.Or(f.label, f.ID)
 		}
-		f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first, Hint: payout.NewHint("the others are right; run it again for those that failed")}
+		f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first, Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 		if p.nothing() {
 			f.Err = p.worst()
 			f.Hint = cmdutil.Explain(f.Err).Hint

@@ -28,9 +28,9 @@ import (
 
 func CallbackCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("callback", "Receive what the service posts to a withdrawal's callback", listenCommand(a))
-	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. An
-invoice's callback_url is another thing: the customer's browser is sent there,
-and nothing is posted.`
+	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. Nothing is
+posted to the callback_url of an invoice: the service redirects the customer's
+browser there.`
 	return cmd
 }
 
@@ -47,25 +47,23 @@ func listenCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",
 		Short: "Print what is posted to an address, one JSON line each",
-		Long: `Print the body of every POST as one line of JSON on standard output, at once
-and in the order of arrival, whatever the path. A body that is not JSON is
-printed as a JSON string. The address goes to standard error, and with
---ready-file into a file that appears when the first POST will be answered.
+		Long: `Print the body of every POST to any path as one line of JSON on standard
+output, at once and in the order of arrival. A body that is not JSON is printed
+as a JSON string. The address goes to standard error and, with --ready-file,
+into a file that appears when the listener answers.
 
-With --exec, sh runs the command for each body, one after the other. It finds
-the body on its standard input, and what it prints goes to standard error. When
-it fails, the sender gets a 500 and will perhaps send the body again.
+With --exec, sh runs the command for each body, one after the other, with the
+body on its standard input. Its output goes to standard error. If it fails, the
+sender gets a 500 and may send the body again.
 
-It ends with 0 after --count bodies, with 42 when --timeout ran out before they
-came, and with 60 when a signal stopped it before. Without --count, the
-time-out and a signal are the ways to end it, and both end it with 0. It ends
-with 50 instead of 0 when a command of --exec, or the filter of --jq, failed on
-some of the bodies.
+The exit code is 0 after --count bodies, 42 if --timeout runs out first, and 60
+if a signal ends it first. Without --count, the timeout or a signal ends it
+with 0. It is 50 instead of 0 if a command of --exec or the filter of --jq
+failed on some bodies.
 
-A body may have 1 MiB. With --secret-path only a path is answered that is made
-at random at every start, and is part of the address; every other gets a 404.
-There is no other check of who posts and what: treat what comes as a hint to
-ask the service itself.`,
+A body may have up to 1 MiB. With --secret-path only one path is answered,
+which is random and part of the address; others get a 404. Nothing else checks
+who posts and what: treat a callback as a hint to ask the service.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
   till callback listen --listen 0.0.0.0:8787 --secret-path
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
@@ -376,7 +374,7 @@ func listenOn(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err, Msg: fmt.Sprintf("--listen: nobody can listen on %s: %v", address, plainNetError(err)), Hint: payout.NewHint("choose another port, or 0 for any that is free")}
+		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err, Msg: fmt.Sprintf("--listen: cannot listen on %s: %v", address, plainNetError(err)), Hint: payout.NewHint("choose another port, or 0 for any that is free")}
 	}
 	return listener, nil
 }

@@ -106,9 +106,9 @@ func advancedView(m money.Registry) render.View[advanced] {
 func callbacksCommand(a *cmdutil.App) *cobra.Command {
 	list := callbacksListCommand(a)
 	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
-	cmd.Long = `See what the sandbox has posted to the callbacks of withdrawals, which is one
-delivery for each change of status, and post one again. Without a command after
-it, this is till sandbox callbacks list.`
+	cmd.Long = `Show what the sandbox has posted to the callbacks of withdrawals, one delivery
+for each change of status, and post a delivery again. Without a command, this
+is till sandbox callbacks list.`
 	cmd.Annotations = list.Annotations
 	refuse := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -125,17 +125,17 @@ func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
-		Long: `List what was posted to the callbacks of withdrawals, or is to be, the oldest
-first: which status, and what the last attempt was answered. JSON has every
-attempt and the body that was posted.
+		Long: `List what was posted or will be posted to the callbacks of withdrawals, the
+oldest first: the status, and the answer to the last attempt. JSON has every
+attempt and the body.
 
-A delivery is pending until an answer of 2xx has delivered it, or until it is
-given up: failed. It is refused when its URL leads to another machine. How
-often and how long the sandbox tries are its settings callback_attempts,
-callback_backoff and callback_timeout. It goes on trying for as long as it
-runs, which for till --sandbox is one attempt within the command: what that
-leaves pending is tried again by the next change of the withdrawal's status, by
-till sandbox callbacks resend, or by a till sandbox serve on the same state.
+A delivery is pending until it gets an answer of 2xx (delivered) or the sandbox
+gives up (failed). It is refused if its URL leads to another machine. The
+settings callback_attempts, callback_backoff and callback_timeout say how often
+and how long the sandbox tries. It tries as long as it runs; till --sandbox
+makes one attempt during the command. A delivery that stays pending is tried
+again at the next change of the withdrawal's status, by till sandbox callbacks
+resend, or by a till sandbox serve on the same state.
 
 ` + whichSandbox,
 		Example: `  till sandbox callbacks
@@ -172,10 +172,10 @@ func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
-		Long: `Post a delivery once more, whatever became of it before, and show it with what
-was answered; an answer that is no 2xx is no failure of this command. One that
-is pending is tried at once, unless an earlier one of the same withdrawal is
-pending: that one goes first. The ids are those of till sandbox callbacks.
+		Long: `Post a delivery again, whatever its state, and show it with the answer. An
+answer other than 2xx does not fail the command. A pending delivery is tried at
+once, unless an earlier one of the same withdrawal is pending, which goes
+first. till sandbox callbacks lists the ids.
 
 ` + whichSandbox,
 		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.015 --yes \

@@ -50,9 +50,8 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 	return clockStepCommand(a, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
-		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, which is this
-machine's. It goes on ticking from there, and everything made from then on
-bears its times. What was made before keeps its own.
+		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, the time of this
+machine. The clock continues from there. What was made before keeps its times.
 
 ` + whichSandbox,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
@@ -69,10 +68,10 @@ bears its times. What was made before keeps its own.
 func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 	return clockStepCommand(a, &cobra.Command{
 		Use:   "advance DURATION",
-		Short: "Move the sandbox's clock on",
-		Long: `Move the sandbox's clock on by a duration such as 90s, 15m, 36h, 7d or 2w.
-What the settings withdrawal_pace and invoice_expiry let happen by then has
-happened when this returns, each at its own time.
+		Short: "Advance the sandbox's clock",
+		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w.
+Everything that the settings withdrawal_pace and invoice_expiry cause until
+then has happened when the command returns, each at its own time.
 
 ` + whichSandbox,
 		Example: `  till sandbox clock advance 36h

@@ -21,8 +21,8 @@ import (
 // a path that no real service has.
 
 // whichSandbox is in the help of every control.
-const whichSandbox = `Where TILL_BASE_URL and TILL_API_KEY, or the flags, lead to a sandbox, as they
-do inside till sandbox run, that one is meant; otherwise it is the sandbox of
+const whichSandbox = `If TILL_BASE_URL and TILL_API_KEY, or the flags, lead to a sandbox, as they do
+inside till sandbox run, the command applies to it; otherwise to the sandbox of
 till --sandbox.`
 
 // answered is what a control was answered with, and the value in it.
@@ -103,7 +103,7 @@ func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
-		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(), Hint: payout.NewHint("it may have been done: look at what the sandbox holds, with till sandbox dump")}
+		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(), Hint: payout.NewHint("it may have been done: look with till sandbox dump")}
 	}
 	return a, err
 }
@@ -126,7 +126,7 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 		if method != http.MethodGet {
 			code = cmdutil.ExitUnknown // whatever it is, it has taken the order
 		}
-		return a, &cmdutil.Error{Code: code, Err: err, Msg: fmt.Sprintf("what answers at %s %s is no sandbox of till: %v", method, path, err), Hint: payout.NewHint("look where TILL_BASE_URL leads")}
+		return a, &cmdutil.Error{Code: code, Err: err, Msg: fmt.Sprintf("what answers at %s %s is not a sandbox of till: %v", method, path, err), Hint: payout.NewHint("check TILL_BASE_URL")}
 	}
 	return a, nil
 }
@@ -182,8 +182,8 @@ func payCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "pay INVOICE",
 		Short: "Pay an invoice of the sandbox, as a customer would",
 		Long: `Pay an invoice of the sandbox in full, as a customer would, and show it. The
-money goes to the balance of whoever made the invoice; a reseller earns its
-rebate beside that.
+money goes to the balance of the account that made the invoice; a reseller also
+earns its rebate.
 
 ` + whichSandbox,
 		Example: `  till sandbox pay "$(till --sandbox invoice create \
@@ -228,16 +228,16 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
-		Long: `Move a withdrawal of the sandbox to its next status, and show it. Which status
-may follow which is the setting withdrawal_flow: New, Processing and Completed,
-with Failed after Processing and Cancelled after New, unless it was changed.
-Failed and Cancelled give the money back.
+		Long: `Move a withdrawal of the sandbox to its next status, and show it. The setting
+withdrawal_flow says which status may follow which. By default it is New,
+Processing, Completed, with Failed after Processing and Cancelled after New.
+Failed and Cancelled return the money.
 
-A withdrawal's callback is posted before this returns, and delivery says what
-was answered; where an earlier one has not got through yet, this one waits its
-turn and is pending. A receiver that fails is no failure of this command: it is
-tried again for as long as the sandbox runs, and that of till --sandbox runs
-for this command only. See till sandbox callbacks.
+The callback of the withdrawal is posted before the command returns, and
+delivery has the answer. If an earlier callback of the withdrawal is still
+pending, this one waits. A receiver that fails does not fail the command: the
+sandbox repeats the callback as long as it runs. The sandbox of till --sandbox
+runs for one command only. See till sandbox callbacks.
 
 ` + whichSandbox,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
@@ -259,7 +259,7 @@ for this command only. See till sandbox callbacks.
 }
 
 func inviteCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Do what those do who get an invite", inviteRedeemCommand(a))
+	return cmdutil.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a))
 }
 
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
@@ -268,9 +268,9 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.WithColumns(&cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
-		Long: `Accept an invite of the sandbox in somebody's name, and print the id of the new
-reseller and the key that it works with. Nothing shows that key again. With it
-in TILL_API_KEY, invoices and withdrawals are the reseller's.
+		Long: `Accept an invite of the sandbox, and print the id of the new reseller and its
+API key. No command shows the key again. With this key in TILL_API_KEY,
+invoices and withdrawals belong to the reseller.
 
 ` + whichSandbox,
 		Example: `  till sandbox invite redeem --label "North shop" \

@@ -16,7 +16,7 @@ import (
 )
 
 func faultCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("fault", "Let calls to the sandbox go wrong on purpose", faultAddCommand(a), faultListCommand(a), faultClearCommand(a))
+	return cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a), faultClearCommand(a))
 }
 
 // faultKinds are offered for --do. The help of sandbox fault add says what they are.
@@ -33,12 +33,12 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	var flags faultFlags
 	cmd := cmdutil.WithColumns(&cobra.Command{
 		Use:   "add --do KIND",
-		Short: "Let calls to the sandbox go wrong from now on",
-		Long: `Let calls to the sandbox go wrong from now on, and print the id of what does
-it. --do says how:
+		Short: "Make calls to the sandbox fail from now on",
+		Long: `Make calls to the sandbox fail from now on, and print the id of the fault. --do
+says how:
 
   refuse           Nothing is done, and the connection is reset at once. With
-                   till --sandbox, where there is none, nobody listens.
+                   till --sandbox the connection is refused.
   drop-before      Nothing is done, and the connection is closed without an
                    answer.
   drop-after       It is done, and the connection is closed without an answer:
@@ -51,13 +51,12 @@ it. --do says how:
   html             Nothing is done, and the answer is 200 and a web page, as
                    from a proxy in between; html=502 has another status.
 
---on takes one operation of the interface, as till api --help lists them;
-without it, all of them are meant. The commands of till sandbox are never hit.
---match keeps a fault to calls with this value in the query or the body; a
-point leads into an object. Of several, all must hold.
---rate strikes a part of the calls only: which ones, --seed decides, the same
-each time. Of several faults, the first one added that strikes counts, but for
-a delay, which goes on to the next.
+--on takes one operation of the interface, see till api --help; without it, a
+fault applies to all operations, but never to the commands of till sandbox.
+--match limits a fault to calls with a value in the query or the body; a point
+leads into an object. Several must all match. --rate applies a fault to a part
+of the calls, which --seed selects, the same each time. If several faults apply
+to a call, the first one added is used; a delay is followed by the next one.
 
 ` + whichSandbox,
 		Example: `  till sandbox fault add --do drop-after --times 1 \
@@ -120,7 +119,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 			return order, cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text), "write it like external_order_id=4711")
 		}
 		if _, twice := f.Match[field]; twice {
-			return order, cmdutil.UsageError(fmt.Sprintf("--match: %s is given twice, and no call holds two values", field), "leave one out")
+			return order, cmdutil.UsageError(fmt.Sprintf("--match: %s is given twice, and no call has two values for it", field), "leave one out")
 		}
 		f.Match[field] = value
 	}
@@ -140,9 +139,9 @@ func faultListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how often they have struck",
-		Long: `List the sandbox's faults in the order in which they are asked: seen is how
-many calls each was asked about, fired how many it has struck. One that is
-spent stays in the list.
+		Long: `List the sandbox's faults in the order in which they apply: seen counts the
+calls that a fault could apply to, and fired the calls that it made fail. A
+fault that has reached --times stays in the list.
 
 ` + whichSandbox,
 		Example: `  till sandbox fault list
@@ -165,9 +164,9 @@ spent stays in the list.
 func faultClearCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "clear [ID]",
-		Short: "Take a fault of the sandbox away, or all of them",
-		Long: `Take a fault of the sandbox away, or without an ID all of them, and show what
-they have done.
+		Short: "Remove a fault of the sandbox, or all of them",
+		Long: `Remove a fault of the sandbox, or without ID all faults, and show what they
+have done.
 
 ` + whichSandbox,
 		Example: `  till sandbox fault clear

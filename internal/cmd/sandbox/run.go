@@ -16,24 +16,24 @@ func runCommand(a *cmdutil.App) *cobra.Command {
 	var flags serverFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
-		Short: "Run a command beside a fresh sandbox",
-		Long: `Start a fresh sandbox, or go on with the one that --state names, run a command
-that finds it in TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, and take the
-sandbox away when the command has ended. Everything after -- is the command and
-its arguments; no shell reads them. Standard input, output and error are the
-command's own. A real key, an address or a profile that these variables held
-before is ignored, and TILL_JOURNAL names a journal that is taken away as well:
-what is sent to a sandbox stays out of the journal of real payments.
+		Short: "Run a command with a fresh sandbox",
+		Long: `Start a fresh sandbox, or continue the one that --state names, run a command
+with TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE set to it, and remove the
+sandbox when the command has ended. Everything after -- is the command and its
+arguments; no shell interprets them. The command uses the standard input,
+output and error of till. Earlier values of these variables are ignored.
+TILL_JOURNAL names a temporary journal, so that nothing sent to a sandbox gets
+into the journal of real payments.
 
-The exit code is the command's: 128 and the signal's number when a signal ended
-it, 127 when it was not found, 126 when it cannot be run. SIGINT, SIGTERM,
-SIGHUP and SIGQUIT are passed on to it. Where it has no terminal, processes
-that it has left running in its process group are ended with it.
+The exit code is that of the command: 128 plus the signal's number if a signal
+ended it, 127 if it was not found, 126 if it cannot be run. SIGINT, SIGTERM,
+SIGHUP and SIGQUIT are passed on to it. Without a terminal, processes that it
+leaves in its process group are ended too.
 
-When till itself is killed by SIGKILL, which no program can act on, the port
-closes, and on Linux the command is killed, too. What the command has started,
-the files of --ready-file and --env-file, and the journal are left then; the
-next run that is given the names of these files replaces them.`,
+If till is killed by SIGKILL, the port closes, and on Linux the command is
+killed too. The processes that the command has started, the files of
+--ready-file and --env-file, and the journal remain; the next run with the same
+file names replaces the files.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
     --currency Usd --item Coffee=2.50
   till sandbox run --seed demo -- sh -c 'curl -sS \
@@ -62,7 +62,7 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	case dash < 0:
 		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs two dashes before its command", hint)
 	case dash > 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": "+given[0]+" stands before the two dashes", hint)
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": "+given[0]+" comes before the two dashes", hint)
 	case given[0] == "":
 		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": the name of the command is empty", cmdutil.UnsetHint)
 	}

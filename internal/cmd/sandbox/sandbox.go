@@ -23,20 +23,20 @@ import (
 )
 
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("sandbox", "Run the payment service on this machine, with nobody's money",
+	cmd := cmdutil.Group("sandbox", "Run the payment service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
 		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a), inviteCommand(a),
 		clockCommand(a), faultCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
-	cmd.Long = `Run the payment service on this machine: all of its interface, with state, for
-trying things out and for tests. It needs no network and no secret, and it
-listens on loopback addresses only.
+	cmd.Long = `Run the payment service on this machine, for trials and tests: its whole
+interface, with state. It needs no network and no secret, and listens on
+loopback addresses only.
 
-For single commands, till --sandbox is enough: it remembers what they do in
-~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names.
-A browser needs a sandbox that is served: inside till sandbox run, and beside
-till sandbox serve, an invoice is paid at $TILL_BASE_URL/invoice/ID. Programs
-in any language reach the service there, and what the commands below do:
---dry-run with a command shows the request that it makes.`
+For single commands, till --sandbox is enough: it keeps its state in
+~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names. A
+browser and programs in other languages need a sandbox that is served: till
+sandbox run, or till sandbox serve. An invoice is then paid at
+$TILL_BASE_URL/invoice/ID. Other programs can also do what the commands below
+do: --dry-run with a command shows its request.`
 	return cmd
 }
 
@@ -230,7 +230,7 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	}
 	if flags.state != stateInMemory {
 		if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
-			s.Note("%s holds a state already, and --seed changes nothing about it: till sandbox reset does", flags.state)
+			s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
 		}
 		opts = append(opts, sandbox.WithState(flags.state))
 	}
@@ -267,7 +267,7 @@ func sandboxKey(s *cmdutil.Session) (string, error) {
 		return "", err
 	}
 	if !strings.HasPrefix(key, sandbox.KeyPrefix) || key == sandbox.KeyPrefix {
-		return "", cmdutil.UsageError(fmt.Sprintf("the key (%s) is not a sandbox's, and a real key has no business in one", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
+		return "", cmdutil.UsageError(fmt.Sprintf("the key (%s) is not a sandbox key, and a real key does not belong there", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
 	}
 	return key, nil
 }
@@ -289,10 +289,10 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",
-		Long: `List every choice that the sandbox makes where the service's interface is
-silent: its name for --set, its default, the values that it may have, and what
-it means, for which a terminal has to be wide. The names of the statuses are
-among them. With SETTING, show that one in full.`,
+		Long: `List the choices that the sandbox makes where the service's interface is
+silent, such as the names of statuses: the name for --set, the default, the
+possible values and, on a wide terminal, the meaning. With SETTING, show one in
+full.`,
 		Example: `  till sandbox settings
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,

@@ -34,10 +34,10 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 func resetCommand(a *cmdutil.App) *cobra.Command {
 	return beginsState(a, &cobra.Command{
 		Use:   "reset",
-		Short: "Let the sandbox begin anew",
-		Long: `Throw away everything that is in the sandbox, and let it begin anew with funds
-in every currency and the machine's clock. The id that it prints is that of the
-new state, which no other has. It does not ask.
+		Short: "Reset the sandbox",
+		Long: `Delete everything in the sandbox, and start again with funds in every currency
+and the time of this machine. The command prints the id of the new state, which
+is unique. It does not ask for confirmation.
 
 ` + whichSandbox,
 		Example: `  till sandbox reset`,
@@ -50,14 +50,14 @@ new state, which no other has. It does not ask.
 func seedCommand(a *cmdutil.App) *cobra.Command {
 	cmd := beginsState(a, &cobra.Command{
 		Use:   "seed FILE",
-		Short: "Let the sandbox begin anew with what a file holds",
-		Long: `Throw away everything that is in the sandbox, and let it begin anew with what a
-file holds; - is standard input. In place of a file, demo stands for a shop
-with four resellers and half a year of invoices, none for nothing at all. A
-file that cannot be a seed changes nothing. It does not ask.
+		Short: "Reset the sandbox to the contents of a file",
+		Long: `Delete everything in the sandbox, and fill it from a file; - is standard input.
+The name demo means a shop with four resellers and half a year of invoices, and
+none means an empty sandbox. An invalid file changes nothing. The command does
+not ask for confirmation.
 
-The file is YAML or JSON, and what till sandbox dump prints is one. By hand,
-all that can be made up or follows from the rest is left out:
+The file is YAML or JSON, such as till sandbox dump prints. In a file written
+by hand, leave out what the sandbox can make up or derive:
 
   balances: [1000.00 Usd, 1.5 Btc]
   resellers:
@@ -115,8 +115,8 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
-		Long: `Print everything that is in the sandbox as JSON, which till sandbox seed and
---seed take back. Of the API keys of resellers it has hashes only.
+		Long: `Print everything in the sandbox as JSON, which till sandbox seed and --seed
+read. It has hashes of the resellers' API keys, not the keys.
 
 ` + whichSandbox,
 		Example: `  till sandbox dump >box.json
@@ -135,7 +135,7 @@ func dumpCommand(a *cmdutil.App) *cobra.Command {
 				}
 			}
 			if s.Render.Format == render.CSV {
-				return cmdutil.UsageError("a dump is no list of rows, so there is no CSV of it", "leave --output out for JSON")
+				return cmdutil.UsageError("a dump is not a list of rows, so it has no CSV form", "leave --output out for JSON")
 			}
 			dump, err := ask[json.RawMessage](s, "/sandbox/dump")
 			if err != nil {

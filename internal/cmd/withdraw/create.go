@@ -20,26 +20,26 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var duplicate bool
 	cmd := &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
-		Short: "Ask for one withdrawal, sent at most once",
-		Long: `Ask for one withdrawal. Before it is sent, it is recorded in the journal under
-its order id, and its outcome is recorded when it is known. The same command
-with the same order id never pays twice: it prints the id that is there, or
-says what has to be settled first. Only after a definite no is it sent once
-more.
+		Short: "Create one withdrawal, sent at most once",
+		Long: `Create one withdrawal. The order is recorded in the journal before it is sent,
+and its outcome as soon as it is known. Running the same command with the same
+order id never pays twice: it prints the id of the accepted withdrawal, or says
+what to settle first. Only an order that was definitely rejected or never left
+is sent again.
 
-When it ends with exit code 20, the outcome is unknown: it may have been paid.
-Run what the message says, till withdraw reconcile ORDER: it reads the
-service's own list.
+Exit code 20 means that the outcome is unknown: it may have been paid. Run the
+command that the message names, till withdraw reconcile ORDER: it reads the
+service's list.
 
-If this journal has sent the order id before, has nothing accepted for the
-account yet, or may have lost something, the service's list is asked first, and
-with --lookup always in any case. Otherwise the journal alone decides, so one
-that was restored from a backup pays again what was paid since: see till help
-payouts.
+till reads the service's list before it sends if the journal has sent the order
+id before, has nothing accepted for the account yet, or may have lost records,
+and always with --lookup always. Otherwise the journal alone decides: a journal
+restored from a backup would pay again what was paid since the backup. See till
+help payouts.
 
 Every withdrawal has an order id. Give your own with --order-id; otherwise one
 is made and printed on standard error before anything is sent. A script that
-may be run again wants its own.`,
+may run again needs its own.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
@@ -64,7 +64,7 @@ may be run again wants its own.`,
 	f.StringVar(&req.Memo, "memo", "", "memo of the transfer, required by some currencies")
 	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, from 1 to 9007199254740991")
 	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response about the withdrawal")
-	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although the same is unknown, or was sent a moment ago")
+	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although an identical one is unknown or was just sent")
 	cmdutil.AddLookupFlags(cmd)
 	cmdutil.Require(cmd, "currency", "address")
 	cmdutil.RequireOne(cmd, "amount", "amount-minor")

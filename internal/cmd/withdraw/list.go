@@ -14,7 +14,7 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List withdrawals, the whole list or a part of it",
-		Long: `List withdrawals. Into a pipe or a file the whole list is read, page after
+		Long: `List withdrawals. In a pipe or a file the output is the whole list, page by
 page; a table on a terminal stops after the first page and says how many there
 are.`,
 		Example: `  till withdraw list --from 7d --status New

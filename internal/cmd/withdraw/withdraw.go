@@ -22,8 +22,8 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one withdrawal with the history of its statuses",
-		Long: `Show one withdrawal as the service has it. With --order-id instead of ID, the
-journal says which one is meant.`,
+		Long: `Show one withdrawal as the service has it. --order-id instead of ID looks the
+id up in the journal.`,
 		Example: `  till withdraw get 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json
   till withdraw get --order-id 4711`,
 		Args: cmdutil.OptionalArg("ID"),
@@ -109,7 +109,7 @@ func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (pay
 
 // notAccepted says why there is no withdrawal to look at.
 func notAccepted(o payout.Order) error {
-	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, stateText(o.State)), Hint: payout.NewHint("see its story", "journal", "show", o.OrderID)}
+	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, stateText(o.State)), Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
 	switch o.State {
 	case payout.StateUnknown:
 		f.Code, f.Hint = cmdutil.ExitUnknown, payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
