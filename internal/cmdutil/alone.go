@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// BeginAlone begins a command that has to work whatever the configuration says, or before there is one. It gets the flags and
-// variables of the output and no others, so that nothing else can be wrong.
+// BeginAlone begins a command that must work with any configuration, even a broken or missing one. It reads
+// only the flags and variables of the output, so that no other setting can fail.
 func BeginAlone[T any](a *App, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*Session, Output[T], error) {
 	bare := &cobra.Command{}
 	for _, name := range outputFlags() {
@@ -35,7 +35,7 @@ func outputFlags() []string {
 	return []string{"output", "jq", "template", "columns", "sort", "no-headers", "quiet", "color"}
 }
 
-// Untouched reports whether the output has no settings at all, so that there is nothing to work out.
+// Untouched reports whether no output setting is given, so that the settings need not be resolved.
 func (a *App) Untouched(cmd *cobra.Command) bool {
 	return a.IO.Env("TILL_OUTPUT") == "" && !slices.ContainsFunc(outputFlags(), cmd.Flags().Changed)
 }

@@ -1,5 +1,5 @@
-// Package cmdutil is what the commands share: the program's surroundings and its settings, the way to the service and to the
-// journal, what is printed on both streams, questions, waits, and errors with their exit codes.
+// Package cmdutil has what the commands share: the environment and the settings, the connection to the
+// service and to the journal, the output on both streams, questions, waits, and errors with their exit codes.
 package cmdutil
 
 import (
@@ -20,15 +20,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// IO is everything that a command takes from its surroundings.
+// IO is the environment of a command.
 type IO struct {
 	In      io.Reader
-	Out     io.Writer // data, and nothing but data
+	Out     io.Writer // data only
 	Err     io.Writer // everything else: errors, prompts, progress
 	Environ func() []string
 	Now     func() time.Time
 }
 
+// Env returns the value of an environment variable, or "" if it is not set. The last entry wins.
 func (i IO) Env(name string) string {
 	value := ""
 	for _, entry := range i.Environ() {
@@ -42,23 +43,23 @@ func (i IO) Env(name string) string {
 // App is one run of the program.
 type App struct {
 	IO      IO
-	Ctx     context.Context // of everything but creates: the first signal ends it
-	SendCtx context.Context // of creates: the second one does
+	Ctx     context.Context // for everything except creates; the first signal ends it
+	SendCtx context.Context // for creates; the second signal ends it
 	Spinner Spinner
-	bar     atomic.Pointer[Progress] // on the screen; nil: none
-	KeyFrom string                   // where the key of the calls comes from, once it is known
-	box     *sandbox.Server          // the embedded sandbox, where one was opened
+	bar     atomic.Pointer[Progress] // on the screen; nil if there is none
+	KeyFrom string                   // where the key of the calls comes from, once known
+	box     *sandbox.Server          // the embedded sandbox, if one is open
 	journal *payout.Journal
-	JSON    bool      // what is written to standard error is JSON too
-	Subject About     // what the command is about, once it is known
-	Others  NoteLines // lines that are not till's own, under -o json
-	Running bool      // whether a command has begun; an error before that is one of usage
+	JSON    bool      // whether standard error is JSON too
+	Subject About     // what the command is about, once known
+	Others  NoteLines // lines of other programs and traces, under -o json
+	Running bool      // whether a command has begun; an earlier error is a usage error
 }
 
-// ErrDone ends a command early, with nothing wrong.
+// ErrDone ends a command early without an error.
 var ErrDone = errors.New("done")
 
-// Write puts text on standard output.
+// Write writes text to standard output.
 func (a *App) Write(text string) error {
 	if _, err := io.WriteString(a.IO.Out, text); err != nil {
 		return &render.WriteError{Err: err}
@@ -66,7 +67,7 @@ func (a *App) Write(text string) error {
 	return nil
 }
 
-// WriteData is write for text whose content is not known. On a terminal it is escaped.
+// WriteData writes text whose content is not known. It escapes the text on a terminal.
 func (a *App) WriteData(text string) error {
 	if terminal.Of(a.IO.Out) != nil {
 		text = render.Screen(text)
@@ -74,7 +75,7 @@ func (a *App) WriteData(text string) error {
 	return a.Write(text)
 }
 
-// width is that of the terminal that data goes to, or 0.
+// width returns the width of the terminal at standard output, or 0 if there is none.
 func (a *App) width() int {
 	out := terminal.Of(a.IO.Out)
 	if out == nil {
@@ -83,7 +84,7 @@ func (a *App) width() int {
 	return terminal.Width(out)
 }
 
-// trace is where --debug writes to.
+// trace returns the writer for --debug.
 func (a *App) trace() io.Writer {
 	if a.JSON {
 		return &a.Others
@@ -91,7 +92,7 @@ func (a *App) trace() io.Writer {
 	return safeLines{a.IO.Err}
 }
 
-// Input is what the configuration is resolved from.
+// Input returns the sources of the configuration.
 func (a *App) Input(cmd *cobra.Command) config.Input {
 	return config.Input{
 		Flags:             cmd.Root().PersistentFlags(),
@@ -102,6 +103,7 @@ func (a *App) Input(cmd *cobra.Command) config.Input {
 	}
 }
 
+// SandboxCurrencies returns the currencies of the sandbox.
 func SandboxCurrencies() []money.Entry {
 	var entries []money.Entry
 	for _, c := range sandbox.Currencies() {

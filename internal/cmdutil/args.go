@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Group is a command that only holds others.
+// Group returns a command that only has subcommands.
 func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name,
@@ -35,6 +35,7 @@ func childNames(cmd *cobra.Command) []string {
 	return names
 }
 
+// UnknownCommand returns the usage error for a name that is not a command of cmd.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	hint := HelpHint(cmd)
 	if near := NearTopics(cmd, name); len(near) > 0 {
@@ -46,9 +47,10 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageError(fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
 }
 
+// HelpHint says how to see the help of a command.
 func HelpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
 
-// Args requires exactly the arguments that it names.
+// Args requires exactly the named arguments.
 func Args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -66,9 +68,10 @@ func Args(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// NoArgs refuses every argument.
 func NoArgs(cmd *cobra.Command, given []string) error { return Args()(cmd, given) }
 
-// atMost allows one argument that may be left out.
+// OptionalArg allows one argument, which may be omitted.
 func OptionalArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if len(given) == 0 {
@@ -78,7 +81,8 @@ func OptionalArg(name string) cobra.PositionalArgs {
 	}
 }
 
-// NearTopics returns what a name was perhaps to be. Cobra compares with commands that can be run only, so all are, here.
+// NearTopics returns the names of subcommands that are similar to name. Cobra suggests only runnable
+// commands, so the copies that it searches are all runnable.
 func NearTopics(cmd *cobra.Command, name string) []string {
 	runnable := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, child := range cmd.Commands() {
@@ -89,12 +93,13 @@ func NearTopics(cmd *cobra.Command, name string) []string {
 	return runnable.SuggestionsFor(name)
 }
 
-// CommandName is a command without the name of the program, with which every error begins anyway.
+// CommandName returns the path of a command without the program's name, which is already at the start of
+// every error.
 func CommandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// FlagNames writes "--a, --b or --c".
+// FlagNames returns "--a, --b or --c".
 func FlagNames(names []string, last string) string {
 	for i := range names {
 		names[i] = "--" + names[i]
@@ -105,6 +110,7 @@ func FlagNames(names []string, last string) string {
 	return names[0]
 }
 
+// UnsetHint is the hint for an empty value.
 const UnsetHint = "a variable of your script may be unset"
 
 // The annotations of a command whose values are names of flags.
@@ -113,7 +119,8 @@ const (
 	OneAtMost   = "one-at-most"
 )
 
-// Require, requireOne and exclude tell cobra, for completions, what checkGroups checks.
+// Require marks flags as required. Like RequireOne and Exclude, it tells cobra, for completions, what
+// checkGroups in package cli checks.
 func Require(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		if err := cmd.MarkFlagRequired(flag); err != nil {
@@ -122,11 +129,13 @@ func Require(cmd *cobra.Command, flags ...string) {
 	}
 }
 
+// RequireOne requires at least one of the flags.
 func RequireOne(cmd *cobra.Command, flags ...string) {
 	cmd.MarkFlagsOneRequired(flags...)
 	annotate(cmd, OneRequired, flags)
 }
 
+// Exclude allows at most one of the flags.
 func Exclude(cmd *cobra.Command, flags ...string) {
 	cmd.MarkFlagsMutuallyExclusive(flags...)
 	annotate(cmd, OneAtMost, flags)

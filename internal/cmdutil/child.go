@@ -15,19 +15,20 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// ExitStatus is the exit code of a command that till ran, to be passed on as it is. The command has said itself what
-// there was to say.
+// ExitStatus is the exit code of a command that till ran. Till exits with it and prints no error, because the
+// command has already reported its own.
 type ExitStatus int
 
+// Error implements error.
 func (e ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-// What shells answer where a command cannot be run.
+// The exit codes of shells for a command that cannot be run.
 const (
 	exitCannotRun = 126
 	exitNotFound  = 127
 )
 
-// StatusOf turns how a command ended into what till ends with.
+// StatusOf returns the error with which till ends after the command name ended with err.
 func StatusOf(name string, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +59,8 @@ func plainExecError(err error) error {
 	return err
 }
 
-// Shell runs a command of the person's with some input. What it prints goes to standard error.
+// Shell runs a shell command from the user's configuration with the given input. Its output goes to standard
+// error.
 func (a *App) Shell(ctx context.Context, command string, input []byte) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin = bytes.NewReader(input)
@@ -70,7 +72,7 @@ func (a *App) Shell(ctx context.Context, command string, input []byte) error {
 	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
 	err := process.Run(cmd, false, nil)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return errors.New(exit.String()) // "exit status 1" and not what it printed
+		return errors.New(exit.String()) // "exit status 1", without the command's output
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package cmdutil
 
-// WantsColour decides for one stream: --color first, then NO_COLOR, then CLICOLOR_FORCE, then whether it is a terminal.
+// WantsColour decides whether a stream has colours: by --color, then NO_COLOR, then CLICOLOR_FORCE, then
+// whether it is a terminal.
 func WantsColour(choice string, env func(string) string, onTerminal bool) bool {
 	switch choice {
 	case "always":

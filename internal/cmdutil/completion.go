@@ -11,19 +11,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Offer sets what completes the value of a flag.
+// Offer sets the completion of a flag's value. Offers that are not harmless are left out.
 func Offer(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	OfferOwn(cmd, flag, OnlyHarmless(complete))
 }
 
-// OfferOwn is offer for texts of till's own that are not harmless.
+// OfferOwn is like Offer, but it keeps till's own texts that are not harmless.
 func OfferOwn(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	// The errors are a flag that is not declared and one that is offered for twice; neither is worth stopping a payment for.
+	// The possible errors are a flag that is not declared and one that already has a completion. Neither is
+	// worth stopping a payment for.
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }
 
-// OnlyHarmless leaves out the offers that are not harmless, and those that differ from an earlier one in case, - and _ alone: readline
-// can be told that these are the same, and then the common beginning of two such offers reaches into their descriptions.
+// OnlyHarmless drops offers that are not harmless. It also drops an offer that differs from an earlier one
+// only in case or in - and _. Readline can be configured to treat these as equal, and then the common prefix
+// of two such offers extends into their descriptions.
 func OnlyHarmless(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		offers, directive := complete(cmd, given, typed)
@@ -42,8 +44,8 @@ func OnlyHarmless(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// Harmless reports whether a text is one word to every shell, whatever its options, and no flag: ASCII letters and digits and,
-// after the first of them, some punctuation.
+// Harmless reports whether a text is a single word in every shell, with any shell options, and not a flag. It
+// may have ASCII letters, digits and, except at the start, some punctuation.
 func Harmless(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -56,18 +58,20 @@ func Harmless(text string) bool {
 	return text != ""
 }
 
-// OfferFiles sets that names of files complete the value of a flag. Without it nothing does.
+// OfferFiles completes the value of a flag with file names, which is not the default.
 func OfferFiles(cmd *cobra.Command, flag string) { Offer(cmd, flag, FileNames) }
 
-// FileNames is also for the ValidArgsFunction of a command whose arguments are files.
+// FileNames completes file names. It also serves as the ValidArgsFunction of a command whose arguments are
+// files.
 func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// ColumnsKey is the annotation of a command that has the names of its columns.
+// ColumnsKey is the annotation that holds the names of a command's columns.
 const ColumnsKey = "till_columns"
 
-// WithColumns notes which columns a command's output has, so that they can be offered without running the command.
+// WithColumns records the columns of a command's output, so that they can be offered without running the
+// command.
 func WithColumns[T any](cmd *cobra.Command, view func(money.Registry) render.View[T]) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -76,7 +80,7 @@ func WithColumns[T any](cmd *cobra.Command, view func(money.Registry) render.Vie
 	return cmd
 }
 
-// CompleteList completes the last name of a list with commas.
+// CompleteList completes the last name of a comma-separated list.
 func CompleteList(names []string, typed string) []string {
 	before, last := "", typed
 	if i := strings.LastIndexByte(typed, ','); i >= 0 {
@@ -91,13 +95,14 @@ func CompleteList(names []string, typed string) []string {
 	return offers
 }
 
-// CompleteCurrencies sets that the currencies of the profile in use complete the value of a flag.
+// CompleteCurrencies completes the value of a flag with the currencies of the current profile.
 func (a *App) CompleteCurrencies(cmd *cobra.Command, flag string) {
 	Offer(cmd, flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
+// CurrencyCodes returns the currencies of the current profile that begin with typed.
 func (a *App) CurrencyCodes(cmd *cobra.Command, typed string) []string {
 	settings, err := config.Resolve(a.Input(cmd))
 	if err != nil {
@@ -106,8 +111,8 @@ func (a *App) CurrencyCodes(cmd *cobra.Command, typed string) []string {
 	return CompleteCodes(settings.Registry.Entries(), typed)
 }
 
-// CompleteCodes keeps what was typed as it was typed, since a shell drops offers that begin otherwise, and case does not
-// matter in a code.
+// CompleteCodes returns the codes that begin with typed, ignoring case. It keeps the typed part as it was
+// typed, because a shell drops offers that begin differently.
 func CompleteCodes(entries []money.Entry, typed string) []string {
 	var offers []string
 	for _, e := range entries {
@@ -124,10 +129,10 @@ func CompleteCodes(entries []money.Entry, typed string) []string {
 	return offers
 }
 
-// WithText is an offer with words about it, which must not break out of their line.
+// WithText returns an offer with a description, which must not contain line breaks.
 func WithText(value, about string) string { return cobra.CompletionWithDesc(value, render.Safe(about)) }
 
-// ProfileNames offers the profiles of the configuration, and the one that is built in.
+// ProfileNames returns the profiles of the configuration and the built-in one that begin with typed.
 func (a *App) ProfileNames(cmd *cobra.Command, typed string) []string {
 	file, err := a.Input(cmd).Load()
 	if err != nil {

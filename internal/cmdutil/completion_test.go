@@ -18,7 +18,7 @@ func TestCompleteCodes(t *testing.T) {
 		"":       {"Btc\tcrypto, decimals 8", "UsdtErc20\tcrypto", "Usd\tfiat, decimals 2"},
 		"us":     {"usdtErc20\tcrypto", "usd\tfiat, decimals 2"},
 		"USD":    {"USDtErc20\tcrypto", "USD\tfiat, decimals 2"},
-		"\u212a": nil, // the sign of kelvin, which folds to k
+		"\u212a": nil, // the Kelvin sign, which folds to k
 		"Btcx":   nil,
 	} {
 		if diff := cmp.Diff(want, CompleteCodes(entries, typed)); diff != "" {

@@ -10,12 +10,12 @@ import (
 	"example.com/till/internal/terminal"
 )
 
-// Confirm shows what is about to be sent and asks. Without a terminal to ask on, and without --yes, the answer is no.
+// Confirm shows what will be sent and asks. Without a terminal and without --yes, it refuses.
 func (s *Session) Confirm(facts []string, question string) error {
 	return s.Confirmed(facts, question, "send it", "sent", " without being asked, or --dry-run to look at it")
 }
 
-// Confirmed is confirm for what is done in other words than to send it, and was done then. more is what there is to say about
+// Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
 func (s *Session) Confirmed(facts []string, question, do, done, more string) error {
 	if s.Yes {
@@ -39,12 +39,14 @@ func (s *Session) Confirmed(facts []string, question, do, done, more string) err
 	return Refusal("confirmation", "not confirmed: nothing was "+done, "answer y to "+do)
 }
 
+// CanAsk reports whether a person can be asked: input is allowed, and standard input and standard error are
+// terminals.
 func (s *Session) CanAsk() bool {
 	return !s.NoInput && terminal.Of(s.IO.In) != nil && terminal.Of(s.IO.Err) != nil
 }
 
-// Ask asks a question and reads the answer, or stops at a signal; the end of input is an empty answer. What was typed before is
-// thrown away before the question is shown, since an answer can come as soon as it is.
+// Ask asks a question and reads the answer until a signal comes. The end of input is an empty answer. Ask
+// discards earlier input before it shows the question, because an answer can come as soon as it is shown.
 func (s *Session) Ask(question string) (string, error) {
 	terminal.DiscardTyped(terminal.Of(s.IO.In))
 	fmt.Fprint(s.IO.Err, question)
@@ -55,7 +57,7 @@ func (s *Session) Ask(question string) (string, error) {
 	return text, s.Ctx.Err()
 }
 
-// Interruptibly reads what may never come, until a signal does.
+// Interruptibly runs a read that may never end, and returns early when ctx ends.
 func Interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -12,10 +12,10 @@ import (
 	"example.com/till/internal/terminal"
 )
 
-// ErrDryRun ends a call that was only to be shown.
+// ErrDryRun ends a call that is only shown.
 var ErrDryRun = errors.New("dry run")
 
-// dryRun is a transport that shows the exact request and sends nothing.
+// dryRun is a transport that prints the exact request and sends nothing.
 type dryRun struct{ out io.Writer }
 
 func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -17,17 +17,17 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// embedded connects to a sandbox inside this process: requests go to its handler without a network. Its state is in a
-// file, so that the next command finds what this one has made.
+// embedded connects to a sandbox inside this process, without a network. Its state is in a file, so that the
+// next command finds what this one has made.
 func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 	const nowhere = "http://127.0.0.1"
-	if s.DryRun { // what is only shown leaves no file behind
+	if s.DryRun { // a dry run leaves no file behind
 		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
 	}
 	if s.SandboxState == "" {
 		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(), Advice: "name a file in TILL_SANDBOX_STATE"}
 	}
-	debug.SetMemoryLimit(math.MaxInt64) // all of the state is in memory
+	debug.SetMemoryLimit(math.MaxInt64) // the whole state is in memory
 	server, err := sandbox.New(sandbox.WithState(s.SandboxState))
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 	return s.newClient(nowhere, opts)
 }
 
-// Close tidies up at the end of the program. Nothing depends on it: a sandbox's state is safe at any moment.
+// Close closes the journal and the sandbox at the end of the program. Both are consistent without it.
 func (a *App) Close() {
 	if a.journal != nil {
 		a.journal.Close()
@@ -47,8 +47,8 @@ func (a *App) Close() {
 	}
 }
 
-// inProcess is a transport that hands requests to a handler. What the handler does to a connection looks as it would from
-// the other end of one.
+// inProcess is a transport that calls a handler directly. The caller sees what the handler does to a
+// connection as a client on a network would.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -67,7 +67,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	case cut && req.Context().Err() != nil:
 		return nil, req.Context().Err()
 	case cut && !w.wrote:
-		return nil, io.EOF // as net/http says it
+		return nil, io.EOF // the same error as from net/http
 	}
 	body, length := io.Reader(&w.body), int64(w.body.Len())
 	if cut {
@@ -82,7 +82,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// serve reports whether the handler broke off, which on a network cuts the connection.
+// serve reports whether the handler aborted, which cuts the connection on a network.
 func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
 	defer func() {
 		switch p := recover(); p {
@@ -99,7 +99,7 @@ func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
 
 var errRefused = errors.New("connection refused")
 
-// notSent says that nothing of the request was written, see api.WithTransport.
+// notSent says that nothing of the request was written; see api.WithTransport.
 type notSent struct{ error }
 
 func (e notSent) Unwrap() error { return e.error }
@@ -110,12 +110,12 @@ type inProcessAddr string
 func (inProcessAddr) Network() string  { return "tcp" }
 func (a inProcessAddr) String() string { return string(a) }
 
-// broken is the end of an answer that was cut.
+// broken is the end of a truncated answer.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// recorder keeps what a handler writes.
+// recorder records what a handler writes.
 type recorder struct {
 	header  http.Header
 	status  int
@@ -124,7 +124,8 @@ type recorder struct {
 	body    bytes.Buffer
 }
 
-// Hijack is how a handler takes the connection away to reset it. There is none here, so it behaves as a closed port.
+// Hijack fails, because there is no connection. A handler that wants to reset the connection is treated as a
+// closed port.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	r.refused = true
 	return nil, nil, http.ErrNotSupported

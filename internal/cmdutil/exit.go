@@ -15,8 +15,8 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// The exit codes. The tens digit says whose turn it is: 1x the caller's, nothing was sent; 2x stop, money may have
-// moved; 3x the service said no; 4x try again; 5x done in part; 6x interrupted.
+// The exit codes. The tens digit says what to do: 1x correct the call, nothing was sent; 2x stop, money may
+// have moved; 3x the service refused; 4x try again; 5x done in part; 6x interrupted.
 const (
 	ExitDone         = 0
 	ExitInternal     = 1
@@ -39,14 +39,14 @@ const (
 	ExitInterrupted  = 60
 )
 
-// ExitCode is one row of `till help exit-codes`.
+// ExitCode is a row of `till help exit-codes`.
 type ExitCode struct {
 	Code    int
 	Kind    string
 	Meaning string
 }
 
-// ExitCodes is the one list of them: a code that is not in it is never returned.
+// ExitCodes returns all exit codes: till returns no other.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
 		{ExitDone, "", "Done."},
@@ -71,6 +71,7 @@ func ExitCodes() []ExitCode {
 	}
 }
 
+// KindOf returns the kind of an exit code.
 func KindOf(code int) string {
 	for _, e := range ExitCodes() {
 		if e.Code == code {
@@ -80,20 +81,24 @@ func KindOf(code int) string {
 	return "internal"
 }
 
-// Error is an error that the commands themselves find.
+// Error is an error that a command itself finds.
 type Error struct {
 	Code int
-	Rule string // the guard that said no
+	Rule string // the rule that refused
 	Msg  string
 	Hint payout.Hint // what to do next
 	Err  error
 	About
 }
 
+// Error implements error.
 func (f *Error) Error() string { return f.Msg }
+
+// Unwrap returns the cause.
 func (f *Error) Unwrap() error { return f.Err }
 
-// Beside is found, which is about money, where what was to be printed could not be: both are told, and found has the exit code.
+// Beside adds the message of printed, a failure to print the output, to the error found. The error found is
+// about money, so it decides the exit code.
 func Beside(found, printed error) error {
 	f, ok := errors.AsType[*Error](found)
 	if !ok || printed == nil {
@@ -104,17 +109,17 @@ func Beside(found, printed error) error {
 	return &both
 }
 
-// UsageError is about a command line. What to do next is a text and, if there is one, a command.
+// UsageError returns an error about the command line. The hint is a text and, if given, a command.
 func UsageError(msg, text string, command ...string) error {
 	return &Error{Code: ExitUsage, Msg: msg, Hint: payout.NewHint(text, command...)}
 }
 
-// Refusal is about a guard that said no.
+// Refusal returns the error of a rule that refuses.
 func Refusal(rule, msg, text string, command ...string) error {
 	return &Error{Code: exitRefused, Rule: rule, Msg: msg, Hint: payout.NewHint(text, command...)}
 }
 
-// codeOf is the exit code of a kind.
+// codeOf returns the exit code of a kind.
 func codeOf(kind string) int {
 	for _, e := range ExitCodes() {
 		if e.Kind == kind {
@@ -124,18 +129,18 @@ func codeOf(kind string) int {
 	return ExitInternal
 }
 
-// Report is an error as it is shown: its exit code, and what the error line says.
+// Report is an error as it is shown: its exit code and the content of the error line.
 type Report struct {
 	Code    int
 	Rule    string
 	Message string
 	Hint    payout.Hint
-	Call    *api.Error // the call that failed, if one did
+	Call    *api.Error // the failed call, if there is one
 	Details []payout.Detail
 	About
 }
 
-// Explain maps every error to its exit code. There is no other place that knows.
+// Explain returns the exit code and the report of any error. No other function does this.
 func Explain(err error) Report {
 	r := Report{Code: ExitInternal, Message: err.Error(), About: aboutError(err)}
 	var (
@@ -157,7 +162,7 @@ func Explain(err error) Report {
 	switch {
 	case errors.As(err, &own):
 		r.Code, r.Rule, r.Hint = own.Code, own.Rule, own.Hint
-		if errors.As(err, &output) { // --jq failed on the result, and nothing was to be written
+		if errors.As(err, &output) { // --jq failed on the result; the output did not fail
 			r.Message = own.Msg
 		}
 		errors.As(err, &r.Call)
@@ -168,7 +173,7 @@ func Explain(err error) Report {
 		errors.As(err, &r.Call)
 	case errors.As(err, &output):
 		r.Code = ExitOutput
-		if errors.As(err, &call) { // a dry run's, which made no call that could say more
+		if errors.As(err, &call) { // a dry run failed to print; there was no call
 			r.Message = output.Error()
 		}
 		r.Hint = payout.NewHint(outputHint(output))
@@ -194,7 +199,7 @@ func Explain(err error) Report {
 	return r
 }
 
-// explainSending maps what keeps a withdrawal from being sent or settled.
+// explainSending returns the exit code of an error that keeps a withdrawal from being sent or settled.
 func explainSending(e *payout.Error) int {
 	switch e.Kind {
 	case payout.Refused:
@@ -221,7 +226,7 @@ func explainSending(e *payout.Error) int {
 	return ExitUnknown
 }
 
-// explainCall maps what came back from the service.
+// explainCall returns the exit code and the hint of a failed call.
 func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
 		switch code = codeOf(payout.Observe(e).Exit); code {
@@ -244,7 +249,8 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 		return ExitInterrupted, payout.Hint{}
 	}
 	if errors.Is(e, api.ErrTooLarge) {
-		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) { // the lists that come in pages; not till api
+		// The lists that have pages, but not when till api reads them.
+		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) {
 			return ExitReadFailed, payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 		}
 		return ExitReadFailed, payout.Hint{}
@@ -252,7 +258,7 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	return ExitReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
 }
 
-// hintOfConnection says what to do about a connection that will fail the next time as well; empty: nothing is known.
+// hintOfConnection says what to do about a connection that will fail again, or returns "" if it is not known.
 func hintOfConnection(e *api.Error) string {
 	if errors.As(e, new(*api.ProxyError)) {
 		return "check the proxy in HTTPS_PROXY, or name the service's host in NO_PROXY"
@@ -263,7 +269,7 @@ func hintOfConnection(e *api.Error) string {
 	return ""
 }
 
-// flagOf names the flag that a field of a request comes from.
+// flagOf returns the flag that sets a field of a request.
 func flagOf(field string) string {
 	switch field {
 	case "external_order_id", "order_id":

@@ -6,7 +6,7 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// Every row of the table of what can be seen of a create ends in an exit code of that kind.
+// TestObservationsHaveExitCodes checks that every observation of a create has the exit code of its kind.
 func TestObservationsHaveExitCodes(t *testing.T) {
 	want := map[string]int{"": ExitDone, "rejected": 30, "unauthorized": 31, "rate_limited": 32, "unreachable": 40, "interrupted": 60, "usage": 10, "unknown": 20}
 	for _, o := range payout.Observations() {

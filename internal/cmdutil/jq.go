@@ -10,8 +10,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// jqFilter compiles an expression of --jq. Each result is printed on a line of its own; a string is printed raw. An
-// expression can run for ever: the context ends it.
+// jqFilter compiles an expression of --jq. Each result is printed on its own line, strings without quotes. An
+// expression can run forever, so ctx ends it.
 func jqFilter(ctx context.Context, expression string) (func(value []byte, w io.Writer) error, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {

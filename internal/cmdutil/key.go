@@ -17,7 +17,7 @@ func (a *App) keys() config.Keys {
 	return config.Keys{Env: a.IO.Env, Stdin: a.hiddenInput(), Stderr: a.otherLines(), Keyring: config.SystemKeyring()}
 }
 
-// hiddenInput is standard input, and does not show what is typed where that is a terminal.
+// hiddenInput returns standard input. On a terminal, it does not echo what is typed.
 func (a *App) hiddenInput() io.Reader {
 	if in := terminal.Of(a.IO.In); in != nil {
 		return &hiddenReader{in: in, err: a.IO.Err}
@@ -45,8 +45,8 @@ func (r *hiddenReader) Read(p []byte) (int, error) {
 	return r.line.Read(p)
 }
 
-// SourceOfKey says where the key of a call comes from, without reading it: a second reading of standard input would find
-// nothing, and a key command may ask a person.
+// SourceOfKey says where the key of a call comes from without reading it. Standard input cannot be read
+// twice, and a key command may ask a person.
 func (s *Session) SourceOfKey() string {
 	if s.Sandbox && s.BaseURL == "" {
 		return "the sandbox"
@@ -54,8 +54,8 @@ func (s *Session) SourceOfKey() string {
 	return s.Keys.Source(s.Settings)
 }
 
-// RefusedKey adds to the error of a call whose key the service refused where that key came from, once. Any other error it
-// leaves alone, and all of them where the source is not known.
+// RefusedKey adds the source of the key to the error of a call that was refused for its key, once. It returns
+// any other error unchanged, and every error if the source is not known.
 func RefusedKey(err error, source string) error {
 	if err == nil || source == "" || Explain(err).Code != ExitUnauthorized {
 		return err
@@ -70,7 +70,8 @@ func RefusedKey(err error, source string) error {
 	}
 }
 
-// NameOfSource says a source of keys in words: "keyring", "profile live, api_key_file", "environment TILL_API_KEY".
+// NameOfSource describes a source such as "keyring", "profile live, api_key_file" or "environment
+// TILL_API_KEY".
 func NameOfSource(source string) string {
 	first, rest, _ := strings.Cut(source, " ")
 	switch first {
@@ -88,7 +89,7 @@ func NameOfSource(source string) string {
 	return source
 }
 
-// otherKey says how to change the key that comes from a source.
+// otherKey says how to change the key of a source.
 func otherKey(source string) payout.Hint {
 	switch {
 	case source == "keyring":

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AddLookupFlags adds the flags that say how the service's list is asked before anything is sent. The configuration reads
-// them, beneath TILL_LOOKUP and the profile.
+// AddLookupFlags adds the flags that control how the service's list is read before sending. The configuration
+// reads them; they override TILL_LOOKUP and the profile.
 func AddLookupFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lookup", "auto", "whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
@@ -20,7 +20,7 @@ func AddLookupFlags(cmd *cobra.Command) {
 	}
 }
 
-// MinorUnits adds the count that is sent to an amount that is shown as a decimal.
+// MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals.
 func (s *Session) MinorUnits(a api.Amount) string {
 	if s.Money.Decimals(a.Code) == money.Unknown {
 		return ""

@@ -13,15 +13,16 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// OutFile is a file that a flag names for what a command makes. It is replaced as a whole: a reader sees the one
-// before or the new one, and never a part.
+// OutFile is an output file that a flag names. It is replaced atomically: a reader sees the old file or the
+// new one, never a part.
 type OutFile struct {
 	Flag, Path string
-	Mode       fs.FileMode // of a new file, as far as the umask leaves it; one that is there keeps its own
-	Room       int64       // how many bytes it will have, as far as that is known beforehand
+	Mode       fs.FileMode // of a new file, before the umask; an existing file keeps its mode
+	Room       int64       // expected size in bytes; 0 if not known
 }
 
-// Check finds out beforehand what would keep the file from being written. A file that is not wanted has no path.
+// Check finds, before anything else is done, reasons why the file cannot be written. The path is empty if the
+// file is not wanted.
 func (f OutFile) Check() error {
 	refuse := func(why, advice string) error {
 		return UsageError(fmt.Sprintf("--%s: %s %s", f.Flag, f.Path, why), advice)
@@ -38,7 +39,8 @@ func (f OutFile) Check() error {
 	info, err := os.Stat(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Lstat(f.Path); err == nil { // to replace the link would leave what it names without the file
+		// Replacing the link would leave its target missing.
+		if _, err := os.Lstat(f.Path); err == nil {
 			return refuse("is a symbolic link to a file that does not exist", "make that file first, or name another")
 		}
 	case err != nil:
@@ -60,7 +62,8 @@ func (f OutFile) Check() error {
 	return nil
 }
 
-// reserve writes as many bytes to a file, and syncs it: some systems notice only then that there is no room.
+// reserve writes the given number of bytes to a file and syncs it, because some systems report a full disk
+// only then.
 func reserve(file *os.File, bytes int64) error {
 	part := make([]byte, 64<<10)
 	for ; bytes > 0; bytes -= int64(len(part)) {
@@ -71,8 +74,8 @@ func reserve(file *os.File, bytes int64) error {
 	return file.Sync()
 }
 
-// Unwritable is the error for a file that cannot be written before anything else is done. A full disk is a fault of the
-// machine; other reasons have the exit code that is given.
+// Unwritable returns the error for a file that cannot be written, found before anything else is done. The
+// exit code is code, except for a full disk, which is a fault of the machine.
 func (f OutFile) Unwritable(code int, err error, advice string) error {
 	if diskFull(err) {
 		code, advice = ExitConfig, "free some space in "+filepath.Dir(f.Path)+", and run it again"
@@ -80,7 +83,7 @@ func (f OutFile) Unwritable(code int, err error, advice string) error {
 	return &Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err), Hint: payout.NewHint(advice)}
 }
 
-// place is where the file is, also where a symbolic link leads to it.
+// place returns the path of the file, with symbolic links resolved.
 func (f OutFile) place() string {
 	if target, err := filepath.EvalSymlinks(f.Path); err == nil {
 		return target
@@ -88,7 +91,7 @@ func (f OutFile) place() string {
 	return f.Path
 }
 
-// Write puts the file in its place.
+// Write replaces the file like Replace, and returns an error with an exit code.
 func (f OutFile) Write(fill func(io.Writer) error) error {
 	err := f.Replace(fill)
 	if err != nil {
@@ -97,7 +100,7 @@ func (f OutFile) Write(fill func(io.Writer) error) error {
 	return nil
 }
 
-// Replace replaces the file as a whole. One that is not wanted has no path.
+// Replace replaces the file atomically. The path is empty if the file is not wanted.
 func (f OutFile) Replace(fill func(io.Writer) error) error {
 	if f.Path == "" {
 		return nil
@@ -121,7 +124,7 @@ func (f OutFile) Replace(fill func(io.Writer) error) error {
 	return file.Commit()
 }
 
-// Content is what is written that is there already.
+// Content writes a text that is already complete.
 func Content(text []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -129,7 +132,8 @@ func Content(text []byte) func(io.Writer) error {
 	}
 }
 
-// WithoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
+// WithoutPath removes the path from an error about a file, because a user may have given a key instead of a
+// path.
 func WithoutPath(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err

@@ -23,7 +23,7 @@ type Output[T any] struct {
 	View    render.View[T]
 }
 
-// NewOutput checks the flags of the output against a view, before anything is sent, and answers --columns help.
+// NewOutput checks the output flags for a view before anything is sent. It also answers --columns help.
 func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	out := Output[T]{s, view}
 	if len(s.Columns) == 1 && s.Columns[0] == "help" {
@@ -35,7 +35,7 @@ func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	return out, view.Check(s.Render)
 }
 
-// Begin starts a command whose output has one view.
+// Begin starts a command whose output has a single view.
 func Begin[T any](a *App, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*Session, Output[T], error) {
 	s, err := a.Start(cmd)
 	if err != nil {
@@ -45,18 +45,20 @@ func Begin[T any](a *App, cmd *cobra.Command, view func(money.Registry) render.V
 	return s, out, err
 }
 
+// One prints a single value.
 func (o Output[T]) One(value T) error {
 	o.Session.Spinner.Stop()
 	return o.View.One(o.Session.IO.Out, o.Session.Render, value)
 }
 
-// Tabular reports whether rows are printed, and not the service's JSON or ids.
+// Tabular reports whether the output has rows, instead of the service's JSON or ids.
 func (o Output[T]) Tabular() bool {
 	out := o.Session.Render
 	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet && out.Filter == nil && out.Template == ""
 }
 
-// Bare prints a value of which a table has only its text, for a script to take.
+// Bare prints only text if the output is a table with the default columns, so that a script can use it.
+// Otherwise it prints the value like One.
 func (o Output[T]) Bare(value T, text string) error {
 	if o.Session.Render.Format != render.Table || !o.Tabular() || len(o.Session.Columns) > 0 {
 		return o.One(value)
@@ -65,18 +67,20 @@ func (o Output[T]) Bare(value T, text string) error {
 	return o.Session.Write(render.Safe(text) + "\n")
 }
 
-// filterLimit is how long --jq may take with the answer of a create, which is small.
+// filterLimit limits --jq on the answer of a create, which is small.
 const filterLimit = 2 * time.Second
 
-// Made prints what a create has made. If that fails, the error is the last place where its ids can be.
+// Made prints what a create has made. If printing fails, the ids are in the error, because they may be
+// nowhere else.
 func (o Output[T]) Made(value T, text string, what About, ids string) error {
 	if o.Session.JQ != "" {
 		ctx, cancel := context.WithTimeout(o.Session.Ctx, filterLimit)
 		defer cancel()
-		o.Session.Render.Filter, _ = jqFilter(ctx, o.Session.JQ) // it compiled before
+		o.Session.Render.Filter, _ = jqFilter(ctx, o.Session.JQ) // it compiled in Start
 	}
 	err := o.Bare(value, text)
-	if err == nil && (o.Session.JQ != "" || o.Session.Template != "") { // which may have left them out
+	// The filter or template may omit the ids.
+	if err == nil && (o.Session.JQ != "" || o.Session.Template != "") {
 		o.Session.NoteAbout(what, "made: %s", ids)
 	}
 	var output *render.WriteError
@@ -86,6 +90,7 @@ func (o Output[T]) Made(value T, text string, what About, ids string) error {
 	return err
 }
 
+// List prints values as they arrive.
 func (o Output[T]) List(items iter.Seq2[T, error]) error {
 	err := o.View.List(&listWriter{ctx: o.Session.Ctx, w: o.Session.IO.Out}, o.Session.Render, func(yield func(T, error) bool) {
 		for item, err := range items {
@@ -97,19 +102,20 @@ func (o Output[T]) List(items iter.Seq2[T, error]) error {
 		o.Session.Spinner.Stop()
 	})
 	if failed := (*render.WriteError)(nil); errors.As(err, &failed) && errors.Is(err, context.Canceled) {
-		return context.Canceled // by a signal: the output is not to blame
+		return context.Canceled // by a signal; the output did not fail
 	}
 	return err
 }
 
+// Slice prints a list.
 func (o Output[T]) Slice(items []T) error { return o.List(Limited(items, 0)) }
 
-// listWriter is standard output for a list, which may have no end. A reader that does not read must not keep the program from
-// ending: after a signal, what is still written has drainTime to be read.
+// listWriter is standard output for a list, which may be endless. A reader that does not read must not keep
+// the program from ending: after a signal, it has drainTime to read the rest.
 type listWriter struct {
-	ctx  context.Context // of reads, which a signal ends
+	ctx  context.Context // for reads; a signal ends it
 	w    io.Writer
-	over <-chan struct{} // closed when drainTime has passed; nil: ctx has not ended
+	over <-chan struct{} // closed when drainTime is over; nil until ctx ends
 }
 
 const drainTime = 500 * time.Millisecond
@@ -142,6 +148,7 @@ func (l *listWriter) Write(p []byte) (int, error) {
 	}
 }
 
+// Limited returns the first limit items, or all if limit is 0.
 func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for i, item := range items {
@@ -152,7 +159,7 @@ func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
 	}
 }
 
-// LineOptions is the output of a command that prints lines of JSON whatever format the others print.
+// LineOptions returns the output options of a command that always prints JSON lines.
 func (s *Session) LineOptions(command string) (render.Options, error) {
 	if err := s.NoDryRun(command); err != nil {
 		return render.Options{}, err
@@ -165,18 +172,20 @@ func (s *Session) LineOptions(command string) (render.Options, error) {
 	return o, LineView().Check(o)
 }
 
-// tableOnTerminal reports whether a person is looking at a table, who is better served by a part of it.
+// tableOnTerminal reports whether a person sees a table. A part of a long list is more useful then.
 func (s *Session) tableOnTerminal() bool {
 	return s.Render.Format == render.Table && !s.Quiet && s.Render.Filter == nil && s.Template == "" && terminal.Of(s.IO.Out) != nil
 }
 
-// Plain reports whether the output is a table with default settings, which a single line can replace.
+// Plain reports whether the output is a table with default settings, so that a single line can replace it.
 func (s *Session) Plain() bool {
 	return s.Render.Format == render.Table && !s.Quiet && len(s.Columns) == 0
 }
 
+// IsJSON reports whether an output format is JSON.
 func IsJSON(format string) bool { return slices.Contains([]string{"json", "jsonl"}, format) }
 
+// LineView returns the view of a line that is already JSON.
 func LineView() render.View[[]byte] {
 	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
 }

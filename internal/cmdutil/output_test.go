@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// After a signal, a reader that does not read holds up the end of a list no longer.
+// TestListWriterAfterSignal checks that after a signal a reader that does not read no longer delays the end
+// of a list.
 func TestListWriterAfterSignal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
@@ -22,7 +23,7 @@ func TestListWriterAfterSignal(t *testing.T) {
 	}
 }
 
-// What can still be written then is written.
+// TestListWriter checks that after a signal output is still written if the reader reads it.
 func TestListWriter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

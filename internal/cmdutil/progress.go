@@ -11,14 +11,15 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress is a bar on the terminal of standard error. Where that is no terminal, it is nothing. It takes the place of the
-// spinner once the work takes longer than a person waits without wondering.
+// Progress is a progress bar on standard error. It shows nothing if that is not a terminal. It replaces the
+// spinner after half a second.
 type Progress struct {
 	app   *App
-	out   *os.File // the terminal, or nil
+	out   *os.File // nil if standard error is not a terminal
 	text  string
 	total int
-	More  func() string // what else there is to say, beside how quick it is; nil: nothing, and not that either
+	// More returns further text for the end of the bar. If it is nil, the speed is not shown either.
+	More func() string
 
 	mu    sync.Mutex
 	begun time.Time
@@ -27,7 +28,7 @@ type Progress struct {
 	bar   *mpb.Bar
 }
 
-// Progress begins a bar for so many things. Whatever it is called with, finish must be called.
+// Progress begins a bar with a total count. The caller must call Finish in every case.
 func (a *App) Progress(text string, total int, quiet bool) *Progress {
 	p := &Progress{app: a, text: text, total: total, begun: time.Now()}
 	if !quiet {
@@ -36,7 +37,7 @@ func (a *App) Progress(text string, total int, quiet bool) *Progress {
 	return p
 }
 
-// Add counts so many as done. It may be called from anywhere.
+// Add adds n to the count. It is safe for concurrent use.
 func (p *Progress) Add(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +57,7 @@ func (p *Progress) Add(n int) {
 	}
 }
 
-// about is the text after the bar.
+// about returns the text after the bar.
 func (p *Progress) about() []decor.Decorator {
 	all := []decor.Decorator{decor.CountersNoUnit(" %d of %d")}
 	if p.More != nil {
@@ -67,7 +68,7 @@ func (p *Progress) about() []decor.Decorator {
 	return append(all, decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), ""))
 }
 
-// say writes a line above the bar, and reports whether there was one.
+// say writes a line above the bar and reports whether a bar was there.
 func (p *Progress) say(line string) bool {
 	if p == nil {
 		return false
@@ -76,7 +77,7 @@ func (p *Progress) say(line string) bool {
 	return err == nil
 }
 
-// Finish takes the bar off the screen.
+// Finish removes the bar from the screen.
 func (p *Progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// Reconciled is how reconciling ends: what is unknown matters most. resolve is the command for what a person knows.
+// Reconciled returns the error with which a reconciliation ends. Unknown orders take precedence over
+// conflicts. resolve is the command that records a person's decision.
 func Reconciled(results []payout.Result, resolve ...string) error {
 	var unknown, conflict []string
 	var why string
@@ -41,6 +42,7 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	return nil
 }
 
+// ReconciledView shows the results of a reconciliation.
 func ReconciledView(m money.Registry) render.View[payout.Result] {
 	type row = payout.Result
 	inner := views.Orders(m)
@@ -53,7 +55,7 @@ func ReconciledView(m money.Registry) render.View[payout.Result] {
 		},
 	}
 	for _, c := range inner.Columns {
-		if c.Name == "amount" { // what was found out comes first, and the order after it
+		if c.Name == "amount" { // the findings are before the rest of the order
 			view.Columns = append(view.Columns,
 				render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
 				render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})

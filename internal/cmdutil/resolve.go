@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ResolveCommand is the command for a person's decision. again ends its help: it says what becomes of an order that was not sent.
+// ResolveCommand returns the command that records a person's decision. again ends its help: it says what
+// happens to an order that was not sent.
 func (a *App) ResolveCommand(short, again, example string) *cobra.Command {
 	var d payout.Decision
 	var notSent bool
@@ -106,15 +107,16 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	return nil
 }
 
-// warnShortSettling says that a person's settle_after is shorter than the default, which is as long as a create may take to land.
+// warnShortSettling warns if settle_after is shorter than the default. The default is the longest time that a
+// create may take to arrive.
 func (s *Session) warnShortSettling(d payout.Decision) {
 	if after, usual := s.settleAfter(), s.usualSettling(); d.PaidAs == "" && after < usual {
 		s.Note("settle_after is %s, which is short: a create may arrive up to %s after it was sent", after, usual)
 	}
 }
 
-// confirmDecision shows both contents where they differ, and wants that confirmed; of several orders it wants the number typed,
-// so that a list is not resolved with one careless key.
+// confirmDecision asks for confirmation if the withdrawal differs from the order, and shows both. For several
+// orders, the person must type their number, so that a single careless key does not resolve a list.
 func (s *Session) confirmDecision(c payout.Checked) error {
 	if c.Differs != "" {
 		return s.confirmDifferent(c)
@@ -142,7 +144,7 @@ func (s *Session) confirmDifferent(c payout.Checked) error {
 	return s.typedDecision(fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", c.OrderIDs[0]), c.OrderIDs[0])
 }
 
-// typedDecision asks for the one answer that confirms a decision.
+// typedDecision asks for the exact answer that confirms a decision.
 func (s *Session) typedDecision(question, want string) error {
 	s.Spinner.Stop()
 	answer, err := s.Ask(question)

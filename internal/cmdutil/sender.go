@@ -16,17 +16,19 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// OpenJournal opens the journal that the settings name, and makes it where there is none. It is closed when the program
-// ends.
+// OpenJournal opens the journal that the settings name, and creates it if it does not exist. The program
+// closes it at its end.
 func (s *Session) OpenJournal() (*payout.Journal, error) { return s.journalThat(payout.OpenJournal) }
 
-// ExistingJournal is openJournal for commands that only read it: they make none, and one that is not there is an error.
+// ExistingJournal opens the journal for a command that only reads it. A journal that does not exist is an
+// error.
 func (s *Session) ExistingJournal() (*payout.Journal, error) {
 	return s.journalThat(payout.OpenExistingJournal)
 }
 
-// JournalToList is existingJournal for commands that show what there is. At the journal's own place there may be none yet,
-// which is said, and is nil. One that somebody has named is there, or its name is wrong.
+// JournalToList opens the journal for a command that lists its contents. If the journal at the default place
+// does not exist yet, it notes that and returns nil. If a named journal does not exist, its name is wrong,
+// and that is an error.
 func (s *Session) JournalToList() (*payout.Journal, error) {
 	j, err := s.ExistingJournal()
 	if errors.Is(err, fs.ErrNotExist) && s.Origin("journal") == "default" {
@@ -50,7 +52,8 @@ func (s *Session) journalThat(open func(context.Context, string) (*payout.Journa
 	return j, nil
 }
 
-// OwnJournal refuses another journal than the one that the profile names: a history in two places protects against nothing.
+// OwnJournal refuses a journal other than the profile's: a history in two places does not prevent double
+// payments.
 func (s *Session) OwnJournal() error {
 	if s.ProfileJournal == "" || s.Journal == s.ProfileJournal {
 		return nil
@@ -59,7 +62,7 @@ func (s *Session) OwnJournal() error {
 		"leave --journal and TILL_JOURNAL out")
 }
 
-// SenderFor opens the journal for the account that the client's calls are about.
+// SenderFor opens the journal for the account that the client uses.
 func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 	if err := s.OwnJournal(); err != nil {
 		return nil, err
@@ -79,7 +82,7 @@ func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 	sender, err := payout.New(client, j, account.Name, payout.Options{
 		Address: account.Address, AnyKey: own, Currencies: s.PayoutCurrencies(), FirstPage: s.PageBase(), Since: since, SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
-		SettleAfter: cmp.Or(s.settleAfter(), -1), // zero is a default
+		SettleAfter: cmp.Or(s.settleAfter(), -1), // 0 would be the default
 	})
 	if err != nil {
 		return nil, err
@@ -87,7 +90,7 @@ func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 	return sender, s.noteRestored(j, sender.Ledger)
 }
 
-// PayoutCurrencies are those of the settings, for package payout.
+// PayoutCurrencies returns the currencies of the settings for package payout.
 func (s *Session) PayoutCurrencies() payout.Currencies {
 	entries := s.Money.Entries()
 	all := make([]payout.Currency, len(entries))
@@ -97,13 +100,13 @@ func (s *Session) PayoutCurrencies() payout.Currencies {
 	return payout.NewCurrencies(all...)
 }
 
-// usualSettling is how long a create may take to land, as far as it can be known: its default is longer where calls may take
-// longer.
+// usualSettling is the default of settle_after: how long a create may take to arrive, as far as that can be
+// known. It is longer if calls may take longer.
 func (s *Session) usualSettling() time.Duration {
 	return max(15*time.Minute, 2*cmp.Or(s.Timeout, api.DefaultCreateTimeout))
 }
 
-// settleAfter is how long after an attempt a person may not yet say that it was not sent.
+// settleAfter is how long after an attempt a person cannot yet decide that it was not sent.
 func (s *Session) settleAfter() time.Duration {
 	if s.Origin("settle_after") == "default" {
 		return s.usualSettling()
@@ -111,7 +114,7 @@ func (s *Session) settleAfter() time.Duration {
 	return s.SettleAfter
 }
 
-// noteRestored says that a journal has lost what was recorded last.
+// noteRestored warns if a journal has lost its last records.
 func (s *Session) noteRestored(j *payout.Journal, l *payout.Ledger) error {
 	restored, err := l.Restored(s.Ctx)
 	if err != nil || !restored {
@@ -121,8 +124,8 @@ func (s *Session) noteRestored(j *payout.Journal, l *payout.Ledger) error {
 		"every order is looked up before it is sent, until till journal check finds nothing missing", j.Place())
 }
 
-// AccountOf is whose history it is. A sandbox has an identity of its own, which tells its state from every other's, and which
-// key opens it says nothing.
+// AccountOf returns the account whose history the client continues. own reports whether the key is a
+// sandbox's. A sandbox identifies its state with an id of its own, so its key does not matter.
 func (s *Session) AccountOf(client *api.Client) (a payout.Account, own bool, err error) {
 	base := payout.Account{Address: s.BaseURL, Name: s.Account}
 	own = strings.HasPrefix(s.key, config.SandboxKeyPrefix)
@@ -137,15 +140,16 @@ func (s *Session) AccountOf(client *api.Client) (a payout.Account, own bool, err
 	if err == nil && json.Unmarshal(raw, &state) == nil && state.ID != "" {
 		return payout.Account{Address: "sandbox:" + state.ID, Name: state.Merchant}, true, nil
 	}
-	// Only who does not know the question is something else that listens on this machine, and takes a sandbox's key. A sandbox
-	// that cannot answer now must not be given a second history under its address, in which nothing was ever sent.
+	// A server that does not know the request is another program on this machine that accepts a sandbox's
+	// key. A sandbox that cannot answer now must not get a second, empty history under its address.
 	if call := (*api.Error)(nil); err == nil || errors.As(err, &call) && (call.Status == http.StatusNotFound || call.Status == http.StatusMethodNotAllowed) {
 		return base, true, nil
 	}
 	return a, true, err
 }
 
-// accountToSendTo is account for a command that sends: a sandbox that cannot be asked who it is was not sent anything.
+// accountToSendTo is AccountOf for a command that sends. If a sandbox cannot say which one it is, nothing was
+// sent to it.
 func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, error) {
 	a, own, err := s.AccountOf(client)
 	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
@@ -154,8 +158,8 @@ func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, err
 	return a, own, err
 }
 
-// lookupSince is how far back the service's list is read, as it is sent and as a time; now where a full date-time was written
-// in a way that only the service can read.
+// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. The
+// time is now if only the service can read the format of a full date-time.
 func (s *Session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
@@ -171,7 +175,7 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 				return text, at, s.checkSince(at)
 			}
 		}
-		return text, s.IO.Now(), nil // nothing that was accepted before must be on the list then
+		return text, s.IO.Now(), nil // no order accepted before now has to be on the list then
 	}
 	at, err := times.parse("--lookup-since", s.LookupSince, false)
 	if err == nil {
@@ -180,7 +184,7 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 	return text, at, err
 }
 
-// checkSince refuses a reading that would leave out everything there is.
+// checkSince refuses a time in the future, from which the list would be empty.
 func (s *Session) checkSince(at time.Time) error {
 	if at.After(s.IO.Now()) {
 		return UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty", s.LookupSince), "name a time before the oldest order that it is about")
@@ -188,9 +192,9 @@ func (s *Session) checkSince(at time.Time) error {
 	return nil
 }
 
-// JournalAccount is the account whose rows the journal's own commands show. They need no service and no key, but for a
-// sandbox, which has to be asked who it is. It may be one under any profile's name, so where the address is this machine's,
-// the key tells.
+// JournalAccount returns the account whose rows the journal's own commands show. They need no service and no
+// key, except for a sandbox, which has to say which one it is. Any profile can be that of a sandbox, so if
+// the address is on this machine, the key shows whether it is one.
 func (s *Session) JournalAccount() (payout.Account, error) {
 	base, err := s.RequireBaseURL()
 	plain := payout.Account{Address: base, Name: s.Account}
@@ -198,7 +202,7 @@ func (s *Session) JournalAccount() (payout.Account, error) {
 		return plain, err
 	}
 	client, err := s.Connect()
-	if err != nil && !s.Sandbox { // a sandbox without a key has never been sent anything
+	if err != nil && !s.Sandbox { // without a key, nothing was ever sent to a sandbox
 		return plain, nil
 	}
 	if err != nil {
@@ -208,7 +212,7 @@ func (s *Session) JournalAccount() (payout.Account, error) {
 	return a, err
 }
 
-// OpenSender is book for commands that do not send.
+// OpenSender returns a sender for a command that does not send.
 func (s *Session) OpenSender() (*payout.Sender, error) {
 	client, err := s.Client()
 	if err != nil {
@@ -217,6 +221,7 @@ func (s *Session) OpenSender() (*payout.Sender, error) {
 	return s.SenderFor(client)
 }
 
+// CheckOrderIDs checks the order ids of a command line.
 func CheckOrderIDs(ids []string) error {
 	for _, id := range ids {
 		if err := api.CheckOrderID(id); err != nil {
@@ -226,7 +231,7 @@ func CheckOrderIDs(ids []string) error {
 	return nil
 }
 
-// NoOrder is the error about an order where there is no journal yet.
+// NoOrder is the error for an order if there is no journal yet.
 func NoOrder(orderID string) error {
 	return UsageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has", "journal", "list")
 }

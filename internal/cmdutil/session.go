@@ -19,18 +19,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Session is a command at work: the settings it runs under, and the way to the service and to the output.
+// Session is a running command: its settings, and its access to the service and the output.
 type Session struct {
 	*App
 	config.Settings
 	Money     money.Registry
 	Render    render.Options
 	Keys      config.Keys
-	key       string // of the calls, once it is known
-	ClientURL string // the base URL of the client, once there is one
+	key       string // of the calls, once known
+	ClientURL string // the base URL of the client, once it exists
 }
 
-// Start works out the settings. It does not need an address or a key: client does.
+// Start resolves the settings. Only Client needs an address and a key.
 func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	settings, err := config.Resolve(a.Input(cmd))
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	return s, nil
 }
 
-// Client returns the way to the service, and starts the spinner, since what comes next takes time.
+// Client connects to the service and starts the spinner, because a call follows.
 func (s *Session) Client() (*api.Client, error) {
 	client, err := s.Connect()
 	if err == nil && !s.DryRun {
@@ -67,19 +67,21 @@ func (s *Session) Client() (*api.Client, error) {
 	return client, err
 }
 
+// Connect returns a client of the service.
 func (s *Session) Connect() (*api.Client, error) {
 	base, err := s.RequireBaseURL()
 	if err != nil {
 		return nil, err
 	}
-	log.SetOutput(io.Discard) // where net/http remarks on a service that answers unasked; what it means for a call is that call's error
+	// net/http logs answers that no request asked for. If they matter, the call fails with an error.
+	log.SetOutput(io.Discard)
 	s.KeyFrom = s.SourceOfKey()
 	opts := []api.Option{api.WithTimeouts(s.Timeout, s.Timeout), api.WithRetries(s.Retries)}
 	if base == "" {
 		return s.embedded(opts)
 	}
 	key, _, err := s.Keys.Key(s.Ctx, s.Settings)
-	if err != nil && !s.DryRun { // what would be sent can be shown without one
+	if err != nil && !s.DryRun { // a dry run needs no key
 		return nil, err
 	}
 	s.key = key
@@ -124,9 +126,10 @@ func certificates(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Send makes a create. A signal that came before it keeps it from being sent at all.
+// Send makes a create, unless a signal came before.
 //
-// underWay tells whether there is anything to wait for when a signal comes; nil: always.
+// When a signal comes during the create, underWay reports whether there is an answer to wait for. If underWay
+// is nil, there always is.
 func (s *Session) Send(underWay func() bool, create func() error) error {
 	if err := s.Ctx.Err(); err != nil {
 		return err
@@ -146,6 +149,7 @@ func (s *Session) Send(underWay func() bool, create func() error) error {
 	return create()
 }
 
+// ProfileName returns the name of the current profile, or "none".
 func (s *Session) ProfileName() string {
 	if s.Profile == "" {
 		return "none"
@@ -153,6 +157,7 @@ func (s *Session) ProfileName() string {
 	return s.Profile
 }
 
+// ProfileOr returns the name of the current profile, or other if there is none.
 func (s *Session) ProfileOr(other string) string {
 	if s.Profile == "" {
 		return other
@@ -160,7 +165,7 @@ func (s *Session) ProfileOr(other string) string {
 	return s.Profile
 }
 
-// ServiceName is where calls go, as a person knows it.
+// ServiceName describes the address of the service for a person.
 func (s *Session) ServiceName() string {
 	if s.BaseURL == "" {
 		return "the embedded sandbox"
@@ -168,6 +173,7 @@ func (s *Session) ServiceName() string {
 	return s.BaseURL
 }
 
+// PageBase returns the number of the first page, by the profile's setting.
 func (s *Session) PageBase() api.PageBase {
 	switch s.FirstPage {
 	case "0":
@@ -178,11 +184,12 @@ func (s *Session) PageBase() api.PageBase {
 	return api.PageBaseAuto
 }
 
+// Period returns how times on the command line are read and written.
 func (s *Session) Period() Period {
 	return Period{now: s.IO.Now(), layout: s.TimeLayout, zone: s.TimeZone}
 }
 
-// RandomOrderID makes an order id that no other has, for all practical purposes: one of 2^53-1.
+// RandomOrderID returns a random order id from 1 to 2^53-1. For all practical purposes it is unique.
 func RandomOrderID() string {
 	n, err := rand.Int(rand.Reader, big.NewInt(api.MaxOrderID))
 	if err != nil {
@@ -191,7 +198,7 @@ func RandomOrderID() string {
 	return n.Add(n, big.NewInt(1)).String()
 }
 
-// NoDryRun refuses a flag that promises something which a command cannot keep.
+// NoDryRun refuses --dry-run for a command that makes no call.
 func (s *Session) NoDryRun(command string) error {
 	if s.DryRun {
 		return UsageError("--dry-run: "+command+" makes no call that could be shown", "leave it out")
@@ -199,7 +206,8 @@ func (s *Session) NoDryRun(command string) error {
 	return nil
 }
 
-// AboutThis refuses an answer that is about something else than was asked for. The service may write an id in another case.
+// AboutThis refuses an answer about another object than the one that was asked for. The service may write an
+// id in another case.
 func AboutThis(what, asked, got string) error {
 	if strings.EqualFold(asked, got) {
 		return nil
@@ -207,6 +215,7 @@ func AboutThis(what, asked, got string) error {
 	return &Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), Hint: payout.NewHint("nothing was changed, run it again")}
 }
 
+// FirstOf returns the first argument, or "".
 func FirstOf(args []string) string {
 	if len(args) == 0 {
 		return ""

@@ -10,9 +10,9 @@ import (
 	"example.com/till/internal/terminal"
 )
 
-// Spinner shows that a call is under way, once it takes longer than a person waits without wondering.
+// Spinner shows that a call is in progress if it takes longer than half a second.
 type Spinner struct {
-	out  *os.File // the terminal, or nil
+	out  *os.File // nil if standard error is not a terminal
 	mu   sync.Mutex
 	done chan struct{}
 	gone chan struct{}
@@ -46,7 +46,8 @@ func spin(out *os.File, text string, done <-chan struct{}) {
 	begin := time.Now()
 	for i := 0; ; i++ {
 		seconds := (patience + time.Since(begin)).Round(time.Second).String()
-		room := terminal.Width(out) - len(". ") - len(" "+seconds) - 1 // a line that goes on below is not wiped
+		// A line that wraps would not be erased completely.
+		room := terminal.Width(out) - len(". ") - len(" "+seconds) - 1
 		fmt.Fprintf(out, "\r%c %s %s\x1b[K", frames[i%len(frames)], render.Cut(text, max(room, 1)), seconds)
 		select {
 		case <-done:
@@ -57,7 +58,7 @@ func spin(out *os.File, text string, done <-chan struct{}) {
 	}
 }
 
-// Stop takes the spinner off the screen, and returns when it is gone.
+// Stop removes the spinner from the screen, and returns when it is gone.
 func (s *Spinner) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,14 +16,15 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// About names the orders, the withdrawal or invoice, and the run that a line on standard error is about.
+// About names what a line on standard error is about: the orders, the withdrawal or invoice, and the run.
 type About struct {
 	OrderID  string   `json:"order_id,omitempty"`
-	OrderIDs []string `json:"order_ids,omitempty"` // several; OrderID is empty then
+	OrderIDs []string `json:"order_ids,omitempty"` // if there are several; OrderID is empty then
 	ID       string   `json:"id,omitempty"`
 	Run      string   `json:"run,omitempty"`
 }
 
+// AboutOrders returns an About for the given orders.
 func AboutOrders(ids ...string) About {
 	if len(ids) == 1 {
 		return About{OrderID: ids[0]}
@@ -31,7 +32,7 @@ func AboutOrders(ids ...string) About {
 	return About{OrderIDs: ids}
 }
 
-// Or fills in what is not known from another.
+// Or fills in what is missing from other.
 func (w About) Or(other About) About {
 	if w.OrderID == "" && len(w.OrderIDs) == 0 {
 		w.OrderID, w.OrderIDs = other.OrderID, other.OrderIDs
@@ -40,7 +41,7 @@ func (w About) Or(other About) About {
 	return w
 }
 
-// aboutError collects what the errors in a chain know. The outermost one decides.
+// aboutError collects what the errors in a chain are about. The outermost one decides.
 func aboutError(err error) About {
 	var (
 		w       About
@@ -56,11 +57,11 @@ func aboutError(err error) About {
 	return w
 }
 
-// remark is a line on standard error that is no error.
+// remark is a line on standard error that is not an error.
 type remark struct {
 	Message string `json:"message"`
 	Line    int    `json:"line,omitempty"`  // of the file that it is about
-	Field   string `json:"field,omitempty"` // and the column
+	Field   string `json:"field,omitempty"` // the column of that line
 	About
 }
 
@@ -69,13 +70,13 @@ func (a *App) Note(format string, args ...any) error {
 	return a.NoteAbout(About{}, format, args...)
 }
 
-// NoteAbout is note for a line that is about something else than the command, or about more.
+// NoteAbout is like Note, for a line about something other than the subject of the command, or about more.
 func (a *App) NoteAbout(what About, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return a.remark("note", text, remark{Message: text, About: what})
 }
 
-// Warn writes a warning, under -o json as {"warning":{...}}.
+// Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Warning) error {
 	return a.remark("warning", "warning: "+w.String(), remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}})
 }
@@ -94,8 +95,9 @@ func (a *App) remark(kind, text string, r remark) error {
 	return err
 }
 
-// otherLines is where lines go that till does not word itself: a trace, and what a command prints that till runs. Under
-// -o json each is a note, except on a terminal, where such a command may ask a person something.
+// otherLines returns the writer for lines that till does not word itself: a trace, and the output of commands
+// that till runs. Under -o json each line is a note, except on a terminal, where such a command may ask a
+// question.
 func (a *App) otherLines() io.Writer {
 	if a.JSON && terminal.Of(a.IO.Err) == nil {
 		return &a.Others
@@ -103,13 +105,14 @@ func (a *App) otherLines() io.Writer {
 	return a.IO.Err
 }
 
-// NoteLines makes a note of each line that is written to it.
+// NoteLines writes each line that it gets as a note.
 type NoteLines struct {
 	App  *App
 	mu   sync.Mutex
-	rest []byte // a line without its end
+	rest []byte // an incomplete line
 }
 
+// Write implements io.Writer. It never fails.
 func (n *NoteLines) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -121,15 +124,15 @@ func (n *NoteLines) Write(text []byte) (int, error) {
 		}
 		n.rest = rest
 		if err := n.App.Note("%s", line); err != nil {
-			return len(text), nil // nothing else can be said about it either
+			return len(text), nil // standard error cannot report its own failure
 		}
 	}
 }
 
-// maxNoteLine is how much of a line without an end is kept, in bytes.
+// maxNoteLine limits an incomplete line, in bytes.
 const maxNoteLine = 64 << 10
 
-// Flush ends a line that has no end.
+// Flush writes the incomplete line.
 func (n *NoteLines) Flush() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -139,12 +142,12 @@ func (n *NoteLines) Flush() {
 	}
 }
 
-// diskFull reports whether a file could not be written because there was no room for it.
+// diskFull reports whether there was no room for a file.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// outputHint says what to do when standard output cannot be written.
+// outputHint says what to do if standard output cannot be written.
 func outputHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.EPIPE):
@@ -155,7 +158,7 @@ func outputHint(err error) string {
 	return "look at where standard output leads"
 }
 
-// safeLines writes text of which only the line breaks are trusted.
+// safeLines escapes text, except for its line breaks.
 type safeLines struct{ w io.Writer }
 
 func (s safeLines) Write(p []byte) (int, error) {
@@ -167,7 +170,7 @@ func (s safeLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Visible escapes in a JSON text what a terminal would obey or not show.
+// Visible escapes characters in JSON text that a terminal would interpret or not show.
 func Visible(text []byte) string {
 	var b strings.Builder
 	for _, r := range string(text) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A line without an end is not kept without an end.
+// TestNoteLinesOfAnySize checks that a line without an end is not buffered without limit.
 func TestNoteLinesOfAnySize(t *testing.T) {
 	var out bytes.Buffer
 	a := &App{IO: IO{Err: &out}, JSON: true}

@@ -9,19 +9,20 @@ import (
 	"example.com/till/internal/report"
 )
 
-// ageLimit keeps the arithmetic of ages within what time.Duration holds.
+// ageLimit keeps the arithmetic of ages in the range of time.Duration.
 const ageLimit = 100 * 365 * 24 * time.Hour
 
-// Period turns what was typed after --from or --to into what is sent. The interface does not show the format of its
-// filter's times, so a full date-time is sent as it was typed; a date, a month or an age is written in the layout and
-// the zone that the profile sets. The end of a day or month is its last second.
+// Period translates the values of --from and --to into what is sent. The interface does not show the format
+// of the times in its filter. So a full date-time is sent as it was typed. A date, a month or an age is
+// written in the layout and the zone of the profile. The end of a day or month is its last second.
 type Period struct {
 	now    time.Time
 	layout string
 	zone   *time.Location
 }
 
-// Check refuses a period that ends before it begins, as far as its ends are not full date-times, which are the service's.
+// Check refuses a period that ends before it begins. It does not compare full date-times, whose format is the
+// service's.
 func (p Period) Check(from, to string) error {
 	if from == "" || to == "" || isDateTime(from) || isDateTime(to) {
 		return nil
@@ -72,7 +73,7 @@ func (p Period) parse(flag, text string, end bool) (time.Time, error) {
 		"write a date (2026-05-03), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)")
 }
 
-// Instant is parse for times of this program's own, which a full date-time names as well.
+// Instant is like parse, for till's own times. It also reads a full date-time.
 func (p Period) Instant(flag, text string, end bool) (time.Time, error) {
 	if !isDateTime(text) {
 		return p.parse(flag, text, end)
@@ -85,12 +86,12 @@ func (p Period) Instant(flag, text string, end bool) (time.Time, error) {
 	return time.Time{}, UsageError(fmt.Sprintf("%s: %q is not a time", flag, text), "write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
 }
 
-// Written is the period on the clock by which the compared times were written, without a time zone. The end of
-// what has no end is not set.
+// Written returns the period for times that were written without a time zone, on the clock that wrote them.
+// It leaves an end unset if the text is empty.
 func (p Period) Written(from, to string) (span report.Span, err error) {
 	zone := p.zone
 	now := p.now.In(zone)
-	p.zone = time.UTC // which is none here: a day has 24 hours
+	p.zone = time.UTC // as no zone: each day has 24 hours
 	p.now = time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
 	if from != "" {
 		at, err := p.wallClock("--from", from, false)
@@ -112,7 +113,7 @@ func (p Period) Written(from, to string) (span report.Span, err error) {
 	return span, nil
 }
 
-// Today is where a period without an end ends: now if it began some time ago, and else with the day.
+// Today returns the default end of a period: now if from is an age, and otherwise the end of today.
 func (p Period) Today(from string) string {
 	if _, age := ParseAge(from); age {
 		return "0s"
@@ -120,7 +121,7 @@ func (p Period) Today(from string) string {
 	return p.now.In(p.zone).Format(time.DateOnly)
 }
 
-// wallClock returns the first moment that a text names, or the first one after it.
+// wallClock returns the first moment that a text names or, with end, the first moment after it.
 func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
 	if isDateTime(text) {
 		at, rest, ok := report.ParseWritten(text)
@@ -141,11 +142,12 @@ func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
 	return at, err
 }
 
-// isDateTime recognises a date with a time behind it, in any of the usual spellings, or a count of seconds.
+// isDateTime reports whether text is a date with a time, in any usual spelling, or a count of seconds.
 func isDateTime(text string) bool {
 	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) || regexp.MustCompile(`^\d{9,}$`).MatchString(text)
 }
 
+// ParseAge parses an age such as 7d, 12h, 90m or 2w.
 func ParseAge(text string) (time.Duration, bool) {
 	if len(text) < 2 {
 		return 0, false

@@ -17,13 +17,14 @@ import (
 // WaitFlags are the flags of every wait.
 type WaitFlags struct {
 	Status   []string
-	State    []string // of an invoice only
+	State    []string // only of an invoice
 	FailOn   []string
 	interval time.Duration
 	Timeout  time.Duration
-	Show     []string // the command that shows what is waited for
+	Show     []string // the command that shows the awaited object
 }
 
+// AddWaitFlags adds the flags of a wait.
 func AddWaitFlags(cmd *cobra.Command, flags *WaitFlags) {
 	f := cmd.Flags()
 	f.StringSliceVar(&flags.Status, "status", nil, "statuses to wait for, in any case, separated by commas")
@@ -32,6 +33,7 @@ func AddWaitFlags(cmd *cobra.Command, flags *WaitFlags) {
 	f.DurationVar(&flags.Timeout, "timeout", 10*time.Minute, "limit of the whole wait; TILL_TIMEOUT limits each call")
 }
 
+// Check checks the flags before anything is sent.
 func (f WaitFlags) Check() error {
 	if f.interval < 10*time.Millisecond {
 		return UsageError("--interval: it must be at least 10ms", "leave it out for 2s")
@@ -47,15 +49,15 @@ func (f WaitFlags) Check() error {
 	return nil
 }
 
-// Condition is a field that is watched: what it is now, and the values that end the wait.
+// Condition is a watched field: its current value, and the values that end the wait.
 type Condition struct {
 	Name   string
 	Now    string
 	Wanted []string
 }
 
-// Wait reads until every watched field has a value that was waited for. Names are compared without regard to case,
-// because the interface does not show how the service spells them.
+// Wait reads until every watched field has a wanted value. It compares names without regard to case, because
+// the interface does not show how the service spells them.
 func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Context) (T, error), look func(T) []Condition) (T, error) {
 	var none T
 	if err := flags.Check(); err != nil {
@@ -94,18 +96,18 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 	return value, nil
 }
 
-// Repeat takes a step again and again until it is done. Steps that fail as they do in an outage are repeated too. When the
-// time of the wait runs out, the error is that of ranOut if a step has succeeded, and otherwise 41.
+// Repeat repeats a step until it is done. It also repeats a step that fails as in an outage. When the time is
+// over, it returns the error of ranOut if a step has succeeded, and otherwise exit code 41.
 func Repeat(s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error) error {
 	ctx, cancel := context.WithTimeout(s.Ctx, flags.Timeout)
 	defer cancel()
 	succeeded := false
-	var trouble error // of the last step; nil: it succeeded
+	var trouble error // of the last step; nil if it succeeded
 	for {
 		done, err := step(ctx)
 		pause := flags.interval
 		switch {
-		case err != nil && (s.DryRun || s.Ctx.Err() != nil): // shown, or stopped by a signal
+		case err != nil && (s.DryRun || s.Ctx.Err() != nil): // a dry run, or a signal
 			return err
 		case err == nil && done:
 			return nil
@@ -145,8 +147,8 @@ func Repeat(s *Session, flags WaitFlags, what string, step func(context.Context)
 	}
 }
 
-// passes reports whether a reading that failed may succeed the next time. A refused key and an id that the service does not
-// know stay as they are; any other answer may be one of an outage.
+// passes reports whether a failed read may succeed the next time. A refused key and an unknown id do not
+// change; any other answer may be a part of an outage.
 func passes(err error) bool {
 	if call := (*api.Error)(nil); errors.As(err, &call) {
 		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)
@@ -154,6 +156,7 @@ func passes(err error) bool {
 	return Explain(err).Code == ExitReadFailed
 }
 
+// Among reports whether name is one of names, ignoring case.
 func Among(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }

@@ -19,6 +19,7 @@ type ListFlags struct {
 	limit          int
 }
 
+// AddListFlags adds the flags of a list of withdrawals.
 func (a *App) AddListFlags(cmd *cobra.Command, flags *ListFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.From, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
@@ -33,7 +34,7 @@ func (a *App) AddListFlags(cmd *cobra.Command, flags *ListFlags) {
 	a.CompleteCurrencies(cmd, "currency")
 }
 
-// Filter turns the flags into the request, before anything is sent.
+// Filter returns the filter of the request. It checks the flags before anything is sent.
 func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
 	filter := api.WithdrawalFilter{Tags: f.statuses}
 	var err error
@@ -63,6 +64,7 @@ type WithdrawalList struct {
 	All  func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error]
 }
 
+// ListWithdrawals prints the list of withdrawals that open returns.
 func (a *App) ListWithdrawals(cmd *cobra.Command, flags ListFlags, open func(*Session) (WithdrawalList, error)) error {
 	s, out, err := Begin(a, cmd, views.Withdrawals)
 	if err != nil {
@@ -101,7 +103,7 @@ func (s *Session) printWithdrawals(cmd *cobra.Command, flags ListFlags, filter a
 		}
 		return out.List(Limited(page.Items, flags.limit))
 	}
-	var seen, total int64 // as the last page has it
+	var seen, total int64 // the total of the last page
 	first, changed := int64(-1), false
 	whole := flags.all || flags.limit > 0 || !s.tableOnTerminal()
 	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: func(p api.WithdrawalPage) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 )
 
+// CountOf returns a count with its noun, such as "2 orders".
 func CountOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -12,6 +13,7 @@ func CountOf(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// IsOrAre returns the subject and the verb of a message about ids, such as "order 7 is".
 func IsOrAre(noun string, ids []string) string {
 	if len(ids) == 1 {
 		return noun + " " + ids[0] + " is"
@@ -19,6 +21,7 @@ func IsOrAre(noun string, ids []string) string {
 	return fmt.Sprintf("%d %ss (%s) are", len(ids), noun, strings.Join(Few(ids), ", "))
 }
 
+// Few returns at most five of the ids, with "..." for the others.
 func Few(ids []string) []string {
 	if len(ids) > 5 {
 		return append(ids[:5:5], "...")
