@@ -1,6 +1,8 @@
-// Package views says how resources of the service and orders of the journal are shown: the columns of each, and its JSON.
+// Package views defines how resources of the service and orders of the journal are shown: their columns and
+// their JSON.
 //
-// A column has the interface's name of the field, unless a table needs a shorter one or a payout file already has another.
+// A column has the name of the interface's field, unless a table needs a shorter name or payout files already
+// use another.
 package views
 
 import (
@@ -9,7 +11,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// AmountCell shows an amount in units where its currency's decimals are known, and in minor units otherwise.
+// AmountCell shows an amount in units if the decimals of its currency are known, and otherwise in minor
+// units.
 func AmountCell(m money.Registry, a api.Amount) render.Cell {
 	return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 }

@@ -9,7 +9,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Invoices shows an invoice in a row.
+// Invoices is the view of an invoice.
 func Invoices(m money.Registry) render.View[api.Invoice] {
 	type row = api.Invoice
 	return render.View[row]{
@@ -32,7 +32,7 @@ func Invoices(m money.Registry) render.View[api.Invoice] {
 	}
 }
 
-// Number shows a count; 0 is an empty cell.
+// Number shows a count. A zero is an empty cell.
 func Number(n int64) render.Cell {
 	if n == 0 {
 		return render.Own("")
@@ -40,7 +40,8 @@ func Number(n int64) render.Cell {
 	return render.Int(n)
 }
 
-// invoiceTotal is the sum of the items, or empty where it does not fit into 64 bits: a wrong number is worse than none.
+// invoiceTotal shows the sum of the items. It is empty if the sum does not fit in 64 bits, because a wrong
+// number is worse than none.
 func invoiceTotal(m money.Registry, i api.Invoice) render.Cell {
 	total := int64(0)
 	for _, item := range i.Items {
@@ -52,7 +53,7 @@ func invoiceTotal(m money.Registry, i api.Invoice) render.Cell {
 	return AmountCell(m, amountIn(m, i.Currency, total))
 }
 
-// amountIn is an amount of minor units in a currency, spelled as amounts are.
+// amountIn returns an amount of minor units in a currency, with the code spelled as in amounts.
 func amountIn(m money.Registry, c api.Currency, minor int64) api.Amount {
 	code := c.Code
 	if e, ok := m.Lookup(code); ok && e.Kind == c.Kind {
@@ -69,7 +70,7 @@ func itemLines(m money.Registry, i api.Invoice) string {
 	return strings.Join(lines, ", ")
 }
 
-// Invites shows an invite in a row.
+// Invites is the view of an invite.
 func Invites(money.Registry) render.View[api.Invite] {
 	type row = api.Invite
 	return render.View[row]{

@@ -10,7 +10,7 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// OrderLine is a row of the journal as JSON.
+// OrderLine is an order of the journal as JSON.
 type OrderLine struct {
 	OrderID  string          `json:"order_id"`
 	State    payout.State    `json:"state"`
@@ -32,23 +32,24 @@ type OrderLine struct {
 	Reason   string          `json:"reason"`
 	Resolved *ResolutionLine `json:"resolved"`
 
-	Listed *bool       `json:"listed,omitempty"` // of a reconciliation
+	Listed *bool       `json:"listed,omitempty"` // only in a reconciliation
 	Status string      `json:"status,omitempty"`
-	Events []EventLine `json:"events,omitempty"` // of a whole story
+	Events []EventLine `json:"events,omitempty"` // only in the full history of an order
 
-	Attempts []AttemptLine `json:"attempts,omitempty"` // likewise
+	Attempts []AttemptLine `json:"attempts,omitempty"` // only in the full history of an order
 }
 
 // AttemptLine is one call for an order.
 type AttemptLine struct {
-	Number   int64  `json:"number"`
-	Began    string `json:"began"`
-	Ended    string `json:"ended"`    // empty: its sender has not said how it ended
-	Outcome  string `json:"outcome"`  // empty while it is under way
-	Decimals *int64 `json:"decimals"` // with which the amount was shown when it was sent; null: they were unknown
+	Number  int64  `json:"number"`
+	Began   string `json:"began"`
+	Ended   string `json:"ended"`   // empty if the sender has not recorded the end
+	Outcome string `json:"outcome"` // empty while the call is in flight
+	// Decimals are those with which the amount was shown when it was sent; null if they were unknown.
+	Decimals *int64 `json:"decimals"`
 }
 
-// AttemptLines are the attempts of an order as JSON, the oldest first.
+// AttemptLines returns the attempts of an order as JSON, the oldest first.
 func AttemptLines(o payout.Order) []AttemptLine {
 	lines := make([]AttemptLine, len(o.Attempts))
 	for i, a := range o.Attempts {
@@ -60,7 +61,8 @@ func AttemptLines(o payout.Order) []AttemptLine {
 	return lines
 }
 
-// DecimalsSent are those with which the amount was shown at the last attempt; empty: there was none, or they were unknown.
+// DecimalsSent returns the decimals with which the amount was shown at the last attempt. It is empty if there
+// was no attempt or if they were unknown.
 func DecimalsSent(o payout.Order) string {
 	if n := len(o.Attempts); n > 0 && o.Attempts[n-1].Decimals >= 0 {
 		return fmt.Sprint(o.Attempts[n-1].Decimals)
@@ -68,18 +70,19 @@ func DecimalsSent(o payout.Order) string {
 	return ""
 }
 
-// ResolutionLine and eventLine write their time as every other one is written.
+// ResolutionLine is a resolution with its time in the format of all other times.
 type ResolutionLine struct {
 	payout.Resolution
 	At string `json:"at"`
 }
 
+// EventLine is an event with its time in the format of all other times.
 type EventLine struct {
 	At string `json:"at"`
 	payout.Event
 }
 
-// NewOrderLine is an order as JSON, without its events and attempts.
+// NewOrderLine returns an order as JSON, without its events and attempts.
 func NewOrderLine(o payout.Order) OrderLine {
 	line := OrderLine{
 		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo,
@@ -92,7 +95,7 @@ func NewOrderLine(o payout.Order) OrderLine {
 	return line
 }
 
-// Moment writes a time in UTC as RFC 3339, and a zero time as an empty text.
+// Moment formats a time in UTC as RFC 3339. A zero time is an empty text.
 func Moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -100,7 +103,7 @@ func Moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Orders shows an order of the journal in a row.
+// Orders is the view of an order of the journal.
 func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	return render.View[row]{

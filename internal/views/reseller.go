@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Resellers shows a reseller in a row.
+// Resellers is the view of a reseller.
 func Resellers(m money.Registry) render.View[api.Reseller] {
 	type row = api.Reseller
 	return render.View[row]{

@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Withdrawals shows a withdrawal of the service in a row.
+// Withdrawals is the view of a withdrawal of the service.
 func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 	type row = api.Withdrawal
 	return render.View[row]{
@@ -31,8 +31,8 @@ func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 	}
 }
 
-// steps is the history, the oldest first. The interface does not say which end of it is the newest: the status that the
-// withdrawal has is shown there.
+// steps returns the history, the oldest status first. The interface does not say at which end the newest is,
+// so it is the end that has the current status.
 func steps(w api.Withdrawal) []render.Step {
 	history := make([]render.Step, len(w.Statuses))
 	for i, s := range w.Statuses {
@@ -44,7 +44,7 @@ func steps(w api.Withdrawal) []render.Step {
 	return history
 }
 
-// since is when the withdrawal reached the status it has.
+// since returns when the withdrawal reached its current status.
 func since(w api.Withdrawal) string {
 	for i := len(w.Statuses) - 1; i >= 0; i-- {
 		if w.Statuses[i].Status == w.Current {
@@ -54,7 +54,8 @@ func since(w api.Withdrawal) string {
 	return ""
 }
 
-// OrderID is the merchant's own where it is one; anything else is the service's text.
+// OrderID shows an external order id. It is the merchant's own if it is valid; otherwise it is the service's
+// text.
 func OrderID(id string) render.Cell {
 	if api.CheckOrderID(id) == nil {
 		return render.Own(id)
@@ -69,13 +70,13 @@ func externalID(w api.Withdrawal) render.Cell {
 	return render.Int(w.ExternalID)
 }
 
-// Created is the answer of a create, as it is printed.
+// Created is the printed answer of a create.
 type Created struct {
 	ID              string `json:"id"`
 	ExternalOrderID string `json:"external_order_id,omitempty"`
 }
 
-// Creations shows the ids that a create has made.
+// Creations is the view of the ids that a create returned.
 func Creations(money.Registry) render.View[Created] {
 	return render.View[Created]{
 		ID:   func(c Created) string { return c.ID },
