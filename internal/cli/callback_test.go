@@ -21,11 +21,11 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// commandRun is one command line, run inside the test.
+// commandRun is a command line that runs inside the test.
 type commandRun struct {
 	out, err *lockedBuffer
 	done     chan error
-	stop     context.CancelFunc // as a signal would
+	stop     context.CancelFunc // has the effect of a signal
 	dir      string
 }
 
@@ -46,7 +46,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// startCommand runs a command line in the background, in an environment of its own.
+// startCommand runs a command line in the background, in its own environment.
 func startCommand(t *testing.T, env []string, args ...string) *commandRun {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func startCommand(t *testing.T, env []string, args ...string) *commandRun {
 	return r
 }
 
-// wait returns how the command ended.
+// wait waits for the command and returns its error.
 func (r *commandRun) wait(t *testing.T) error {
 	t.Helper()
 	select {
@@ -74,7 +74,7 @@ func (r *commandRun) wait(t *testing.T) error {
 	}
 }
 
-// eventually waits for something that another goroutine or process does.
+// eventually waits until another goroutine or process has done something.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -171,7 +171,7 @@ func TestCallbackListenRefuses(t *testing.T) {
 	}
 }
 
-// TestCallbackListenSlowBodies: a client that stops in the middle of a body does not hold up others.
+// TestCallbackListenSlowBodies checks that a client that stops in the middle of a body does not delay others.
 func TestCallbackListenSlowBodies(t *testing.T) {
 	r, url := startListener(t, "--count", "1")
 	for range 100 {
@@ -181,7 +181,8 @@ func TestCallbackListenSlowBodies(t *testing.T) {
 		}
 		defer c.Close()
 		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", api.MaxCallback)
-		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "100") { // its body is being read
+		// The answer 100 shows that the body is being read.
+		if line, err := bufio.NewReader(c).ReadString('\n'); !strings.Contains(line, "100") {
 			t.Fatalf("%q, %v", line, err)
 		}
 		fmt.Fprint(c, "{")

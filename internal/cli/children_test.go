@@ -13,19 +13,19 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// child is a command that a script has left running.
+// child is a command that a script has started and not yet awaited.
 type child struct {
 	cmd  *exec.Cmd
 	done chan error
 }
 
-// environ is the script's environment, which testscript shows to commands only.
+// environ returns the script's environment, which testscript shows only to commands.
 func environ(ts *testscript.TestScript) []string {
 	ts.Check(ts.Exec("env", "-0"))
 	return strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\x00"), "\x00")
 }
 
-// commandIn is a command of the script's.
+// commandIn returns a command in the script's directory and environment.
 func commandIn(ts *testscript.TestScript, args []string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
@@ -68,7 +68,7 @@ func spawn(ts *testscript.TestScript, _ bool, args []string) {
 		w.children = map[string]*child{}
 	}
 	w.children[name] = c
-	ts.Defer(func() { // itself and what it has started
+	ts.Defer(func() { // the command and the processes that it has started
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	})
 }
@@ -112,7 +112,7 @@ func signalOf(exit *exec.ExitError) int {
 	return 0
 }
 
-// awaitFile waits for what another process writes.
+// awaitFile waits for a file that another process writes.
 func awaitFile(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: await FILE [TEXT]")

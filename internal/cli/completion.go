@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completion reads the configuration, for runs and orders the journal, and for resellers the service. Where it cannot, it
-// offers nothing and says nothing, because the shell would take every word on standard output for an offer.
+// completionCommand prints the completion scripts. Completion reads the configuration, the journal for runs
+// and orders, and the service for resellers. If it cannot read them, it offers nothing and prints nothing,
+// because the shell would take every word on standard output for an offer.
 //
-// A shell may put an offer on the command line without quotes: bash does so with the common beginning of several. So an
-// offer is made of characters that mean nothing to any shell, see harmless.
+// A shell may put an offer on the command line without quotes: bash does so with the common prefix of several
+// offers. So an offer has only characters that are literal in every shell; see cmdutil.Harmless.
 
 func completionCommand(a *cmdutil.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
@@ -50,8 +51,8 @@ PowerShell, in the profile:
 	}
 }
 
-// completionScript returns the script of a shell, or nil for a shell that has none. It depends on the program's name alone:
-// the script asks till itself what there is to offer.
+// completionScript returns the script of a shell, or nil if there is none. It depends only on the program's
+// name, because the script asks till for the offers.
 func completionScript(root *cobra.Command, shell string) (script []byte, err error) {
 	var b bytes.Buffer
 	switch shell {
@@ -69,7 +70,7 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 	return b.Bytes(), err
 }
 
-// completeGlobals sets what completes the flags that every command has.
+// completeGlobals sets the completion of the flags that every command has.
 func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	for _, flag := range []string{"api-key-file", "config", "journal"} {
@@ -104,7 +105,7 @@ func completeColumns(columns []string, typed string) []string {
 	return cmdutil.CompleteList(columns, typed)
 }
 
-// completeSort completes a column, with the minus of a descending order or without.
+// completeSort completes a column, with or without the minus of a descending order.
 func completeSort(columns []string, typed string) []string {
 	minus, name := "", typed
 	if rest, found := strings.CutPrefix(typed, "-"); found {

@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxOffers limits the order ids that are offered: a journal may have millions, and a person reads a screen of them at most.
+// maxOffers limits the order ids that are offered. A journal may have millions, but a person reads at most a
+// screen of them.
 const maxOffers = 200
 
-// completeArguments sets what completes the arguments and flags that name files, runs, orders and states.
+// completeArguments sets the completion of arguments and flags that name files, runs, orders and states.
 func completeArguments(a *cmdutil.App, root *cobra.Command) {
 	undecided := completeOrders(a, payout.StateUnknown, payout.StateSending, payout.StateConflict)
 	for path, complete := range map[string]cobra.CompletionFunc{
@@ -51,7 +52,7 @@ func completeArguments(a *cmdutil.App, root *cobra.Command) {
 	}
 }
 
-// commandAt returns the command at a path below root, which must be there.
+// commandAt returns the command at a path below root. It panics if there is none.
 func commandAt(root *cobra.Command, path string) *cobra.Command {
 	cmd, rest, err := root.Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {
@@ -60,7 +61,7 @@ func commandAt(root *cobra.Command, path string) *cobra.Command {
 	return cmd
 }
 
-// first offers for the first argument alone.
+// first offers only for the first argument.
 func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {
@@ -70,7 +71,7 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// record opens the journal for reading, without making one or changing anything in it.
+// record opens the journal for reading, without creating or changing it.
 func record(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, *payout.Ledger, bool) {
 	s, err := a.Start(cmd)
 	if err != nil {
@@ -110,7 +111,7 @@ func completeRuns(a *cmdutil.App) cobra.CompletionFunc {
 	}
 }
 
-// completeOrders offers the order ids of the account that are in one of the states, or all.
+// completeOrders offers the account's order ids that are in one of the states, or all if there are no states.
 func completeOrders(a *cmdutil.App, states ...payout.State) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
@@ -135,7 +136,7 @@ func completeOrders(a *cmdutil.App, states ...payout.State) cobra.CompletionFunc
 	}
 }
 
-// completeStates completes the last state of a list with commas.
+// completeStates completes the last state of a comma-separated list.
 func completeStates(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var states []string
 	for _, state := range payout.States() {

@@ -56,7 +56,7 @@ func TestCompleteSort(t *testing.T) {
 	}
 }
 
-// TestOutputValues: every format that the configuration takes can be printed, and the other way round.
+// TestOutputValues checks that the configuration accepts exactly the formats that can be printed.
 func TestOutputValues(t *testing.T) {
 	var formats []string
 	for _, f := range render.Formats() {
@@ -67,7 +67,7 @@ func TestOutputValues(t *testing.T) {
 	}
 }
 
-// complete is what a shell gets to see.
+// complete returns the offers that a shell gets.
 func complete(t *testing.T, env []string, words ...string) string {
 	t.Helper()
 	var out, errors bytes.Buffer

@@ -14,13 +14,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The example with containers is tested without a container engine: a network namespace is what its containers share, and
-// Linux makes one for us.
+// The container example is tested without a container engine. Its containers share a network namespace, which
+// Linux can create for the test.
 
-// isolated is how a command is put into a network namespace of its own, whose loopback interface is up.
+// isolated is the command prefix that runs a command in a new network namespace, with the loopback interface
+// up.
 var isolated = []string{"unshare", "--user", "--map-root-user", "--net", "sh", "-euc", `ip link set lo up; exec "$@"`, "sh"}
 
-// needNamespaces skips a test where the machine does not let us make one.
+// needNamespaces skips a test if the machine does not allow network namespaces.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command(isolated[0], append(isolated[1:], "true")...).CombinedOutput(); err != nil {
@@ -28,7 +29,7 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// composed is what the example's compose file says, as far as a test can hold it to that.
+// composed is the part of the example's compose file that the test can check.
 type composed struct {
 	Services map[string]struct {
 		Build       struct{ Context, Dockerfile string }
@@ -42,8 +43,8 @@ type composed struct {
 	}
 }
 
-// TestContainers does what a container engine does with the example: it starts the service sandbox in a network of its own,
-// waits until that is healthy, and starts the service shop in the same network.
+// TestContainers does what a container engine does with the example: it starts the service sandbox in its own
+// network, waits until it is healthy, and starts the service shop in the same network.
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	dir := absolute(t, "examples/containers")
@@ -80,7 +81,7 @@ func TestContainers(t *testing.T) {
 		}
 	}
 	line := slices.Clone(shop.Command)
-	for _, volume := range shop.Volumes { // what a container sees of the files here
+	for _, volume := range shop.Volumes { // files of this machine that a container sees
 		from, to, _ := strings.Cut(strings.TrimSuffix(volume, ":ro"), ":")
 		for i, word := range line {
 			if rest, below := strings.CutPrefix(word, to+"/"); below {
@@ -120,9 +121,10 @@ func TestContainers(t *testing.T) {
 		t.Errorf("paying in there ended with %d: %s%s", paid.code, paid.out, paid.err)
 	}
 
-	// It has loopback only, and nothing outside reaches it: neither this process nor another such namespace.
+	// The network has only the loopback interface. Neither this process nor another namespace can reach it.
 	interfaces := finish(t, command(t, docsEnv(t), slices.Concat(inside, []string{"cat", "/proc/self/net/dev"})...))
-	if lines := strings.Split(strings.TrimSpace(interfaces.out), "\n"); len(lines) != 3 || !strings.Contains(lines[2], "lo:") { // two lines of heading
+	// The first two lines are headings.
+	if lines := strings.Split(strings.TrimSpace(interfaces.out), "\n"); len(lines) != 3 || !strings.Contains(lines[2], "lo:") {
 		t.Errorf("its namespace has the interfaces\n%s%s", interfaces.out, interfaces.err)
 	}
 	ask := []string{"till", "sandbox", "clock", "show", "--retries", "0", "--timeout", "5s"}
@@ -157,13 +159,13 @@ func TestNamespacesScript(t *testing.T) {
 	if entries, err := os.ReadDir(left); err != nil || len(entries) > 0 {
 		t.Errorf("it leaves %v behind, %v", entries, err)
 	}
-	// Where no namespace can be made, it says so.
+	// If no namespace can be created, the script says so.
 	if run := finish(t, command(t, withEnv(env, []string{"PATH=" + onlyWithout(t, "unshare")}), "sh", script, "true")); run.code != 69 || !strings.Contains(run.err, "no network namespace") {
 		t.Errorf("without unshare it ended with %d: %s%s", run.code, run.out, run.err)
 	}
 }
 
-// onlyWithout is a PATH on which a program fails.
+// onlyWithout returns a PATH on which a program fails.
 func onlyWithout(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()

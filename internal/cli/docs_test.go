@@ -31,16 +31,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// These tests run what README.md and examples/ say, as a reader would: the commands of the README one after the other in
-// a shell, with their output compared, and every example against a sandbox.
+// These tests run README.md and examples/ as a reader would. They run the commands of the README one after
+// the other in a shell and compare the output. They run every example with a sandbox.
 
 const (
 	repository   = "../.."
 	readme       = repository + "/README.md"
-	updateReadme = "TILL_UPDATE_README" // a variable that has the README's outputs written anew
+	updateReadme = "TILL_UPDATE_README" // if set, TestReadme rewrites the README's outputs
 )
 
-// docsEnv is the environment of a reader who has till in the PATH and nothing configured. Go keeps its caches.
+// docsEnv is the environment of a reader who has till in the PATH and no configuration. Go keeps its caches.
 func docsEnv(t *testing.T, set ...string) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOENV").Output()
@@ -55,10 +55,10 @@ func docsEnv(t *testing.T, set ...string) []string {
 	}, set...))
 }
 
-// withEnv returns an environment with other settings; of two for one name the last holds.
+// withEnv returns an environment with more settings. If a name is set twice, the last value wins.
 func withEnv(environ, set []string) []string { return slices.Concat(environ, set) }
 
-// command is a command of a reader's, ended when the test takes far too long.
+// command returns a reader's command. It is killed if the test takes far too long.
 func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -68,7 +68,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// finished is what a command has printed, and its exit code.
+// finished is the output and the exit code of a command.
 type finished struct {
 	out, err string
 	code     int
@@ -108,7 +108,7 @@ var (
 	ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
 )
 
-// masked is a text without what differs from run to run. An id stays distinguishable from another.
+// masked returns a text without the parts that differ from run to run. Different ids stay different.
 func masked(text string) string {
 	seen := map[string]string{}
 	text = uuids.ReplaceAllStringFunc(text, func(id string) string {
@@ -123,7 +123,7 @@ func masked(text string) string {
 
 // fence is a fenced block of the README.
 type fence struct {
-	kind     string // sh, go, text
+	kind     string // sh, go or text
 	text     string
 	from, to int // the lines of its text
 }
@@ -144,8 +144,8 @@ func fencesOf(lines []string) (all []fence) {
 	return all
 }
 
-// TestReadme does what the README says, and holds what it shows against what is printed. A block without a block of
-// output after it prints nothing.
+// TestReadme runs the README's commands and compares their output with the README. A block that no output
+// block follows prints nothing.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestReadme(t *testing.T) {
 			continue
 		case f.kind == "go":
 			got = runGo(t, env, f.text)
-		case isMake: // these would run this very test
+		case isMake: // these would run this test again
 			if !bytes.Contains(makefile, []byte("\n"+target+":")) {
 				t.Errorf("line %d: the Makefile has no target %q", f.from, target)
 			}
@@ -215,7 +215,7 @@ func TestReadme(t *testing.T) {
 		t.Errorf("only %d blocks were run: the README was not understood", ran)
 	}
 	if os.Getenv(updateReadme) != "" {
-		for i := len(fences) - 1; i >= 0; i-- { // from the end, so that the lines before stay where they are
+		for i := len(fences) - 1; i >= 0; i-- { // from the end, so that earlier line numbers stay valid
 			if out, changed := outputs[i]; changed {
 				lines = slices.Replace(lines, fences[i].from, fences[i].to, strings.Split(strings.TrimSuffix(out, "\n"), "\n")...)
 			}
@@ -226,7 +226,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// runGo runs a program beside a sandbox, as the README says.
+// runGo runs a program with a sandbox, as the README says.
 func runGo(t *testing.T, env []string, source string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "main.go")
@@ -252,11 +252,11 @@ func buildGo(t *testing.T, env []string, what string) (program string) {
 	return program
 }
 
-// shell is a shell that gets its commands bit by bit.
+// shell is a shell that gets its commands step by step.
 type shell struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
-	out *bufio.Reader // standard output and standard error, in the order in which they were written
+	out *bufio.Reader // standard output and standard error, in the order of writing
 }
 
 func startShell(t *testing.T, cmd *exec.Cmd) *shell {
@@ -280,7 +280,7 @@ func startShell(t *testing.T, cmd *exec.Cmd) *shell {
 	return s
 }
 
-// run has the shell run some commands and returns what they print.
+// run runs commands in the shell and returns their output.
 func (s *shell) run(t *testing.T, commands string) string {
 	t.Helper()
 	const mark = "-- that was all --\n"
@@ -310,7 +310,7 @@ func (s *shell) leave(t *testing.T) string {
 	return string(rest)
 }
 
-// TestPractice does what the help about payouts says about trying it on a sandbox.
+// TestPractice does what the payouts topic says about trying payouts on a sandbox.
 func TestPractice(t *testing.T) {
 	_, text, found := strings.Cut(payoutsTopic(), "Try it on a sandbox\n")
 	text, _, ended := strings.Cut(text, "\n\n")
@@ -340,7 +340,7 @@ func TestPractice(t *testing.T) {
 	}
 }
 
-// TestReadmeExitCodes holds the README's table against the one list of exit codes.
+// TestReadmeExitCodes compares the README's table with the list of exit codes.
 func TestReadmeExitCodes(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -372,7 +372,7 @@ func TestReadmeExitCodes(t *testing.T) {
 	}
 }
 
-// TestReadmeNames looks for what the README names in passing: commands, targets of make, files.
+// TestReadmeNames checks that the commands, make targets and files that the README mentions exist.
 func TestReadmeNames(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -412,7 +412,7 @@ func TestReadmeNames(t *testing.T) {
 	}
 }
 
-// TestExamplesAreTested fails when an example comes along that no test below runs.
+// TestExamplesAreTested fails if there is an example that no test below runs.
 func TestExamplesAreTested(t *testing.T) {
 	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "nightly.sh", "payout.sh", "payouts", "payroll.sh", "rebate-check.sh", "seed.yaml", "shop"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
@@ -449,18 +449,19 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// faulty is a sandbox behind a connection that can be told to fail, order by order.
+// faulty is a sandbox behind a connection that can be made to fail, order by order.
 type faulty struct {
 	box     *sandbox.Server
 	url     string
 	server  *http.Server
-	arrived chan struct{} // a create that is held has arrived
-	release chan struct{} // it may go on
+	arrived chan struct{} // a held create has arrived
+	release chan struct{} // lets the held create continue
 
-	mu      sync.Mutex
-	answers map[string][]string // by order id, one for each create: pass, lose, hold, or an HTTP status
-	creates []string            // the order ids that came
-	gone    bool                // no new connection is accepted once the list has been read
+	mu sync.Mutex
+	// answers has, by order id, an answer for each create: pass, lose, drop, hold or an HTTP status.
+	answers map[string][]string
+	creates []string // the order ids that arrived
+	gone    bool     // after the list is read, no new connection is accepted
 }
 
 func startFaulty(t *testing.T, answers map[string][]string) *faulty {
@@ -536,7 +537,7 @@ func (f *faulty) sent() string {
 	return all
 }
 
-// listed returns the order ids in the service's list, oldest first, that tell how often each was paid.
+// listed returns the order ids in the service's list, the oldest first. They show how often each was paid.
 func (f *faulty) listed(t *testing.T) string {
 	t.Helper()
 	r := httptest.NewRequest("POST", "/api/merchant_withdrawal/list?page=1&page_size=100", strings.NewReader(`{"currencies":[],"tags":[]}`))
@@ -567,7 +568,7 @@ func (f *faulty) env(t *testing.T, set ...string) []string {
 	return docsEnv(t, append([]string{"TILL_BASE_URL=" + f.url, "TILL_API_KEY=" + f.box.Key(), "TILL_PROFILE=sandbox"}, set...)...)
 }
 
-// payoutFile writes a file into a directory whose name a careless script would trip over.
+// payoutFile writes a file to a path that a careless script does not handle.
 func payoutFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pay outs $HOME.csv")
@@ -595,7 +596,7 @@ func contents(t *testing.T, file string) string {
 
 const payoutHead = "order_id,currency,amount,address\n"
 
-// anyID is how an expected text spells any id: masked, all first ids look alike.
+// anyID is any id in an expected text: after masking, all first ids are equal.
 const anyID = "00000000-0000-4000-8000-000000000000"
 
 func TestPayoutScript(t *testing.T) {
@@ -608,7 +609,7 @@ func TestPayoutScript(t *testing.T) {
 		f := startFaulty(t, map[string][]string{"5": {"429"}})
 		file := payoutFile(t, payoutHead+"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf")
 		env := f.env(t, quick...)
-		// The ids of one text are told apart, so they are not compared here.
+		// Masked ids in one text are different, so they are not compared here.
 		const want = "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n"
 		run := finish(t, command(t, env, "sh", script, file))
 		if out := uuids.ReplaceAllString(run.out, "ID"); run.code != 50 || out != want {
@@ -616,7 +617,8 @@ func TestPayoutScript(t *testing.T) {
 		}
 		wantText(t, "sent", f.sent(), "1 2 5 5 6")
 		wantText(t, "the list", f.listed(t), "1 5 6")
-		// Again: it prints the same ids, and only what was not accepted is tried, even when the journal is lost.
+		// A second run prints the same ids and tries only the orders that were not accepted, even if the
+		// journal is lost.
 		again := finish(t, command(t, env, "sh", script, file))
 		if again.code != 50 || again.out != run.out {
 			t.Fatalf("it ended with %d and printed\n%s\n%s", again.code, again.out, again.err)
@@ -655,7 +657,7 @@ func TestPayoutScript(t *testing.T) {
 		f := startFaulty(t, map[string][]string{"1": {"drop"}})
 		file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n")
 		env := f.env(t, quick...)
-		for range 2 { // that it is not listed proves nothing
+		for range 2 { // its absence from the list proves nothing
 			finish(t, command(t, env, "sh", script, file)).want(t, 20, "")
 		}
 		wantText(t, "sent", f.sent(), "1")
@@ -761,7 +763,7 @@ func TestPayoutsProgram(t *testing.T) {
 	finish(t, command(t, env, program, file, digestOf(plan.out))).want(t, 0, "3 of 3 rows are paid\n")
 	wantText(t, "sent", f.sent(), "")
 
-	// Another plan than the approved one is not paid, and no plan is made of a file that is wrong.
+	// Only the approved plan is paid, and a wrong file makes no plan.
 	finish(t, command(t, env, program, file, "sha256:0")).want(t, 1, "")
 	for _, row := range []string{"9,Btc,0.5,a", "9,Btc,-5,a", "09,Btc,5,a", "9,Btc,5,a\n9,Btc,5,b", "9,Btc,5"} {
 		finish(t, command(t, env, program, payoutFile(t, "order_id,currency,amount_minor,address\n"+row+"\n"))).want(t, 1, "")
@@ -828,7 +830,7 @@ func TestRebateCheck(t *testing.T) {
 	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 41, "")
 }
 
-// TestSeedExample looks at what a sandbox has that began with the example of a seed.
+// TestSeedExample checks the contents of a sandbox that was started with the example of a seed.
 func TestSeedExample(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ run, want string }{
@@ -844,8 +846,8 @@ func TestSeedExample(t *testing.T) {
 	}
 }
 
-// TestCIWorkflow runs the steps of the jobs as GitHub's runner does: each in a shell of its own, with the PATH and the
-// environment that the steps before have extended.
+// TestCIWorkflow runs the steps of the jobs as GitHub's runner does: each in its own shell, with the PATH and
+// the environment that the earlier steps have extended.
 func TestCIWorkflow(t *testing.T) {
 	t.Parallel()
 	for file, steps := range map[string]int{"ci-invoice.yml": 3, "ci-checkout.yml": 4} {
@@ -895,7 +897,8 @@ func runWorkflow(t *testing.T, file string, steps int) {
 			cmd := command(t, env, shell, "-e", "-c", step.Run)
 			cmd.Dir = temp
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }) // what a step leaves running ends with the job
+			// Processes that a step leaves running end with the job.
+			t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) })
 			if f := finish(t, cmd); f.code != 0 {
 				t.Fatalf("the step %q ended with %d:\n%s%s", step.Name, f.code, f.out, f.err)
 			}

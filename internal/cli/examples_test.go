@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestExamples runs every example of every help page, each in a home of its own, against a service of its own that knows
-// every id. All of them show something that works, so all of them must end with 0.
+// TestExamples runs every example of every help page, each with its own home directory and its own service,
+// which knows every id. Every example shows something that works, so it must end with 0.
 func TestExamples(t *testing.T) {
 	found := examples(tree(t))
 	if len(found) < 60 {
@@ -42,7 +42,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// examples returns the examples of a command and of all below it, each once: a group shows that of its first command.
+// examples returns the examples of a command and its subcommands, each once: a group shows the example of its
+// first command.
 func examples(cmd *cobra.Command) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -62,7 +63,8 @@ func examples(cmd *cobra.Command) []string {
 	return all
 }
 
-// splitExample takes apart what begins with two spaces; a line that is indented further belongs to the one before it.
+// splitExample splits examples, which are indented by two spaces. A line with more indentation continues the
+// one before it.
 func splitExample(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -76,10 +78,10 @@ func splitExample(text string) []string {
 	return all
 }
 
-// fixedPort is one that an example names and that another program may have.
+// fixedPort is a port in an example, which another program may already use.
 var fixedPort = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 
-// exampleCommand is the shell that runs an example, in a home of its own, which is below its directory.
+// exampleCommand returns the shell that runs an example. Its home directory is below its working directory.
 func exampleCommand(t *testing.T, text string, service *exampleService) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
@@ -105,13 +107,14 @@ profiles:
     api_key_file: %[2]s/.config/till/keys/old.key
 `, server.URL, home))
 	if strings.HasPrefix(text, "till profile set live api_key_command") || strings.HasPrefix(text, "till profile set live base_url") {
-		// These begin a configuration. A profile that has a key file would be told that it has two sources.
+		// These examples create a configuration. A profile with a key file would have two sources of its key.
 		if err := os.Remove(filepath.Join(home, ".config/till/config.yaml")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	script := fixedPort.ReplaceAllString(text, "127.0.0.1:0")
-	if strings.HasPrefix(text, "till sandbox serve") || strings.HasPrefix(text, "till callback listen") { // the signal that ends it is not for a shell
+	// The signal that ends till must not go to a shell.
+	if strings.HasPrefix(text, "till sandbox serve") || strings.HasPrefix(text, "till callback listen") {
 		script = "exec " + script
 	}
 	cmd := exec.Command("sh", "-c", script)
@@ -140,7 +143,8 @@ func runExample(t *testing.T, text string) {
 	case strings.HasPrefix(text, "till sandbox serve"): // serves until a signal ends it
 		eventually(t, "the sandbox's address", func() bool { return strings.Contains(out.String(), "http://") })
 		interrupt()
-	case strings.HasPrefix(text, "till callback listen") && strings.Contains(text, "--count 1"): // ends once something has been posted
+	// It ends after the first post.
+	case strings.HasPrefix(text, "till callback listen") && strings.Contains(text, "--count 1"):
 		eventually(t, "the listener's address", func() bool { return strings.Contains(errOut.String(), "listening on http://") })
 		_, url, _ := strings.Cut(strings.TrimSpace(errOut.String()), "listening on ")
 		resp, err := http.Post(url, "application/json", bytes.NewReader([]byte("{}")))
@@ -160,10 +164,11 @@ func runExample(t *testing.T, text string) {
 	}
 }
 
-// inJournal are the examples that are about an order that was sent before.
+// inJournal matches the examples about an order that was sent before.
 var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
 
-// prepareExample makes that order, and loses the answer where the example is about finding out what became of it.
+// prepareExample creates the order or run of an example. It loses the answer if the example is about finding
+// out the outcome.
 func prepareExample(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
 	t.Helper()
 	if strings.HasPrefix(text, "till payout") {
@@ -189,7 +194,7 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	service.hides.Store(strings.Contains(text, "--not-sent"))
 }
 
-// prepareFiles makes the files that examples of payouts are about.
+// prepareFiles creates the files of examples about payouts.
 func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	t.Helper()
 	head, ids := "order_id,", []string{"4711,", "4712,"}
@@ -198,7 +203,7 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	}
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
-	if strings.HasPrefix(text, "till payout apply") { // the service has one id for all
+	if strings.HasPrefix(text, "till payout apply") { // the service returns the same id for every order
 		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), "order_id,currency,amount,address\n4711,Btc,0.015,"+exampleAddress+"\n")
 	}
 	if !strings.HasPrefix(text, "till payout plan") {
@@ -212,14 +217,15 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	}
 }
 
-// aboutRun are the examples that are about a plan that was applied before.
+// aboutRun matches the examples about a plan that was applied before.
 var aboutRun = regexp.MustCompile(`^till payout (status|list|export|wait|reconcile|resolve)`)
 
-// exampleRun is what they call its run. The digest of a plan depends on the moment in which it is made.
+// exampleRun is the name of a run in the examples. The real name differs, because a plan's digest depends on
+// the time when it is made.
 const exampleRun = "1f60bd0c"
 
-// prepareRun applies such a plan, puts the name of its run into the example, and loses the answers where the example is about
-// finding out what became of them.
+// prepareRun applies a plan and puts the name of its run into the example. It loses the answers if the
+// example is about finding out the outcome.
 func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
 	t.Helper()
 	rows := "4711,Btc,0.015," + exampleAddress + "\n"
@@ -259,8 +265,9 @@ func writeExampleFile(t *testing.T, path, text string) {
 	}
 }
 
-// writeProgram writes a shell script while no process is started: one that is just starting has all of the test's files open for
-// a moment, and a shell passes over a program that somebody may be writing, to take the next one of that name.
+// writeProgram writes a shell script while no process is being started. A starting process has all of the
+// test's open files for a moment. If one of them is a script that is open for writing, a shell skips it and
+// takes the next program of that name.
 func writeProgram(t *testing.T, path, script string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -272,14 +279,14 @@ func writeProgram(t *testing.T, path, script string) {
 
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 
-// TestDryRun runs every example with --dry-run. Whether a command shows its call or refuses the flag: it sends nothing, and
-// what till keeps on this machine stays as it is, byte for byte.
+// TestDryRun runs every example with --dry-run. A command either shows its call or refuses the flag. In both
+// cases it sends nothing, and till's files on this machine stay the same, byte for byte.
 func TestDryRun(t *testing.T) {
 	till, err := exec.LookPath("till")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dry := t.TempDir() // its till is the other one's, with the flag
+	dry := t.TempDir() // its till adds the flag to the real one
 	writeProgram(t, filepath.Join(dry, "till"), "exec '"+till+"' --dry-run \"$@\"")
 	for _, text := range examples(tree(t)) {
 		t.Run(text, func(t *testing.T) {
@@ -303,7 +310,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// filesBelow is what the files in a directory hold, by their names.
+// filesBelow returns the contents of the files in a directory by their names.
 func filesBelow(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -321,12 +328,11 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// exampleService has one of everything, under whatever id it is asked for. Its list of withdrawals is empty until one was
-// created.
+// exampleService has one of everything, with any id. Its list of withdrawals is empty until one is created.
 type exampleService struct {
 	requests atomic.Int64
 	created  atomic.Bool
-	loses    atomic.Bool // it takes what is created, and does not answer
+	loses    atomic.Bool // accepts creates but does not answer
 	hides    atomic.Bool // its list stays empty
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// counted is the value of a flag that can be given once. It counts rather than refuses, so that a line which is only to be
-// completed or explained is still read to its end.
+// counted is the value of a flag that can be given once. It counts instead of refusing, so that a command
+// line for completion or help is parsed to its end.
 type counted struct {
 	pflag.Value
 	times int
@@ -24,20 +24,22 @@ func (c *counted) Set(text string) error {
 	return c.Value.Set(text)
 }
 
-// countFlags makes a command notice a flag that is given twice: of two amounts, none is the one that was meant.
+// countFlags makes it possible to detect a flag that is given twice: with two amounts, the intended one is
+// unknown.
 func countFlags(flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		switch f.Value.Type() {
 		case "string", "int", "int64", "duration":
 			f.Value = &counted{Value: f.Value}
-			if f.DefValue == "0s" { // pflag leaves this default out for its own type only
+			if f.DefValue == "0s" { // pflag omits this default only for its own type
 				f.DefValue = ""
 			}
 		}
 	})
 }
 
-// checkFlags refuses what no person types on purpose, in the flags of a command and in those that every command has.
+// checkFlags refuses values that are empty and flags that are given twice, in a command's own flags and the
+// global ones.
 func checkFlags(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		switch {
@@ -53,7 +55,8 @@ func checkFlags(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// checkStdin refuses to read both the key and something else from standard input. What follows -- is another program's.
+// checkStdin refuses to read both the key and something else from standard input. Arguments after -- belong
+// to another program.
 func checkStdin(cmd *cobra.Command, args []string) error {
 	key := cmd.Flags().Lookup("api-key-file")
 	if key == nil || key.Value.String() != "-" || cmd.ArgsLenAtDash() >= 0 {
@@ -93,7 +96,7 @@ func isTwice(value pflag.Value) bool {
 	return ok && c.times > 1
 }
 
-// flagError says in a sentence what the libraries that read command lines say in their own words.
+// flagError puts the errors of the flag library into till's words.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		invalid *pflag.InvalidValueError
@@ -125,7 +128,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return cmdutil.UsageError(msg, hint)
 }
 
-// checkGroups refuses a command line that lacks flags, or has some that cannot be used together.
+// checkGroups refuses a command line without a required flag, or with flags that cannot be used together.
 func checkGroups(cmd *cobra.Command, _ []string) error {
 	var missing []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -10,7 +10,7 @@ import (
 	"example.com/till/internal/cmdutil"
 )
 
-// usageOf runs a command line that is wrong, and returns what is said about it.
+// usageOf runs a wrong command line and returns its error line.
 func usageOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var stderr strings.Builder
@@ -49,8 +49,8 @@ func TestEmptyFlags(t *testing.T) {
 	}
 }
 
-// Some of these texts are made from what the libraries say in their own words: the test shows when a new version of them
-// says something else.
+// TestWordsOfWrongFlags checks the texts of usage errors. Some are made from the messages of libraries, so
+// the test shows when a new version of them has other messages.
 func TestWordsOfWrongFlags(t *testing.T) {
 	create := []string{"withdraw", "create", "--sandbox"}
 	for _, c := range []struct {

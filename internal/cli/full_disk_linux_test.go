@@ -12,7 +12,7 @@ import (
 	"example.com/till/internal/cmdutil"
 )
 
-// smallDisk mounts a disk with so much room, in KiB.
+// smallDisk mounts a disk of size KiB.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,11 +36,11 @@ func fillDisk(t *testing.T, disk string) {
 	}
 }
 
-// A file for which the disk has no room is 14 where it is the journal, and otherwise 11. It says what to free, and nothing was
-// sent.
+// TestFullDisk checks that a full disk ends with exit code 14 for the journal and with 11 for other files.
+// The message says what to free, and nothing is sent.
 func TestFullDisk(t *testing.T) {
 	for name, c := range map[string]struct {
-		args []string // DISK is the full disk, RUN and PLAN what was planned elsewhere
+		args []string // DISK is the full disk; RUN and PLAN were planned elsewhere
 		env  string
 		code int
 		says string
@@ -103,8 +103,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The disk may have room for a plan's rows as they are read, and none for the plan, or the other way round: no size of it makes
-// it a fault of till's.
+// TestPlanOnDisksOfAllSizes checks that no size of the disk causes an internal error. The disk may have room
+// for a plan's rows as they are read but not for the plan, or the other way round.
 func TestPlanOnDisksOfAllSizes(t *testing.T) {
 	d := newDesk(t)
 	var text strings.Builder
@@ -126,7 +126,7 @@ func TestPlanOnDisksOfAllSizes(t *testing.T) {
 	}
 }
 
-// There has to be room for all results before anything is sent, and not only for a beginning.
+// TestRoomForAllResults checks that there must be room for all results before anything is sent.
 func TestRoomForAllResults(t *testing.T) {
 	disk := smallDisk(t, 256)
 	file := cmdutil.OutFile{Flag: "results", Path: filepath.Join(disk, "r.csv"), Mode: 0o600, Room: 300 << 10}
@@ -142,7 +142,7 @@ func TestRoomForAllResults(t *testing.T) {
 	}
 }
 
-// A limit on the size of files is a full disk too.
+// TestFileSizeLimit checks that a limit on the size of files counts as a full disk.
 func TestFileSizeLimit(t *testing.T) {
 	if err := (cmdutil.OutFile{Flag: "results", Path: "r.csv"}).Unwritable(cmdutil.ExitUsage, &os.PathError{Err: syscall.EFBIG}, ""); cmdutil.Explain(err).Code != cmdutil.ExitConfig {
 		t.Error(err)

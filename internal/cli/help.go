@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is how wide the topics are at most: they are read in terminals of 80 columns.
+// helpWidth is the maximum width of the topics. They are read in terminals of 80 columns.
 const helpWidth = 79
 
-// helpTopics are the pages of help that belong to no command. Cobra takes a command that cannot be run for one.
+// helpTopics returns the help pages that belong to no command. Cobra treats a command that cannot be run as a
+// help topic.
 func helpTopics() []*cobra.Command {
 	return []*cobra.Command{
 		topic("exit-codes", "What the exit codes mean, and what to do next", exitCodesTopic),
@@ -26,14 +27,15 @@ func helpTopics() []*cobra.Command {
 	}
 }
 
-// topic is written only when somebody reads it: every command builds the whole tree before it does its own work.
+// topic returns a help topic. It generates the text only when it is shown, because every run builds all
+// topics.
 func topic(name, short string, text func() string) *cobra.Command {
 	cmd := &cobra.Command{Use: name, Short: short, Example: "  till help " + name}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { io.WriteString(cmd.OutOrStdout(), text()) })
 	return cmd
 }
 
-// help is the command that shows them, and the help of every command.
+// help returns the command that shows topics and the help of every command.
 func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
@@ -60,7 +62,7 @@ func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {
 	}
 }
 
-// helpText is what --help prints. The caller sets the command's output again.
+// helpText returns the output of --help. It redirects the command's output, which the caller must restore.
 func helpText(cmd *cobra.Command) (string, error) {
 	var b bytes.Buffer
 	cmd.InitDefaultHelpFlag()
@@ -69,7 +71,7 @@ func helpText(cmd *cobra.Command) (string, error) {
 	return strings.TrimRight(b.String(), "\n") + "\n", err
 }
 
-// findTopic goes down the tree by names.
+// findTopic finds a command or topic by its path of names.
 func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
 	for _, name := range names {
 		next := childNamed(cmd, name)
@@ -111,12 +113,12 @@ func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
 	return offers
 }
 
-// fill breaks text into lines that are at most helpWidth wide. The first begins with label, which it pads; those after it are
-// indented as far.
+// fill breaks text into lines of at most helpWidth columns. The first line begins with label, padded to
+// indent. The other lines are indented by as much.
 func fill(label string, indent int, text string) string {
 	var b strings.Builder
 	line := fmt.Sprintf("%-*s", indent, label)
-	if len(label) >= indent && label != "" { // a label that is too wide has a line of its own
+	if len(label) >= indent && label != "" { // a label that is too wide gets its own line
 		b.WriteString(label + "\n")
 		line = strings.Repeat(" ", indent)
 	}

@@ -41,7 +41,7 @@ func TestExitCodesTopic(t *testing.T) {
 	}
 }
 
-// TestPayoutsTopic: it uses the journal's words.
+// TestPayoutsTopic checks that the topic explains every state of the journal.
 func TestPayoutsTopic(t *testing.T) {
 	for _, state := range payout.States() {
 		if !strings.Contains(payoutsTopic(), "\n  "+string(state)+" ") {
@@ -50,7 +50,7 @@ func TestPayoutsTopic(t *testing.T) {
 	}
 }
 
-// TestVariables holds the page against the variables that are really asked for.
+// TestVariables compares the page with the variables that are really read.
 func TestVariables(t *testing.T) {
 	asked := map[string]bool{}
 	env := func(name string) string { asked[name] = true; return "" }

@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// TestImports keeps the packages in their order: each may import what is listed here, and nothing else of this module or
-// from other modules. "std" is always allowed.
+// TestImports checks the layers of the packages. Each may import the packages that are listed here, and
+// nothing else from this module or from other modules. The standard library is always allowed.
 func TestImports(t *testing.T) {
 	const till = "example.com/till/"
 	const box = till + "pkg/api/sandbox/internal/"
-	// What every noun of the command line may use. None may import another's package.
+	// noun has the packages that the package of each noun of the command line may import. None may import
+	// another noun's.
 	noun := []string{till + "internal/cmdutil", till + "internal/views", till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	allowed := map[string][]string{
@@ -27,7 +28,7 @@ func TestImports(t *testing.T) {
 		"internal/money":  {till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
 		"pkg/payout":      {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
-		"internal/cli":    nil, // all of these; that only cmd/till imports it is checked below
+		"internal/cli":    nil, // all of these; a check below allows only cmd/till to import it
 		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
 		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report",
 			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout",
@@ -43,7 +44,8 @@ func TestImports(t *testing.T) {
 
 		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
 
-		// The rooms of the sandbox, from the bottom upwards. None of them knows pkg/api: the contract is written down twice.
+		// The sandbox's internal packages, from the lowest to the highest. None imports pkg/api: the contract
+		// is written twice.
 		"pkg/api/sandbox/internal/refusal":  {},
 		"pkg/api/sandbox/internal/money":    {box + "refusal"},
 		"pkg/api/sandbox/internal/store":    {box + "money", box + "refusal", "modernc.org/sqlite"},
@@ -59,9 +61,9 @@ func TestImports(t *testing.T) {
 		"internal/terminal":       {"golang.org/x/sys", "golang.org/x/term"},
 		"internal/atomicfile":     {},
 		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
-		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // for tests only
-		"e2e/chromium":            {},                          // for tests only
-		"e2e/torture":             {},                          // tests only, which know the program from outside
+		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // only for tests
+		"e2e/chromium":            {},                          // only for tests
+		"e2e/torture":             {},                          // only tests, from the outside
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)
@@ -96,7 +98,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestSDKDependsOnLittle looks at everything that comes along with the SDK.
+// TestSDKDependsOnLittle checks all dependencies of the SDK.
 func TestSDKDependsOnLittle(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "example.com/till/pkg/api").Output()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// runSQL changes a journal as no till would.
+// runSQL changes a journal in a way that till never does.
 func runSQL(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sql FILE STATEMENT")
@@ -21,7 +21,7 @@ func runSQL(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(db.Close())
 }
 
-// lockFile keeps everybody else from writing to an SQLite file, until the script says unlock or ends.
+// lockFile keeps all others from writing to an SQLite file until the script says unlock or ends.
 func lockFile(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: lock FILE")

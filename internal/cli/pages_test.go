@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The pages for contributors name files, tests and pages that exist.
+// TestPagesNameWhatExists checks that the files, tests and pages that the pages for contributors name exist.
 func TestPagesNameWhatExists(t *testing.T) {
 	const root = "../.."
 	var tests strings.Builder

@@ -11,8 +11,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// operations are those of the service's interface, each with the SDK's method, the command and the script that belong to
-// it. A new operation fails here until all of them exist.
+// operations lists the operations of the interface, each with its SDK method, its command and its script. A
+// new operation fails here until it has all of them.
 var operations = []struct{ endpoint, method, command, script string }{
 	{"POST /api/merchant_withdrawal/create", "(s *Withdrawals) Create", "withdraw create", "withdraw_create"},
 	{"GET /api/merchant_withdrawal", "(s *Withdrawals) Get", "withdraw get", "withdraw_get"},

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// noting makes a command that notes what it is given in a file, a line of stars before each time, and returns both.
+// noting creates a command that appends its arguments and its input to a file, after a line of stars for each
+// call. It returns both.
 func noting(t *testing.T) (command, file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,7 +24,7 @@ func noting(t *testing.T) (command, file string) {
 	return command, file
 }
 
-// subjects are the first lines of what such a command has noted.
+// subjects returns the first line of each note.
 func subjects(t *testing.T, file string) (all []string) {
 	t.Helper()
 	for _, note := range strings.Split(contents(t, file), "***\n")[1:] {
@@ -33,13 +34,13 @@ func subjects(t *testing.T, file string) (all []string) {
 	return all
 }
 
-// payroll is a file of people, planned and approved.
+// payroll is a file of people that is planned and approved.
 type payroll struct {
 	*faulty
 	env          []string
 	script, plan string
 	digest, run  string
-	orders       []string // what the rows were given
+	orders       []string // the order ids of the rows
 	mails        string
 }
 
@@ -74,14 +75,14 @@ func startPayroll(t *testing.T, rows string) payroll {
 	return p
 }
 
-// answer says how the creates of a row are answered.
+// answer sets how the creates of a row are answered.
 func (p *payroll) answer(row int, answers ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers[p.orders[row]] = answers
 }
 
-// pay pays, and looks at the exit code and at the one mail that it sends.
+// pay pays, and checks the exit code and the single mail that is sent.
 func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 	t.Helper()
 	if err := os.WriteFile(p.mails, nil, 0o600); err != nil {
@@ -94,7 +95,7 @@ func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 	return run
 }
 
-// payWith pays in another environment, and looks at the exit code alone.
+// payWith pays in another environment, and checks only the exit code.
 func (p *payroll) payWith(t *testing.T, code int, env ...string) {
 	t.Helper()
 	if run := finish(t, command(t, withEnv(p.env, env), "sh", p.script, "pay", p.plan, p.digest)); run.code != code {
@@ -120,7 +121,7 @@ func TestPayroll(t *testing.T) {
 		p.sent()
 		p.pay(t, 0, "paid") // again
 		wantText(t, "sent", p.sent(), "")
-		// The same file, planned once more, is the same payments.
+		// The same file, planned again, has the same payments.
 		if run := finish(t, command(t, p.env, "sh", p.script, "plan", strings.TrimSuffix(p.plan, ".plan")+".csv")); run.code != 0 || !strings.Contains(run.err, "accepted before: 3 of 3 order ids") {
 			t.Errorf("it ended with %d: %s", run.code, run.err)
 		}
@@ -242,7 +243,7 @@ func TestPayroll(t *testing.T) {
 	})
 }
 
-// crashing is a directory with a till that crashes whenever it is started.
+// crashing returns a directory with a till that crashes at once.
 func crashing(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -250,7 +251,7 @@ func crashing(t *testing.T) string {
 	return dir
 }
 
-// inOrder is a text with its words in order: what goes out at the same time comes in any.
+// inOrder returns a text with its words sorted, because parallel calls arrive in any order.
 func inOrder(text string) string {
 	words := strings.Fields(text)
 	slices.Sort(words)
@@ -260,7 +261,7 @@ func inOrder(text string) string {
 func TestNightly(t *testing.T) {
 	t.Parallel()
 	script := absolute(t, "examples/nightly.sh")
-	// night runs the script and returns whom it has told what.
+	// night runs the script and checks the pages and tickets.
 	night := func(t *testing.T, env []string, code int, pages, tickets string) {
 		t.Helper()
 		pager, paged := noting(t)
@@ -274,14 +275,14 @@ func TestNightly(t *testing.T) {
 		}
 	}
 	p := startPayroll(t, threePeople)
-	night(t, p.env, 0, "", "") // before there is anything
+	night(t, p.env, 0, "", "") // nothing was sent yet
 	p.answer(1, "lose")
 	p.answer(2, "drop")
 	one := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes"))
 	if one.code != 20 {
 		t.Fatalf("it ended with %d: %s", one.code, one.err)
 	}
-	// What was lost is found, so that no mail is sent; the third row was not sent yet.
+	// The lost payment is found, so no person is woken. The third row is not sent yet.
 	night(t, p.env, 50, "", "payouts that are not finished (exit code 50)")
 	if two := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes")); two.code != 20 {
 		t.Fatalf("it ended with %d: %s", two.code, two.err)

@@ -17,7 +17,7 @@ import (
 	"example.com/till/internal/cmdutil"
 )
 
-// endlessList serves a list of withdrawals that has no end.
+// endlessList serves an endless list of withdrawals.
 func endlessList(t *testing.T) string {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -32,7 +32,7 @@ func endlessList(t *testing.T) string {
 	return server.URL
 }
 
-// command is till as a process of its own, which a signal can end.
+// command returns till as a separate process, which a signal can end.
 func (d *desk) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Args[0] = "till"
@@ -40,8 +40,8 @@ func (d *desk) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A list that streams to a program which reads only its beginning ends with 51 and one line that says so, and not with a
-// signal. It ends although the list does not.
+// TestReaderThatGoesAway checks that a list ends with 51 and a line that says why if its reader stops early.
+// It does not die of a signal. It ends although the list is endless.
 func TestReaderThatGoesAway(t *testing.T) {
 	for _, format := range []string{"json", "jsonl", "csv", "-q"} {
 		t.Run(format, func(t *testing.T) {
@@ -73,7 +73,8 @@ func TestReaderThatGoesAway(t *testing.T) {
 	}
 }
 
-// The commands that till runs find SIGPIPE as every program does: a pipeline of theirs ends as in a shell.
+// TestCommandsDieOfClosedPipes checks that commands that till runs have the default handling of SIGPIPE:
+// their pipelines end as in a shell.
 func TestCommandsDieOfClosedPipes(t *testing.T) {
 	d := newDesk(t)
 	cmd := d.command("sandbox", "run", "--", "sh", "-c", "(yes; echo $? >&2) | true")
@@ -83,7 +84,7 @@ func TestCommandsDieOfClosedPipes(t *testing.T) {
 	}
 }
 
-// A closed standard error ends nothing, and changes no exit code.
+// TestStderrThatNobodyReads checks that a closed standard error ends nothing and changes no exit code.
 func TestStderrThatNobodyReads(t *testing.T) {
 	d := newDesk(t)
 	reader, writer, err := os.Pipe()

@@ -16,8 +16,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// hostileService has two resellers whose labels, codes and statuses are made to break out of a page, or to make it wider
-// than any screen.
+// hostileService has two resellers whose labels, codes and statuses try to break out of a page, or to make it
+// wider than any screen.
 func hostileService(w http.ResponseWriter, r *http.Request) {
 	const (
 		first  = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -41,8 +41,8 @@ func hostileService(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The page and the picture are drawn as they are meant to be on every screen and on paper: nothing is wider than the
-// screen, no policy is broken, and what resellers are called stays text.
+// TestReportInBrowser checks the page and the picture on every screen and on paper: nothing is wider than the
+// screen, no policy is violated, and labels of resellers stay text.
 func TestReportInBrowser(t *testing.T) {
 	const policy = `meta[http-equiv="Content-Security-Policy"][content^="default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-"]`
 	b := chromium.Start(t)
@@ -77,7 +77,8 @@ func TestReportInBrowser(t *testing.T) {
 		for _, look := range append(chromium.Looks(), chromium.Screen(1920, 1080, "dark"), chromium.Screen(688, 1000, "print")) {
 			b.Use(look)
 			b.Open("file://" + html)
-			paper := look.Scheme == "print" && page.name == "hostile" // amounts of 19 digits: a browser scales such a page
+			// It has amounts of 19 digits, and a browser scales such a page.
+			paper := look.Scheme == "print" && page.name == "hostile"
 			if got := b.ContentWidth(); got > look.Width && !paper {
 				t.Errorf("%s, %s: it is %d wide", page.name, look, got)
 			}

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// root builds the tree of commands.
+// root returns the tree of commands.
 //
-// args are those of the command line. Building a command costs as much as running it, so those that no argument names are
-// left out, unless none is named or help may want them all.
+// Building a command takes as long as running it. So root builds only the commands that args, the command
+// line, names. It builds all of them if args names none or if help may need them.
 func root(a *cmdutil.App, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "till",
@@ -52,7 +52,7 @@ standard output, everything else to standard error.`,
 	return root
 }
 
-// prepare walks the tree once it is complete and gives every command what all of them share.
+// prepare gives every command of the complete tree what all commands share.
 func prepare(a *cmdutil.App, cmd *cobra.Command) {
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
@@ -79,7 +79,7 @@ func prepare(a *cmdutil.App, cmd *cobra.Command) {
 	}
 }
 
-// misused words an error that ended the run before a command began.
+// misused explains an error that ended the run before a command began.
 func misused(a *cmdutil.App, root *cobra.Command, args []string, err error) error {
 	if r := cmdutil.Explain(err); r.Code != cmdutil.ExitInternal {
 		return err
@@ -91,7 +91,8 @@ func misused(a *cmdutil.App, root *cobra.Command, args []string, err error) erro
 	return flagError(cmd, err)
 }
 
-// usageTemplate is cobra's without the list of global flags, which would push every command's own off the screen.
+// usageTemplate is cobra's template without the list of global flags, which would push the command's own
+// flags off the screen.
 const usageTemplate = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
 

@@ -20,24 +20,25 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// IO is everything that a command takes from its surroundings.
+// IO is the environment of a command.
 type IO = cmdutil.IO
 
-// A list is decoded fastest when the collector comes by less often than usual, and the answers of a broken or hostile
-// service must not take more memory than this for it.
+// Decoding lists is faster with fewer garbage collections. The memory limit keeps a broken or hostile service
+// from using that to take more memory.
 const (
 	memoryLimit = 48 << 20
 	gcPercent   = 150
 )
 
-// Run executes one command line and returns its exit code.
+// Run executes a command line and returns its exit code.
 func Run(ctx context.Context, args []string, io IO) int {
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetGCPercent(gcPercent)
 	a := &cmdutil.App{IO: io}
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that a closed pipe is an error of the write, and kills nothing
+	// With a handler, a closed pipe is an error of the write and does not kill the program.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := root(a, args[1:]...)
 	root.SetArgs(args[1:])
 	err := root.ExecuteContext(a.Ctx)
@@ -59,8 +60,9 @@ func Run(ctx context.Context, args []string, io IO) int {
 	return r.Code
 }
 
-// addGlobalFlags words a hint. A command in it whose effect depends on whose account and which journal it is gets the flags
-// that said so: without them it would be about another. What came from the environment will be there again.
+// addGlobalFlags returns the text of a hint. A command in the hint that depends on the account and the
+// journal gets the global flags that select them; without these, it would act on another account. Settings
+// from the environment still apply.
 func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) string {
 	if len(h.Command) == 0 || !slices.Contains([]string{"withdraw", "journal", "payout", "auth"}, h.Command[0]) {
 		return h.String()
@@ -79,14 +81,15 @@ func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) string {
 	return h.With(given...)
 }
 
-// interruptible returns the context of reads, which the first SIGINT, SIGTERM or SIGHUP cancels, and that of creates, which
-// takes two: what is in flight is worth waiting for, because its outcome is unknown without the answer.
+// interruptible returns two contexts. The first SIGINT, SIGTERM or SIGHUP cancels that of reads, the second
+// signal that of creates. A create in flight is worth waiting for, because its outcome is unknown without the
+// answer.
 func interruptible(ctx context.Context) (reads, creates context.Context) {
 	reads, stopReads := context.WithCancel(ctx)
 	creates, stopCreates := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as it is for what a script runs in the background
+		if !signal.Ignored(s) { // a script's background job ignores some
 			signal.Notify(signals, s)
 		}
 	}
@@ -99,7 +102,7 @@ func interruptible(ctx context.Context) (reads, creates context.Context) {
 	return reads, creates
 }
 
-// wantsJSON reports whether errors are wanted as JSON, before the settings are known.
+// wantsJSON reports whether errors are printed as JSON, before the settings are known.
 func wantsJSON(a *cmdutil.App, flags *pflag.FlagSet) bool {
 	format := a.IO.Env("TILL_OUTPUT")
 	if flags.Changed("output") {
@@ -108,20 +111,20 @@ func wantsJSON(a *cmdutil.App, flags *pflag.FlagSet) bool {
 	return cmdutil.IsJSON(format) || flags.Changed("jq")
 }
 
-// formatFlags reads of arguments that could not be parsed what says how errors are wanted.
+// formatFlags finds the flags that select the format of errors in arguments that could not be parsed.
 func formatFlags(args []string) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true
 	flags.StringP("output", "o", "", "")
 	flags.String("jq", "", "")
-	for _, name := range []string{"quiet", "yes", "help"} { // which can be in one word with -o
+	for _, name := range []string{"quiet", "yes", "help"} { // may share a word with -o
 		flags.BoolP(name, name[:1], false, "")
 	}
-	flags.Parse(args) // as far as it can be read
+	flags.Parse(args) // as far as possible
 	return flags
 }
 
-// errorLine is the JSON form of an error.
+// errorLine is an error as JSON.
 type errorLine struct {
 	Kind     string `json:"kind"`
 	ExitCode int    `json:"exit_code"`
@@ -135,7 +138,7 @@ type errorLine struct {
 	Details []payout.Detail `json:"details,omitempty"`
 }
 
-// serviceSays is what the service's error envelope said, empty or not.
+// serviceSays is the content of the service's error envelope, which may be empty.
 type serviceSays struct {
 	Code        int64  `json:"code"`
 	Reason      string `json:"reason"`
@@ -169,14 +172,14 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	io.WriteString(a.IO.Err, text)
 }
 
-// paint makes the beginning of the error line red where a person sees it.
+// paint makes the beginning of an error line red if colours are on.
 func paint(a *cmdutil.App, text, choice string) string {
 	rest, found := strings.CutPrefix(text, errorPrefix)
 	if !found || !cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Err) != nil) {
 		return text
 	}
 	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(termenv.ANSI) // told, so that the terminal is not asked
+	r.SetColorProfile(termenv.ANSI) // set here, so that the terminal is not queried
 	r.SetHasDarkBackground(true)
 	return r.NewStyle().Foreground(lipgloss.Color("1")).Render(errorPrefix) + rest
 }

@@ -21,14 +21,14 @@ import (
 	"example.com/till/internal/process"
 )
 
-// These tests hold the real binary to what it promises about a sandbox: only its owner reaches it, and nothing is
-// left of it.
+// These tests check that the real binary keeps its promises about a sandbox: only its owner can reach it, and
+// it leaves nothing behind.
 
 // served is a sandbox that till serves.
 type served struct {
 	BaseURL string `json:"base_url"`
 	APIKey  string `json:"api_key"`
-	host    string // and port
+	host    string // host and port
 }
 
 // startServed starts till sandbox serve and stops it at the end of the test.
@@ -57,7 +57,7 @@ func startServed(t *testing.T, flags ...string) served {
 	return s
 }
 
-// raw sends a request as it is written, with CRLF for its line ends, and returns the status of the answer.
+// raw sends a request literally, with CRLF line ends, and returns the status and header of the answer.
 func (s served) raw(t *testing.T, request string) (status int, header http.Header) {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.host)
@@ -110,7 +110,7 @@ func TestServedSandboxIsLocked(t *testing.T) {
 			"a preflight":         {"OPTIONS " + path + " HTTP/1.1", s.host, "Origin: https://evil.example.com\nAccess-Control-Request-Method: " + method + "\n", 403},
 		} {
 			if strings.HasSuffix(name, "key") && open || name == "a reseller's key" && !control {
-				continue // what is open to everybody, or to every account
+				continue // open to all, or to every account
 			}
 			line := c.line
 			if line == "" {
@@ -127,7 +127,7 @@ func TestServedSandboxIsLocked(t *testing.T) {
 			}
 		}
 	}
-	// The same requests are answered when nothing is wrong with them, and none of the others has done anything.
+	// The correct request is answered, and none of the others had any effect.
 	status, _ := s.raw(t, "GET /sandbox/clock HTTP/1.1\nHost: "+s.host+"\n"+key(s.APIKey)+"\n")
 	if status != 200 {
 		t.Errorf("the owner gets the status %d", status)
@@ -152,18 +152,19 @@ func TestEverySandboxHasAKeyOfItsOwn(t *testing.T) {
 	run.want(t, 0, "till_sandbox_mine\n")
 }
 
-// sandboxRun is a till sandbox run in a session of its own, so that no terminal is shared, and where it may leave things.
+// sandboxRun is a till sandbox run in its own session, so that it shares no terminal, and the directory for
+// its files.
 type sandboxRun struct {
 	cmd  *exec.Cmd
-	dir  string // temporary files, the ready file and the env file, and nothing else
+	dir  string // only temporary files, the ready file and the env file
 	errs *bytes.Buffer
-	// What the command has told: where the sandbox is, and its own process.
+	// The command prints these: the sandbox's address and its own process id.
 	port  string
 	group int
 }
 
-// startRun starts one whose command is a shell. When this returns, the shell has done what comes first and told where it
-// is; the script is what it does then.
+// startRun starts a sandbox run whose command is a shell. It returns after the shell has run first and
+// printed its address and process id. The shell runs script after that.
 func startRun(t *testing.T, dir, first, script string) *sandboxRun {
 	t.Helper()
 	r := &sandboxRun{dir: dir, errs: new(bytes.Buffer)}
@@ -195,7 +196,7 @@ func startRun(t *testing.T, dir, first, script string) *sandboxRun {
 	return r
 }
 
-// end waits for its end and returns its exit code, 128 and more where a signal has ended it.
+// end waits for the end and returns the exit code. It is 128 plus the signal if a signal ended the process.
 func (r *sandboxRun) end() int {
 	r.cmd.Wait() // its error is the exit code
 	status := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -264,9 +265,9 @@ func TestSandboxRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestSandboxRunKilled is about the signal that no process can handle. The system closes the port, and on Linux ends the
-// command; two files stay, which the next run that is given their names takes for what they are, and so does the directory
-// of the throw-away journal.
+// TestSandboxRunKilled checks what remains after the signal that no process can handle. The system closes the
+// port and, on Linux, ends the command. Two files remain, which the next run with the same names recognizes.
+// The directory of the temporary journal remains as well.
 func TestSandboxRunKilled(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, t.TempDir(), `:`, `exec sleep 1000`)

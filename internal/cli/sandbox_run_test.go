@@ -17,7 +17,7 @@ import (
 	"example.com/till/internal/process"
 )
 
-// statusOfRun is the exit code of a command line that ran another.
+// statusOfRun returns the exit code of a command line that ran another.
 func statusOfRun(t *testing.T, err error) int {
 	t.Helper()
 	if status, ok := errors.AsType[cmdutil.ExitStatus](err); ok {
@@ -87,7 +87,7 @@ func TestSandboxRunEnvironment(t *testing.T) {
 }
 
 func TestSandboxRunPassesOnSignals(t *testing.T) {
-	// The test's process is the one that gets the signal, as till would.
+	// The test's process gets the signal in place of till.
 	r := startCommand(t, nil, "sandbox", "run", "--", "sh", "-c", `trap 'exit 7' TERM; echo "$TILL_BASE_URL"; while :; do sleep 0.01; done`)
 	eventually(t, "the start of the command", func() bool { return strings.HasSuffix(r.out.String(), "\n") })
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {

@@ -24,35 +24,37 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The scripts below testdata/script run till as a process of its own, against a service that listens on a real port.
-// They read like a manual: one for each command, named by it. Beside testscript's own commands they have
+// The scripts below testdata/script run till as a separate process, with a service that listens on a real
+// port. They read like a manual: each command has a script of its name. These are their commands, in addition
+// to those of testscript:
 //
 //	service [seed=S] [clock=TIME] [NAME=VALUE...]
-//	                                  start a sandbox and point the environment at it
-//	pay INVOICE, expire INVOICE       what a customer does, or does not do
-//	advance WITHDRAWAL STATUS         what the service does
+//	                                  start a sandbox and set the environment to use it
+//	pay INVOICE, expire INVOICE       act as the customer who pays, or does not pay
+//	advance WITHDRAWAL STATUS         act as the service
 //	redeem INVITE LABEL NAME          make a reseller; $NAME is its id, ${NAME_key} its key
-//	fake ...                          start a service that answers as told, see service_test.go
+//	fake ...                          start a service with given answers, see service_test.go
 //	requests N                        fail unless the fake service got N requests since it started
-//	received FILE                     write what the fake service got into a file, a line each
-//	callback URL FILE STATUS          post a file as the service would, and fail unless it is answered with the status
-//	exits CODE COMMAND...             fail unless the command ends with just this exit code
-//	creates [typed] CODE [N]          run every create: each ends with the code, prints nothing, and makes N requests (1)
-//	reads [typed] CODE                run every read, without retries: each ends with the code and prints nothing, a wait
-//	                                  after 100 ms;
-//	                                  typed leaves out those to which any JSON, or any text, is an answer
-//	release                           let the fake service answer what it holds
-//	capture NAME                      $NAME becomes what the last command has printed
-//	field FILE KEY NAME               $NAME becomes the text under a key of a file's JSON object
+//	received FILE                     write the requests to the fake service into a file, a line each
+//	callback URL FILE STATUS          post a file as the service would; fail unless the answer has the status
+//	exits CODE COMMAND...             fail unless the command ends with exactly this exit code
+//	creates [typed] CODE [N]          run every create: each ends with the code, prints nothing, and makes N
+//	                                  requests (1)
+//	reads [typed] CODE                run every read, without retries: each ends with the code and prints
+//	                                  nothing; a wait ends after 100 ms.
+//	                                  typed omits the reads that accept any JSON or any text as an answer
+//	release                           let the fake service send the answers that it holds
+//	capture NAME                      set $NAME to the output of the last command
+//	field FILE KEY NAME               set $NAME to the text under a key of a file's JSON object
 //	spawn NAME COMMAND...             start a command; its output goes to the files NAME.out and NAME.err
-//	await FILE [TEXT]                 wait until the file is there, with the text in it
+//	await FILE [TEXT]                 wait until the file exists and contains the text
 //	await-requests N                  wait until the fake service has got N requests
-//	signal NAME INT|TERM|HUP|KILL     send a signal to a command that was spawned
-//	ends NAME CODE                    wait for the end of such a command, and fail unless it ends with the exit code
+//	signal NAME INT|TERM|HUP|KILL     send a signal to a spawned command
+//	ends NAME CODE                    wait for a spawned command; fail unless it ends with the exit code
 //	screen CODE [width=N] DIALOGUE COMMAND...
 //	                                  run a command on a terminal, see terminal_linux_test.go
 //	sql FILE STATEMENT                change an SQLite file
-//	lock FILE, unlock                 keep everybody from writing to an SQLite file for a while
+//	lock FILE, unlock                 keep all others from writing to an SQLite file for a while
 //	mode FILE MODE                    fail unless the file has the permissions
 
 func TestMain(m *testing.M) {
@@ -61,8 +63,8 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// heeding runs the tests with signals as a terminal has them. A job in the background, or one under nohup, ignores some, and
-// so would every program that a test starts and means to stop.
+// heeding runs the tests with the signal handling of a terminal. A background job, or one under nohup,
+// ignores some signals. Every program that a test starts and wants to stop would ignore them too.
 type heeding struct{ *testing.M }
 
 func (h heeding) Run() int {
@@ -84,8 +86,10 @@ func scriptParams(dir string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("NO_COLOR", "")
-			env.Setenv("GORACE", "atexit_sleep_ms=0")                                  // a second at the end of each of hundreds of processes
-			env.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+env.WorkDir+"/no-bus") // no keyring of the machine's is touched
+			// The default adds a second to the end of each of hundreds of processes.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			// The tests do not touch the machine's keyring.
+			env.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+env.WorkDir+"/no-bus")
 			env.Values["world"] = &world{}
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
@@ -196,7 +200,8 @@ func checkExit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exitCodeOf is 128 and the signal's number where a signal ended the command, as in a shell.
+// exitCodeOf returns the exit code of a command. It is 128 plus the signal if a signal ended it, as in a
+// shell.
 func exitCodeOf(ts *testscript.TestScript, err error) int {
 	if err == nil {
 		return 0
@@ -241,7 +246,8 @@ func checkMode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// everyCreate runs the commands that make something. Whatever the service does, none of them may ask it twice.
+// everyCreate runs the commands that create something. None of them may send its create twice, whatever the
+// service does.
 func everyCreate(ts *testscript.TestScript, _ bool, args []string) {
 	typed := len(args) > 0 && args[0] == "typed"
 	if typed {
@@ -279,8 +285,8 @@ func everyCreate(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// everyRead runs the commands that only read. A report that is told whom to read is none of them: it is a batch, with an
-// exit code and an output of its own also where all of it failed.
+// everyRead runs the commands that only read. It leaves out a report with the ids of resellers. Such a report
+// is a batch, with its own exit code and output even if all reads fail.
 func everyRead(ts *testscript.TestScript, _ bool, args []string) {
 	typed := len(args) > 0 && args[0] == "typed"
 	if typed {
@@ -313,7 +319,7 @@ func everyRead(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("till %s printed %q", strings.Join(command, " "), text)
 		}
 		text := ts.ReadFile("stderr")
-		if command[1] == "wait" { // which says first that it tries again
+		if command[1] == "wait" { // it first says that it tries again
 			text = text[strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1:]
 		}
 		if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "till: ") {

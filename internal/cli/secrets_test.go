@@ -27,8 +27,8 @@ import (
 
 const echoedKey = `sk_live/Zq7+wT4uR9=mK2xV6pL8eH3yN5bJ0~dG1fC`
 
-// startEcho serves a service behind a proxy that answers each create, and every path of none of the interface's, with the
-// same bytes. Everything else that it is asked for is a list without withdrawals.
+// startEcho serves a service behind a proxy that answers each create, and each path outside the interface,
+// with the same bytes. Any other request is for a list and gets no withdrawals.
 func startEcho(t *testing.T, answer string) (base string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func httpAnswer(status, body string, headers ...string) string {
 
 var escapedCharacter = regexp.MustCompile(`(?i)\\u00([0-9a-f]{2})|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x([0-9a-f]{2});|&#([0-9]{2,3});`)
 
-// pieceOfKey returns what a text shows of the key, eight characters at least, or nothing.
+// pieceOfKey returns a part of the key that a text shows, at least eight characters, or "".
 func pieceOfKey(text, key string) string {
 	written := []string{strings.ToLower(key), hex.EncodeToString([]byte(key))}
 	for before := range 3 {
@@ -101,8 +101,9 @@ func pieceOfKey(text, key string) string {
 	return ""
 }
 
-// Whatever a proxy makes of the Authorization header, nothing of the key comes out: not on standard output or error, with
-// --debug and without, not in the journal, not in the results of a run.
+// TestEchoedKeyStaysInside checks that till shows no part of the key, in whatever form a proxy echoes the
+// Authorization header: not on standard output or standard error, with or without --debug, not in the
+// journal, and not in the results of a run.
 func TestEchoedKeyStaysInside(t *testing.T) {
 	key := echoedKey
 	in64 := base64.StdEncoding.EncodeToString([]byte("Bearer " + key))

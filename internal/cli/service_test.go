@@ -27,20 +27,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A fake service says what it is told to, and counts how often it is asked:
+// fake is a service that gives the answers that a script sets, and counts the requests:
 //
-//	fake STATUS [BODY-FILE [HEADER]]  the same answer to everything
-//	fake drop                         it reads each request and closes the connection
-//	fake reset                        it reads each request and resets the connection
-//	fake hang                         it never answers
-//	fake hold BODY-FILE               it answers 200 with the file, after the command release
-//	fake cut BODY-FILE                it answers 200 and breaks off after the file, which is not all that it has promised
-//	fake twice BODY-FILE              it answers 200 with the file, and once more though it was asked once
-//	fake routes FILE                  answers from a file with lines of METHOD PATH ANSWER, where the answer is one of the
-//	                                  above; several lines for one path are one answer after the other
+//	fake STATUS [BODY-FILE [HEADER]]  give the same answer to every request
+//	fake drop                         read each request and close the connection
+//	fake reset                        read each request and reset the connection
+//	fake hang                         never answer
+//	fake hold BODY-FILE               answer 200 with the file, after the command release
+//	fake cut BODY-FILE                answer 200 and break off after the file, before the promised length
+//	fake twice BODY-FILE              answer 200 with the file, twice for a single request
+//	fake routes FILE                  answer by a file with lines of METHOD PATH ANSWER, where ANSWER is one
+//	                                  of the above; several lines for a path are successive answers
 //	fake tls ANSWER, fake tls1.1 ...  the same over TLS, with the certificate authority in the file ca.pem
 //
-// The environment points at it, without a profile. A path that is not in the file of routes is answered with 404.
+// The environment is set to use it, without a profile. A path that the file of routes does not have is
+// answered with 404.
 type fake struct {
 	mu       sync.Mutex
 	received []string
@@ -74,7 +75,7 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Fatalf("a line of %s is not METHOD PATH ANSWER: %q", args[1], line)
 			}
 			answer := words[2:]
-			if len(answer) > 3 { // a header has spaces in it
+			if len(answer) > 3 { // a header contains spaces
 				answer = append(answer[:2:2], strings.Join(answer[2:], " "))
 			}
 			f.routes = append(f.routes, &route{method: words[0], path: words[1], answer: f.answer(ts, answer)})
@@ -93,7 +94,8 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Setenv("TILL_API_KEY", fakeKey)
 	ts.Setenv("TILL_PROFILE", "")
-	// It has one answer for everything, a list too, and each one is a service that has never received anything.
+	// A list gets the same answer as everything else, so there is no lookup. Each fake service has its own
+	// journal, because it has never received anything.
 	ts.Setenv("TILL_LOOKUP", "never")
 	ts.Setenv("TILL_JOURNAL", ts.MkAbs("journal-"+filepath.Base(ts.Getenv("TILL_BASE_URL"))+".db"))
 }
@@ -127,7 +129,7 @@ func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc
 			case <-f.ended:
 			}
 		}
-	case "twice": // on one connection, which a client does not ask for
+	case "twice": // on one connection; no client asks for that
 		body := ts.ReadFile(args[1])
 		return func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
@@ -180,7 +182,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// next is the first answer of a route that was not given yet, or else its last one.
+// next returns the first answer of a route that was not given yet, or its last answer.
 func (f *fake) next(r *http.Request) (answer http.HandlerFunc) {
 	for _, route := range f.routes {
 		if route.path != "" && (route.method != r.Method || route.path != r.URL.Path && route.path != r.RequestURI) {
@@ -223,7 +225,8 @@ func checkRequests(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// awaitRequests leaves the time to the machine: a script that is right passes on a slow one too.
+// awaitRequests waits for the fake service without a tight limit, so that a correct script passes on a slow
+// machine.
 func awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: await-requests N")
@@ -264,7 +267,7 @@ func postCallback(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// listenTLS is listen with a certificate for 127.0.0.1, made by an unknown authority.
+// listenTLS is like listen, with a certificate for 127.0.0.1 from an unknown authority.
 func listenTLS(ts *testscript.TestScript, handler http.Handler, newest uint16) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ts.Check(err)

@@ -15,7 +15,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestShopChecks runs the shop's tests, and then sees them fail where the shop is wrong.
+// TestShopChecks runs the shop's tests. Then it checks that they fail if the shop is wrong.
 func TestShopChecks(t *testing.T) {
 	t.Parallel()
 	run := finish(t, command(t, docsEnv(t), "till", "sandbox", "run", "--", "sh", absolute(t, "examples/shop/test.sh")))
@@ -50,8 +50,8 @@ func TestShopChecks(t *testing.T) {
 	}
 }
 
-// TestShopLosesAnAnswer has the answer to the shop's create get lost after the service has made the invoice. The shop must
-// not make a second one, however often it is asked.
+// TestShopLosesAnAnswer loses the answer to the shop's create after the service has made the invoice. The
+// shop must not make a second invoice, however often it is asked.
 func TestShopLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	box, err := sandbox.New()

@@ -17,7 +17,7 @@ import (
 	"example.com/till/internal/cmdutil"
 )
 
-// A desk runs command lines in one home, against the embedded sandbox unless they say otherwise.
+// desk runs command lines in one home directory, with the embedded sandbox unless they say otherwise.
 type desk struct {
 	*testing.T
 	home    string
@@ -46,7 +46,7 @@ func (d *desk) till(args ...string) (code int, out, stderr string) {
 	return code, stdout.String(), errors.String()
 }
 
-// A said line is one of standard error under -o json.
+// said is a line of standard error under -o json.
 type said struct {
 	kind     string
 	Message  string
@@ -54,7 +54,7 @@ type said struct {
 	cmdutil.About
 }
 
-// lines reads standard error, and fails where a line is not an object with one of the three keys.
+// lines parses standard error. It fails if a line is not an object with exactly one of the three keys.
 func (d *desk) lines(stderr string) (all []said) {
 	d.Helper()
 	for line := range strings.Lines(stderr) {
@@ -79,8 +79,8 @@ var (
 	namedRun   = regexp.MustCompile(`\brun ([0-9a-f]{8})\b`)
 )
 
-// Under -o json and jsonl every line on standard error is an object with the one key note, warning or error. What it is
-// about is in fields, whatever the message says.
+// TestStderrIsJSON checks that under -o json and jsonl every line on standard error is an object with the
+// single key note, warning or error. Fields say what it is about, in addition to the message.
 func TestStderrIsJSON(t *testing.T) {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 	pay := func(order, amount string, more ...string) []string {
@@ -98,7 +98,7 @@ func TestStderrIsJSON(t *testing.T) {
 				args []string
 				code int
 				last cmdutil.About // of the last line
-				n    int           // lines; -1: some
+				n    int           // lines; -1 for any number
 			}{
 				{[]string{"profile", "list"}, 0, cmdutil.About{}, 1},
 				{[]string{"nonsense"}, 10, cmdutil.About{}, 1},
@@ -176,7 +176,7 @@ func TestStderrIsJSON(t *testing.T) {
 					if m := namedRun.FindStringSubmatch(line.Message); m != nil && line.Run != m[1] {
 						t.Errorf("till %s: no field has the run: %+v", strings.Join(args, " "), line)
 					}
-					if want := step.last; isLast { // "*" is any run
+					if want := step.last; isLast { // "*" matches any run
 						if line.OrderID != want.OrderID || !slices.Equal(line.OrderIDs, want.OrderIDs) || want.ID != "" && line.ID != want.ID || want.Run != "*" && line.Run != want.Run {
 							t.Errorf("till %s: it is about %+v, not %+v", strings.Join(args, " "), line.About, want)
 						}
@@ -187,7 +187,8 @@ func TestStderrIsJSON(t *testing.T) {
 	}
 }
 
-// What the service's error envelope says is there whenever one came, empty or not; without one, nothing of it is.
+// TestErrorHasTheEnvelope checks that an error has the fields of the service's error envelope if there was an
+// envelope, even if they are empty, and otherwise has none of them.
 func TestErrorHasTheEnvelope(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     int
@@ -216,7 +217,8 @@ func TestErrorHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// Errors are JSON wherever the format is named, and also where the command line does not make sense.
+// TestErrorsAreJSONWhereTheFormatIsNamed checks that errors are JSON wherever that format is set, even if the
+// command line is wrong.
 func TestErrorsAreJSONWhereTheFormatIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -251,7 +253,8 @@ func TestErrorsAreJSONWhereTheFormatIsNamed(t *testing.T) {
 	}
 }
 
-// What a command prints that till runs is passed on as notes, line by line, the last one too if it has no end.
+// TestOtherLinesAreNotes checks that each line of a command that till runs becomes a note, even an incomplete
+// last line.
 func TestOtherLinesAreNotes(t *testing.T) {
 	d := newDesk(t)
 	d.file("key", "#!/bin/sh\nprintf 'one\\ntwo\\033[1m' >&2\nexit 1\n")

@@ -15,15 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onScreen runs a command with a terminal for all three streams, and leaves what was on the screen in the file screen,
-// without carriage returns and escape sequences, and with them in screen.raw. The dialogue is a file, or - for none. Its lines are
+// onScreen runs a command with a terminal for all three streams. It writes the screen's content to the file
+// screen, without carriage returns and escape sequences, and to screen.raw with them. The dialogue is a file,
+// or - for none. Its lines are
 //
-//	wait TEXT    wait until this text has been written
+//	wait TEXT    wait until this text is written
 //	type TEXT    type this and the enter key
-//	secret TEXT  wait until the terminal does not show what is typed, and then type this and the enter key
+//	secret TEXT  wait until the terminal does not echo input, and then type this and the enter key
 //	press KEYS   type this as a Go string without quotes, such as \x03 for Ctrl-C
 //
-// testscript's own ttyin types before anybody has asked, so that the terminal would show a key that is read without echo.
+// The ttyin command of testscript types before the program asks, so the terminal would show a key that is
+// read without echo.
 func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: screen CODE [width=N] DIALOGUE COMMAND...")
@@ -106,7 +108,7 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]")
 
-// screen is what a terminal was told to show.
+// screen is the output to a terminal.
 type screen struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -119,7 +121,7 @@ func (s *screen) read(master *os.File) {
 		s.mu.Lock()
 		s.b.WriteString(strings.ReplaceAll(string(buf[:n]), "\r", ""))
 		s.mu.Unlock()
-		if err != nil { // EIO, once the command has closed its end
+		if err != nil { // EIO, after the command has closed its end
 			return
 		}
 	}

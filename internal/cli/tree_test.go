@@ -25,7 +25,7 @@ func tree(t *testing.T) *cobra.Command {
 	return root(a)
 }
 
-// leaves returns the commands that do something, help topics left out.
+// leaves returns the commands that do something, without help topics.
 func leaves(cmd *cobra.Command) []*cobra.Command {
 	if !cmd.HasSubCommands() {
 		if !cmd.Runnable() || cmd.Name() == "help" {
@@ -40,7 +40,7 @@ func leaves(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestTree holds every command to what all of them owe their users: a sentence, an example, and a script that tests it.
+// TestTree checks that every command has a sentence, an example, and a script that tests it.
 func TestTree(t *testing.T) {
 	found := leaves(tree(t))
 	if len(found) < 22 {
@@ -64,7 +64,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestHelpWidth holds every page of help to what a terminal of 80 columns shows without breaking lines.
+// TestHelpWidth checks that every help page fits a terminal of 80 columns without wrapped lines.
 func TestHelpWidth(t *testing.T) {
 	pages := 0
 	var walk func(cmd *cobra.Command)
@@ -93,7 +93,8 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
-// TestShownAddresses wants every address that a person may copy to be valid, so that no wrong one is learnt from.
+// TestShownAddresses checks that every address that a person may copy is valid, so that readers learn no
+// wrong ones.
 func TestShownAddresses(t *testing.T) {
 	pages := map[string]string{}
 	for name, text := range topicTexts() {
@@ -124,7 +125,7 @@ func TestShownAddresses(t *testing.T) {
 	}
 }
 
-// A command is found under the name that it is built by.
+// TestCommandsAreBuiltByName checks that each command has the name under which it is built.
 func TestCommandsAreBuiltByName(t *testing.T) {
 	a := &cmdutil.App{IO: cmdutil.IO{Environ: func() []string { return nil }}}
 	for name, build := range commands(a, nil) {

@@ -22,7 +22,7 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(info)
-			if a.Untouched(cmd) { // the settings would take longer than all the rest
+			if a.Untouched(cmd) { // resolving the settings takes longer than the rest
 				return a.Write(b.String() + "\n")
 			}
 			s, out, err := cmdutil.BeginAlone(a, cmd, buildView)
@@ -37,12 +37,12 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 	}, buildView)
 }
 
-// build says what a binary was made from. What is not known is empty.
+// build describes what a binary was built from. Unknown fields are empty.
 type build struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit,omitempty"`
-	Committed string `json:"committed,omitempty"` // when
-	Modified  bool   `json:"modified"`            // whether files were changed since the commit
+	Committed string `json:"committed,omitempty"` // the time of the commit
+	Modified  bool   `json:"modified"`            // whether files were changed after the commit
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
 }
