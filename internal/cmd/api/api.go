@@ -1,4 +1,4 @@
-// Package api is the command that makes any call of the service.
+// Package api implements the command that makes any call of the service.
 package api
 
 import (
@@ -21,9 +21,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxInput limits the body of a request.
+// maxInput limits the body of a request, in bytes.
 const maxInput = 1 << 20
 
+// Command returns the api command.
 func Command(a *cmdutil.App) *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
@@ -104,7 +105,7 @@ make. These are the operations of the interface:
 	return cmd
 }
 
-// printAnswer prints an answer as it came, or, where a format was asked for, as the JSON that it must be then.
+// printAnswer prints an answer as it came. If the user asked for a format, the answer must be JSON.
 func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered bool, answer []byte) error {
 	if !filtered {
 		return s.WriteData(string(answer))
@@ -115,10 +116,11 @@ func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered
 	return view.One(s.IO.Out, s.Render, answer)
 }
 
-// maxAnswerValues limits what is decoded of an answer of any shape: a value of three bytes takes far more room then.
+// maxAnswerValues limits the values of an answer that is decoded. A decoded value of three bytes takes far
+// more memory.
 const maxAnswerValues = 200_000
 
-// checkAnswer refuses an answer that is not one JSON value, or too large to be shown in another form.
+// checkAnswer refuses an answer that is not a single JSON value, or is too large to be shown in another form.
 func checkAnswer(answer []byte) error {
 	if bytes.Count(answer, []byte{','}) > maxAnswerValues {
 		return fmt.Errorf("it has more than %d values", maxAnswerValues)
@@ -136,8 +138,9 @@ func checkAnswer(answer []byte) error {
 	return nil
 }
 
-// changesNothing reports whether a client at a base URL takes a request for a read, and refuses one that it would not send. It
-// asks package api itself, with a client that cannot send: only a create that fails may have changed something.
+// changesNothing reports whether a client at a base URL treats a request as a read. It refuses a request that
+// the client would not send. It asks package api with a client that cannot send: there, only a failed create
+// may have changed something.
 func changesNothing(base, method, target string) (bool, error) {
 	client, err := api.New(base, api.WithRetries(0), api.WithTransport(noTransport{}))
 	if err != nil {
@@ -157,7 +160,7 @@ func (noTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("this request is not to be sent")
 }
 
-// beginning is as much of a text as a message has room for.
+// beginning returns at most 500 bytes of text, for a message.
 func beginning(text []byte) string {
 	if len(text) > 500 {
 		return string(text[:500]) + "..."
