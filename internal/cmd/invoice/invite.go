@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// InviteCommand returns the invite command.
 func InviteCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("invite", "Invite others to become resellers", inviteListCommand(a), inviteGetCommand(a), inviteCreateCommand(a))
 }
@@ -104,7 +105,8 @@ The invite is sent at most once.`,
 	}, createdInviteView)
 }
 
-// createdInviteView shows what is there only once. A table has the url alone, for a script to take.
+// createdInviteView shows the url as well, which the service shows only once. A table has only the url, so
+// that a script can use it.
 func createdInviteView(m money.Registry) render.View[api.Invite] {
 	view := views.Invites(m)
 	url := render.Column[api.Invite]{Name: "url", Cell: func(i api.Invite) render.Cell { return render.Text(i.URL) }}
@@ -112,7 +114,7 @@ func createdInviteView(m money.Registry) render.View[api.Invite] {
 	return view
 }
 
-// randomUUID makes a version 4 UUID.
+// randomUUID returns a version 4 UUID.
 func randomUUID() string {
 	var b [16]byte
 	rand.Read(b[:])

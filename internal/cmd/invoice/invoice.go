@@ -1,4 +1,4 @@
-// Package invoice is the commands of invoices and of invites.
+// Package invoice implements the commands of invoices and invites.
 package invoice
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the invoice command.
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("invoice", "Ask customers for money", createCommand(a), getCommand(a), waitCommand(a))
 }
@@ -84,7 +85,7 @@ the invoice was made.`,
 	return cmdutil.WithColumns(cmd, views.Creations)
 }
 
-// itemFlags collects --item and --item-minor in the order in which they were given.
+// itemFlags collects --item and --item-minor in the order of the command line.
 type itemFlags []struct {
 	text  string
 	minor bool
