@@ -20,22 +20,22 @@ import (
 // sideBySide is how many resellers are read at the same time.
 const sideBySide = 8
 
-// figures is a command that reads figures of one reseller, or of all of them when none is named. As JSON they are what
-// the service sent; a table has a row for each reseller and currency.
+// figures is a command that reads the figures of one reseller, or of all resellers if none is named. Its JSON
+// is what the service sent. Its table has a row for each reseller and currency.
 type figures[T, R any] struct {
 	read func(ctx context.Context, client *api.Client, id string) (T, error)
 	raw  func(T) json.RawMessage
-	name string // the key of raw in the JSON of all resellers; empty: raw has the id itself
+	name string // the key of raw in the JSON of all resellers; empty if raw has the id
 	rows func(id, label string, value T) []R
 	view func(money.Registry) render.View[R]
 }
 
 func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 	view := f.view(s.Money)
-	view.ID = func(R) string { return "" } // ids and JSON come from the documents
+	view.ID = func(R) string { return "" } // documents have the ids and the JSON
 	view.JSON = func(R) []byte { return nil }
 	if len(args) == 1 && s.Render.Format == render.Table && len(s.Columns) == 0 {
-		view.Columns = view.Columns[2:] // whose they are, the person has just typed
+		view.Columns = view.Columns[2:] // the user has just named the reseller
 	}
 	out, err := cmdutil.NewOutput(s, view)
 	if err != nil {
@@ -66,8 +66,8 @@ func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 	return f.all(s, client, out)
 }
 
-// inParallel calls do with every number below count, at most width at a time, and returns when all calls have returned. It
-// begins none after the context has ended, and returns that error.
+// inParallel calls do with every number below count, at most width at a time, and returns when all calls have
+// returned. After the context ends, it starts no more calls and returns the context's error.
 func inParallel(ctx context.Context, count, width int, do func(i int)) error {
 	var group errgroup.Group
 	group.SetLimit(width)
@@ -123,7 +123,7 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 	return err
 }
 
-// document is the JSON about one reseller.
+// document is the JSON of one reseller.
 type document struct {
 	id   string
 	text json.RawMessage
@@ -205,7 +205,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(cmd, rebateView)
 }
 
-// currencyCode is the code that goes into a query, spelled as in a currency; empty: all of them.
+// currencyCode returns the code for a query, spelled as in a currency, or "" for all currencies.
 func currencyCode(s *cmdutil.Session, text string) (string, error) {
 	if text == "" {
 		return "", nil

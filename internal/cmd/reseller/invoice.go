@@ -97,7 +97,7 @@ func readFilter(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// rawView shows an answer of unknown shape as the JSON that it is.
+// rawView shows an answer of unknown shape as JSON.
 func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	return func(money.Registry) render.View[json.RawMessage] {
 		return render.View[json.RawMessage]{

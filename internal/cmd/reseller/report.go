@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reportFlags are what a report is asked for with.
+// reportFlags are the flags of a report.
 type reportFlags struct {
 	from, to    string
 	by          []string
@@ -29,7 +29,7 @@ type reportFlags struct {
 	concurrency int
 }
 
-// maxConcurrency is more than any service likes.
+// maxConcurrency is more than any service accepts willingly.
 const maxConcurrency = 128
 
 func reportCommand(a *cmdutil.App) *cobra.Command {
@@ -112,7 +112,7 @@ csv and jsonl have the rows alone.`,
 	})
 }
 
-// resellerArgs allows any number of resellers, none of them empty.
+// resellerArgs allows any number of resellers, but no empty name.
 func resellerArgs(cmd *cobra.Command, given []string) error {
 	return cmdutil.Args(slices.Repeat([]string{"ID"}, len(given))...)(cmd, given)
 }
@@ -125,7 +125,7 @@ func groupNames() []string {
 	return names
 }
 
-// reporting is a report on its way from the flags to the output.
+// reporting is the state of a report, from the flags to the output.
 type reporting struct {
 	*cmdutil.Session
 	flags  reportFlags
@@ -139,10 +139,10 @@ type reporting struct {
 	resellers int
 	report    *report.Report
 	failed    []failedReseller
-	first     error // of those that failed
+	first     error // of the failed resellers
 }
 
-// failedReseller is one that could not be read.
+// failedReseller is a reseller that could not be read.
 type failedReseller struct {
 	ID    string `json:"id"`
 	Error string `json:"error"`
@@ -151,7 +151,7 @@ type failedReseller struct {
 	err   error
 }
 
-// planReport checks everything that can be wrong before a reseller is asked for.
+// planReport checks everything that can be checked before a reseller is read.
 func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	p := &reporting{Session: s, flags: flags, html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666}, svg: cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
 	var err error
@@ -171,7 +171,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	for _, text := range flags.failBelow {
 		limit, err := s.Money.ParseAmount(text, api.Currency{})
 		if err != nil {
-			if _, other := s.Money.ParseMinor(text, api.Currency{}); other == nil { // it is the decimals that are not known
+			// The amount is valid in minor units, so only the decimals are unknown.
+			if _, other := s.Money.ParseMinor(text, api.Currency{}); other == nil {
 				return nil, fmt.Errorf("--fail-below: %w; or use --fail-below-minor", err)
 			}
 			return nil, fmt.Errorf("--fail-below: %w", err)
@@ -209,7 +210,7 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	return p, nil
 }
 
-// pictured reports whether there will be charts.
+// pictured reports whether the report has charts.
 func (p *reporting) pictured() bool {
 	return p.flags.chart || p.flags.html != "" || p.flags.svg != ""
 }
@@ -234,7 +235,8 @@ func parseGroups(names []string) ([]report.Group, error) {
 	return groups, nil
 }
 
-// outcome is how the command ends, once everything that there is has been printed, or could not be.
+// outcome returns the error with which the command ends, after everything has been printed. written is the
+// error of printing, or nil.
 func (p *reporting) outcome(written error) error {
 	less := p.less()
 	if len(p.failed) > 0 {
@@ -265,7 +267,7 @@ func (p *reporting) outcome(written error) error {
 	return written
 }
 
-// less says which rebates are below their limit.
+// less lists the rebates that are below their limit.
 func (p *reporting) less() (texts []string) {
 	for _, limit := range p.limits {
 		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {

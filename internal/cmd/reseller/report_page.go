@@ -11,12 +11,12 @@ import (
 	"example.com/till/internal/report"
 )
 
-// charts are the bars of the resellers and the timeline, for each currency in which anything was earned.
+// charts returns the bars of the resellers and the timelines, for each currency with any rebates.
 func (p *reporting) charts(most int) []render.Chart {
 	return append(p.bars(), p.timelines(most)...)
 }
 
-// undated says what the timelines lack, and is empty where they lack nothing.
+// undated says what is missing in the timelines, or returns "".
 func (p *reporting) undated() string {
 	switch n := p.report.Undated(); n {
 	case 0:
@@ -28,7 +28,7 @@ func (p *reporting) undated() string {
 	}
 }
 
-// idBeginning is how much of an id tells resellers with the same label apart.
+// idBeginning is how many characters of an id distinguish resellers with the same label.
 const idBeginning = 8
 
 func (p *reporting) bars() []render.Chart {
@@ -98,7 +98,7 @@ func (p *reporting) timelines(most int) []render.Chart {
 	return charts
 }
 
-// unitText is what amounts of a currency are counted in.
+// unitText returns the unit of amounts in a currency.
 func unitText(code string, decimals int) string {
 	if decimals == money.Unknown {
 		return "minor units of " + code
@@ -106,7 +106,7 @@ func unitText(code string, decimals int) string {
 	return code
 }
 
-// numberText is an amount without the unit.
+// numberText returns an amount without its unit.
 func numberText(minor *big.Int, decimals int) string {
 	if decimals == money.Unknown {
 		return minor.String()
@@ -123,7 +123,7 @@ func percentText(tenths *big.Int) string {
 	return money.Decimal(tenths, 1) + "%"
 }
 
-// page is the report for a browser: the figures that are read from afar, the charts, and the tables.
+// page returns the report for a browser: large figures, charts and tables.
 func (p *reporting) page() render.Page {
 	now := p.IO.Now().In(p.TimeZone)
 	page := render.Page{
@@ -185,7 +185,7 @@ func (p *reporting) page() render.Page {
 	return page
 }
 
-// disagreementView is for the page, which has room for all of them.
+// disagreementView is for the page, which has room for every difference.
 func disagreementView(distinct bool) render.View[report.Difference] {
 	type row = report.Difference
 	amount := func(value func(row) *big.Int) func(row) render.Cell {
@@ -202,7 +202,7 @@ func disagreementView(distinct bool) render.View[report.Difference] {
 	}}
 }
 
-// tile is a currency's total.
+// tile shows the total of a currency.
 func tile(total report.Row) render.Tile {
 	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals), Number: numberText(total.Rebates, total.Decimals)}
 	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)}, render.PageText{Text: cmdutil.CountOf(int(total.Invoices), "invoice")})

@@ -13,11 +13,11 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// namedReseller is one that a report is about. Its label is known where the list had to be asked for.
+// namedReseller is a reseller in a report. Its label is known only if the list was read.
 type namedReseller struct{ id, label string }
 
-// read fetches the resellers' statistics side by side and adds them up. Each is dropped once it is added, so that a report
-// takes the memory of those that are under way.
+// read fetches the statistics of the resellers in parallel and adds them up. It drops each after adding it,
+// so only those in flight take memory.
 func (p *reporting) read(args []string) error {
 	client, err := p.Client()
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *reporting) read(args []string) error {
 	p.resellers = len(resellers)
 	width := p.flags.concurrency
 	if p.DryRun {
-		width = 1 // the requests are shown one after the other
+		width = 1 // so that the requests are shown in order
 	}
 	bar := p.Progress("reading resellers", len(resellers), p.Debug)
 	defer bar.Finish()
@@ -67,10 +67,11 @@ func (p *reporting) read(args []string) error {
 	return nil
 }
 
-// nothing reports whether there were resellers and none could be read.
+// nothing reports whether there were resellers and all of them failed.
 func (p *reporting) nothing() bool { return len(p.failed) > 0 && len(p.failed) == p.resellers }
 
-// worst is the error of a report of which nothing could be read: a refused key and a limit of calls go before the others.
+// worst returns the error of a report in which every reseller failed. A refused key and a rate limit come
+// first.
 func (p *reporting) worst() error {
 	for _, code := range []int{cmdutil.ExitUnauthorized, cmdutil.ExitRateLimited} {
 		for _, f := range p.failed {
@@ -82,7 +83,7 @@ func (p *reporting) worst() error {
 	return p.first
 }
 
-// named finds out which resellers are meant. Each is in it once, however often it is named.
+// named returns the resellers of the report. Each is there once, even if it is named several times.
 func (p *reporting) named(client *api.Client, args []string) (found []namedReseller, err error) {
 	var all []api.Reseller
 	if len(args) == 0 || slices.ContainsFunc(args, func(text string) bool { return api.CheckUUID(text) != nil }) {
@@ -92,7 +93,7 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 	}
 	if len(args) == 0 {
 		for _, r := range all {
-			for _, rebate := range r.Rebates { // also of those whose statistics cannot be read
+			for _, rebate := range r.Rebates { // includes resellers whose statistics cannot be read
 				p.report.Spell(rebate.Code)
 			}
 			found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
@@ -114,7 +115,7 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 	return found, nil
 }
 
-// print writes the files first: a program that reads the beginning of standard output only must not cost them.
+// print writes the files first. If a reader of standard output stops early, the files are still written.
 func (p *reporting) print() error {
 	p.Spinner.Stop()
 	p.remarks()
@@ -129,7 +130,7 @@ func (p *reporting) print() error {
 	return p.outcome(written)
 }
 
-// files writes the page and the picture. Where nothing could be read, those of an earlier report are better than none.
+// files writes the page and the picture. If nothing could be read, it keeps the files of an earlier report.
 func (p *reporting) files() error {
 	if p.nothing() {
 		return nil
@@ -155,11 +156,11 @@ func (p *reporting) files() error {
 	return nil
 }
 
-// mostRemarks is how many differences are named one by one.
+// mostRemarks is how many differences are listed one by one.
 const mostRemarks = 5
 
-// remarks says on standard error what a reader of the figures has to know. Where there are only ids, that is which time they
-// are of.
+// remarks writes to standard error what a reader of the figures has to know. With --quiet and no files or
+// limits, that is only the period.
 func (p *reporting) remarks() {
 	if p.timed() {
 		p.Note("%s, %s", p.periodText(), zoneRemark)

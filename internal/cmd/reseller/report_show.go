@@ -19,7 +19,8 @@ import (
 
 func minorOf(a api.Amount) *big.Int { return big.NewInt(a.Minor) }
 
-// reportView is a report's rows. The code of a currency has a column of its own in a table, which keeps amounts short.
+// reportView is the view of a report's rows. In a table, the currency code has its own column, so that
+// amounts are short.
 func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	type row = report.Row
 	amount := func(value func(row) *big.Int) func(row) render.Cell {
@@ -41,7 +42,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	if slices.ContainsFunc(by, report.Group.Timed) {
 		period := render.Column[row]{Name: "period", Cell: func(r row) render.Cell { return render.Own(r.Period) }}
 		v.Columns = append(v.Columns, period)
-		if by[0].Timed() && bySeller { // what the rows are sorted by comes first
+		if by[0].Timed() && bySeller { // the sort key is the first column
 			v.Columns = append([]render.Column[row]{period}, v.Columns[:len(v.Columns)-1]...)
 		}
 	}
@@ -62,7 +63,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	return v
 }
 
-// tableView is the view with the ids in it where labels do not tell the resellers apart.
+// tableView is the view with ids if the labels do not distinguish the resellers.
 func (p *reporting) tableView() render.View[report.Row] {
 	v := p.view
 	v.Columns = slices.Clone(v.Columns)
@@ -72,7 +73,7 @@ func (p *reporting) tableView() render.View[report.Row] {
 	return v
 }
 
-// distinct reports whether every reseller has a label of its own.
+// distinct reports whether every reseller has a label and no two labels are equal.
 func (p *reporting) distinct() bool {
 	seen := map[string]bool{}
 	for _, standing := range p.report.AllTime() {
@@ -84,7 +85,8 @@ func (p *reporting) distinct() bool {
 	return true
 }
 
-// foot is the totals as rows of the table. By currency alone, the rows are the totals.
+// foot returns the totals as rows of the table. It returns none if the rows are grouped only by currency,
+// because they are the totals then.
 func (p *reporting) foot() []report.Row {
 	if len(p.by) == 1 && p.by[0] == report.ByCurrency {
 		return nil
@@ -106,7 +108,7 @@ func (p *reporting) foot() []report.Row {
 
 func (p *reporting) bySeller() bool { return slices.Contains(p.by, report.ByReseller) }
 
-// data prints the report in the format that was asked for.
+// data prints the report in the format of the flags.
 func (p *reporting) data() error {
 	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.tableView()}
 	rows := p.report.Rows()
@@ -133,7 +135,7 @@ func (p *reporting) data() error {
 	if p.flags.chart {
 		charts := p.charts(p.periods())
 		for i, c := range charts {
-			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits beside the title
+			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits next to the title
 				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+cmdutil.CountOf(n, "invoice")+" without a readable date", "; ")
 			}
 		}
@@ -142,7 +144,7 @@ func (p *reporting) data() error {
 	return nil
 }
 
-// periods is how many columns a timeline may have on this terminal, or on paper.
+// periods returns how many columns a timeline may have on this terminal or on paper.
 func (p *reporting) periods() int {
 	if p.Render.Width == 0 {
 		return pageTimes
@@ -150,7 +152,7 @@ func (p *reporting) periods() int {
 	return max(p.Render.Width-20, 12)
 }
 
-// onceEach keeps one row of each reseller, for its id.
+// onceEach returns one row of each reseller, for its id.
 func onceEach(rows iter.Seq[report.Row]) iter.Seq[report.Row] {
 	return func(yield func(report.Row) bool) {
 		seen := map[string]bool{}
@@ -173,12 +175,12 @@ func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
 	}
 }
 
-// standings prints how many invoices have each status, which the service counts over all time. They have a table of their
-// own, so that they are not taken for the period's.
+// standings prints how many invoices have each status. The service counts them over all time, so they have a
+// separate table and cannot be mistaken for figures of the period.
 func (p *reporting) standings() error {
 	v := standingView(p.Money, p.distinct())
-	v.Columns = v.Columns[:len(v.Columns)-2] // the totals are the sums; where they are not, it is said
-	v.Columns[len(v.Columns)-1].Whole = true // a status that is cut off is a status lost
+	v.Columns = v.Columns[:len(v.Columns)-2] // the totals equal the sums; remarks lists exceptions
+	v.Columns[len(v.Columns)-1].Whole = true // a truncated status is useless
 	o := p.Render
 	o.Sort = ""
 	shown := p.shownStandings()
@@ -192,7 +194,7 @@ func (p *reporting) standings() error {
 	return v.List(p.IO.Out, o, cmdutil.Limited(shown, 0))
 }
 
-// shownStandings is all resellers, or with --top those that have a row.
+// shownStandings returns all resellers or, with --top, those that have a row.
 func (p *reporting) shownStandings() []report.Standing {
 	all := p.report.AllTime()
 	if p.flags.top == 0 {
@@ -225,7 +227,7 @@ func standingView(m money.Registry, distinct bool) render.View[report.Standing] 
 	}}
 }
 
-// The JSON of a report. A key that a row does not have by its groups is left out; one without a value is null.
+// The JSON of a report. A row omits the keys of groups that it does not have. A key without a value is null.
 type (
 	reportJSON struct {
 		Period   spanJSON          `json:"period"`
@@ -336,7 +338,7 @@ func rowJSON(r report.Row, by []report.Group) json.RawMessage {
 	return render.Encode(figures)
 }
 
-// object writes a JSON object in the order in which the service wrote it.
+// object encodes a JSON object with its keys in the service's order.
 func object[T any](items []T, entry func(T) (string, any)) json.RawMessage {
 	parts := make([]string, len(items))
 	for i, item := range items {
@@ -351,16 +353,16 @@ const (
 	zoneRemark  = "by the times that the service wrote: the interface does not show their time zone"
 	noRebates   = "There are no rebates in this period."
 	pageTimes   = 60 // periods in a timeline
-	pageBars    = 20 // bars of a currency; the others make one together
+	pageBars    = 20 // bars of a currency; the others are added up in one bar
 )
 
-// timed reports whether times decide which figures there are, or their place, as in a timeline. A
-// page and a picture say it themselves.
+// timed reports whether the figures, or their places in a timeline, depend on times. The page and the picture
+// say this themselves.
 func (p *reporting) timed() bool {
 	return p.flags.chart || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
 }
 
-// periodText says which time the report is about.
+// periodText describes the period of the report.
 func (p *reporting) periodText() string {
 	text := spanText(p.span)
 	if p.flags.compare {
@@ -369,7 +371,7 @@ func (p *reporting) periodText() string {
 	return text
 }
 
-// spanText is a month, days, or whatever it is, in words.
+// spanText describes a period as a month, as days or as times.
 func spanText(span report.Span) string {
 	from, to := span.Bounds()
 	day := func(text, at string) string { return strings.TrimSuffix(text, "T"+at) }

@@ -1,4 +1,4 @@
-// Package reseller is the commands of resellers and the reseller report.
+// Package reseller implements the commands of resellers and the reseller report.
 package reseller
 
 import (
@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the reseller command.
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("reseller", "Look after resellers: rebates, balances, statistics",
 		listCommand(a), resellerIDs(a), infoCommand(a), inviteCommand(a), statsCommand(a), reportCommand(a),
 		balanceCommand(a), rebateCommand(a), withdrawCommand(a), invoiceCommand(a))
 }
 
-// findReseller turns what was given as a reseller's id into an id: a label will do where one reseller has it.
+// findReseller returns the id of the reseller that text names by its id or its label. A label must be unique.
 func findReseller(s *cmdutil.Session, client *api.Client, text string) (string, error) {
 	if api.CheckUUID(text) == nil {
 		return text, nil
@@ -32,7 +33,7 @@ func findReseller(s *cmdutil.Session, client *api.Client, text string) (string, 
 	return labelled(all, text)
 }
 
-// labelled returns the id of the one reseller that has the label.
+// labelled returns the id of the only reseller with the label.
 func labelled(all []api.Reseller, text string) (string, error) {
 	var ids []string
 	for _, r := range all {
@@ -49,7 +50,7 @@ func labelled(all []api.Reseller, text string) (string, error) {
 	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text), "name one by its id: "+strings.Join(ids, ", "))
 }
 
-// aboutReseller is a command that reads one thing of one reseller.
+// aboutReseller returns a command that reads one thing about one reseller.
 func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(money.Registry) render.View[T],
 	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
@@ -152,7 +153,7 @@ func inviteCommand(a *cmdutil.App) *cobra.Command {
 		})
 }
 
-// completeResellers offers ids and labels. It asks the service; where that fails, there is nothing to offer.
+// completeResellers offers ids and labels. It asks the service, and offers nothing if that fails.
 func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
@@ -180,7 +181,8 @@ func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 		for _, r := range all {
 			label := r.InviteInfo.Label
 			offers = append(offers, cmdutil.WithText(r.ID, label))
-			// A label that several have names none of them, and one that looks like an id names another.
+			// A label that several resellers share names none of them. A label in the form of an id names
+			// another reseller.
 			if cmdutil.Harmless(label) && bearers[label] == 1 && api.CheckUUID(label) != nil {
 				offers = append(offers, label)
 			}

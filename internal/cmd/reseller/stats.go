@@ -37,7 +37,7 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 	}, statsView)
 }
 
-// statsRow is a reseller's figures in one currency. One without any volume has a row without a currency.
+// statsRow has a reseller's figures in one currency. A reseller without volume has a row without a currency.
 type statsRow struct {
 	id, label       string
 	currency        string
