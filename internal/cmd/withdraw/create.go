@@ -73,7 +73,8 @@ may run again needs its own.`,
 	return cmdutil.WithColumns(cmd, views.Creations)
 }
 
-// parseRequest fills in what takes the registry of currencies, and checks everything that can be checked here.
+// parseRequest fills in the fields that need the currency registry, and checks everything that can be checked
+// before sending.
 func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amount, minor string) (err error) {
 	if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
 		return fmt.Errorf("--currency: %w", err)
@@ -94,7 +95,7 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	return req.Validate()
 }
 
-// create is everything between a valid request and its printed id.
+// create sends a valid request and prints its id.
 func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
 	s.Subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.Money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
@@ -116,7 +117,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if duplicate {
 		options = append(options, payout.AllowDuplicate())
 	}
-	if s.DryRun { // the journal is left alone
+	if s.DryRun { // a dry run does not use the journal
 		_, err := client.Withdrawals.Create(s.SendCtx, req)
 		return err
 	}
@@ -150,7 +151,8 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	return printSent(s, sent, err, out)
 }
 
-// confirmAndShowOrderID asks, and prints the order id: without it the withdrawal could not be found again.
+// confirmAndShowOrderID asks for confirmation and prints the order id, without which the withdrawal cannot be
+// found again.
 func confirmAndShowOrderID(s *cmdutil.Session, req api.CreateWithdrawal, made bool) error {
 	if err := s.Confirm(describe(s, req), "Send this withdrawal?"); err != nil {
 		return err
@@ -162,7 +164,7 @@ func confirmAndShowOrderID(s *cmdutil.Session, req api.CreateWithdrawal, made bo
 	return nil
 }
 
-// printSent prints the id of what was accepted, also where something is wrong with it.
+// printSent prints the id of an accepted withdrawal, even if there was an error.
 func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Output[views.Created]) error {
 	o := sent.Order
 	if sent.Note != "" {
@@ -182,7 +184,7 @@ func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Create
 	return printed
 }
 
-// describe is what a person must see before money moves.
+// describe returns what a person must see before money moves.
 func describe(s *cmdutil.Session, req api.CreateWithdrawal) []string {
 	lines := []string{
 		"profile   " + s.ProfileName(),

@@ -39,7 +39,7 @@ know end it at once.`,
 			flags.Show = []string{"withdraw", "get", id}
 			w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
 				w, err := client.Withdrawals.Get(ctx, id)
-				if err == nil { // somebody else's status says nothing about this one
+				if err == nil { // the status of another withdrawal says nothing about this one
 					err = cmdutil.AboutThis("withdrawal", id, w.ID)
 				}
 				return w, err

@@ -1,4 +1,4 @@
-// Package withdraw is the commands of single withdrawals.
+// Package withdraw implements the commands of single withdrawals.
 package withdraw
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the withdraw command.
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("withdraw", "Pay out from the merchant's balance",
 		createCommand(a), getCommand(a), listCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
@@ -50,8 +51,8 @@ id up in the journal.`,
 	return cmdutil.WithColumns(cmd, views.Withdrawals)
 }
 
-// perhapsOrderID hints at --order-id where a withdrawal was not found and its id looks like an order
-// id.
+// perhapsOrderID adds a hint about --order-id if the service does not know the withdrawal and its id looks
+// like an order id.
 func perhapsOrderID(err error, id string) error {
 	call := (*api.Error)(nil)
 	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected || api.CheckOrderID(id) != nil {
@@ -60,7 +61,7 @@ func perhapsOrderID(err error, id string) error {
 	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(), Hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
 }
 
-// oneWithdrawal is which withdrawal a command is about, named by its id or by its order id in the journal.
+// oneWithdrawal returns the withdrawal of a command, named by its id or by its order id in the journal.
 func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
 	switch {
 	case len(args) == 0 && orderID == "":
@@ -107,7 +108,7 @@ func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (pay
 	return j.Ledger(account).Order(s.Ctx, orderID)
 }
 
-// notAccepted says why there is no withdrawal to look at.
+// notAccepted explains why there is no withdrawal for an order.
 func notAccepted(o payout.Order) error {
 	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, stateText(o.State)), Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
 	switch o.State {
@@ -121,7 +122,7 @@ func notAccepted(o payout.Order) error {
 	return f
 }
 
-// stateText is a state as a sentence has it.
+// stateText returns a state for use in a sentence.
 func stateText(s payout.State) string {
 	if s == payout.StateConflict {
 		return "in conflict"
