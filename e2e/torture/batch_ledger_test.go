@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// A row of a plan says where its response is to be sent when the plan is made, so it cannot carry what the ledger is to do
-// with it. The ledger is told beforehand, for each attempt and each order; what it is told nothing about it pays.
+// A row's callback address is part of the plan when the plan is made, so it cannot carry instructions for the
+// ledger. Instead, the ledger gets its instructions beforehand, for each attempt and each order. It pays
+// orders without instructions.
 
-// A script is what the ledger does with the rows of one attempt.
+// script has the instructions for the rows of one attempt.
 type script struct {
 	Attempt int
 	Key     string
@@ -30,7 +31,7 @@ func (i *instruction) UnmarshalText(text []byte) error {
 
 const fromTests = "http://127.0.0.1:1/?"
 
-// instructed is what the ledger is to do with a create.
+// instructed returns the instruction for a create.
 func (l *ledger) instructed(header http.Header, orderID, callback string) instruction {
 	if strings.HasPrefix(callback, fromTests) {
 		return readInstruction(callback)
@@ -51,7 +52,8 @@ func (l *ledger) instructed(header http.Header, orderID, callback string) instru
 	return i
 }
 
-// paused waits until a merchant may have one more payment. The caller holds the lock, and has it again afterwards.
+// paused waits until a merchant may have another payment. The caller holds the lock, which paused releases
+// while it waits.
 func (l *ledger) paused(key string) {
 	for {
 		made := 0
@@ -95,7 +97,7 @@ func (l *ledger) batchControls(mux *http.ServeMux) {
 		defer l.mu.Unlock()
 		json.NewEncoder(w).Encode(l.creates[r.FormValue("key")])
 	})
-	// over ends an attempt: whatever still waits gets its answer.
+	// over ends an attempt: calls that still wait get their answer.
 	mux.HandleFunc("/over", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -9,16 +9,18 @@ import (
 	"strings"
 )
 
-// A batchPlan is a file of rows and what is done to it, drawn from the seed of the run and the batch's number alone.
+// batchPlan is a file of rows and what is done to it. It depends only on the seed of the run and the number
+// of the batch.
 type batchPlan struct {
 	file   []batchRow
 	jsonl  bool
 	kills  int  // how many are enough
-	sure   int  // steps that are done in any case, however many kills there were
-	share  bool // the journal is one that several processes share, if there is any
-	secure bool // the ledger is reached in TLS and through a proxy
-	retry  bool // what was rejected is sent once more in the end
-	// How many rows were paid before the run begins, by single creates or, which only the list can tell, from another machine.
+	sure   int  // steps that are done after any number of kills
+	share  bool // the journal is shared by several processes, if possible
+	secure bool // the ledger is reached over TLS and through a proxy
+	retry  bool // rejected rows are sent again at the end
+	// before counts the rows that are paid by single creates before the run begins. elsewhere counts those
+	// that another machine pays: only the list shows them.
 	before, elsewhere int
 	steps             []batchStep
 }
@@ -29,12 +31,12 @@ type batchRow struct {
 	callback, note string
 }
 
-// A batchStep is something that is done to a batch.
+// batchStep is something that is done to a batch.
 type batchStep struct {
 	what  string
-	how   string      // more of that
-	shots []applyShot // several: that run at the same moment
-	tidy  bool        // what is unknown afterwards is settled
+	how   string      // details of what
+	shots []applyShot // several shots run at the same moment
+	tidy  bool        // unknown rows are settled afterwards
 }
 
 const (
@@ -43,12 +45,12 @@ const (
 	doInterrupt = "apply, with SIGINT"
 )
 
-// An applyShot is one run of payout apply and what is done to it. Parts of the rest say which of the rows that are left is
-// meant, and how often a point is passed before the program is killed there.
+// applyShot is one run of payout apply and what is done to it. Some fields are fractions of the rows that are
+// left. They select a row, or how often a point is passed before the program is killed there.
 type applyShot struct {
 	shot
-	part          float64 // of the rows that are left: where it is killed
-	nth           int     // which that is; set when the shot is fired
+	part          float64 // the fraction of the rows left at which it is killed
+	nth           int     // the same as a count; set when the shot is fired
 	concurrency   int
 	keepGoing     bool
 	retryRejected bool
@@ -58,7 +60,7 @@ type applyShot struct {
 	interrupts    int
 	several       bool // others apply the plan at the same moment
 	meet          *meeting
-	harmed        bool // the states of its rows afterwards are checked separately
+	harmed        bool // the states of its rows are checked separately
 }
 
 // rowFault is what the ledger does with one of the rows that are left.
@@ -78,7 +80,7 @@ func (s applyShot) String() string {
 	return text
 }
 
-// drawBatch makes the plan of a batch.
+// drawBatch draws the plan of a batch.
 func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
@@ -132,29 +134,30 @@ func drawBatch(seed uint64, n int) batchPlan {
 	return p
 }
 
-// A beginning is what is done first to one of the first batches.
+// beginning has the first steps of one of the first batches.
 type beginning struct {
 	steps []batchStep
 	same  bool // the first two rows are the same
-	share bool // it takes a journal that several processes share
-	file  bool // it takes a journal in a file
+	share bool // it needs a journal that several processes share
+	file  bool // it needs a journal in a file
 
-	secure    bool // it takes a proxy
-	apart     bool // nothing is paid before, but
-	elsewhere int  // so many rows by another machine
+	secure    bool // it needs a proxy
+	apart     bool // nothing is paid before, except
+	elsewhere int  // this many rows by another machine
 
-	finds []string // the mutants that it is for
+	finds []string // the mutants that it finds
 }
 
-// enoughRows is so many that some are left when sixteen are under way and some have been sent before.
+// enoughRows leaves some rows even if sixteen are in flight and some were sent before.
 const enoughRows = 24
 
-// inRun kills while the rows of the run are recorded, and before the last of them are. That is done once, so it comes first.
+// inRun kills the program while the rows of the run are recorded, before the last one. The rows are recorded
+// once, so this step comes first.
 func inRun(rng *rand.Rand) batchStep {
 	return batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: 0.7 * rng.Float64(), concurrency: 1}}}
 }
 
-// together are three that reach for the same rows.
+// together has three processes that try to claim the same rows.
 func together(rng *rand.Rand) batchStep {
 	s := batchStep{what: doTwo}
 	for range 3 {
@@ -166,14 +169,14 @@ func together(rng *rand.Rand) batchStep {
 	return s
 }
 
-// sureOfBatches is what the first batches of every run begin with, so that nothing is left to chance: each point, each phase,
-// each fault, and what it takes to find each of the mutants. Some of it ends a run, and some leaves rows: so a batch has first
-// a step that leaves some, and then one that may end it.
+// sureOfBatches returns the beginnings of the first batches of every run, so that nothing depends on chance.
+// They have each point, each phase, each fault, and what each mutant needs to be found. Some steps end a run
+// and some leave rows, so a batch begins with a step that leaves some. A step that may end the run follows.
 func sureOfBatches(seed uint64) (all []beginning) {
 	rng := rand.New(rand.NewPCG(seed, 1<<41))
 	var leaving, ending []batchStep
 	for _, point := range slices.Concat(batchPoints, severances, failures) {
-		// Sixteen may be recorded in one go, so that some points are passed only once.
+		// Sixteen rows may be recorded in one transaction, so some points are passed only once.
 		a := applyShot{shot: shot{point: point, noLookup: true}, concurrency: 16}
 		if rng.IntN(2) == 0 {
 			a.concurrency, a.part = 1, 0.1
@@ -192,13 +195,14 @@ func sureOfBatches(seed uint64) (all []beginning) {
 	}
 	for _, phase := range []string{"read", "commit", "answer"} {
 		f := everyRow(0.2, instruction{fault: "ok", commit: true, phase: phase})
-		// Until the ledger's kill arrives, fifteen others would go on.
+		// With more concurrency, fifteen others would go on until the ledger's kill arrives.
 		leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: f, concurrency: 1}}})
 	}
-	severed := applyShot{shot: shot{point: "sever-before", noLookup: true}, concurrency: 1} // and whatever is sent then is killed
+	// Whatever is sent then is killed.
+	severed := applyShot{shot: shot{point: "sever-before", noLookup: true}, concurrency: 1}
 	severed.faults = everyRow(0, instruction{fault: "ok", commit: true, phase: "commit"})
 	leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{severed}})
-	for _, part := range []float64{0, 0.5} { // two signals, and one; with a kill, and without
+	for _, part := range []float64{0, 0.5} { // two signals, or one; with a kill, or without
 		leaving = append(leaving, batchStep{what: doInterrupt, shots: []applyShot{{part: part, concurrency: 1}}})
 		ending = append(ending, batchStep{what: doBeside, shots: []applyShot{{part: part, concurrency: 16}}})
 	}
@@ -212,7 +216,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 			different = append(different, name)
 		}
 	}
-	for part := range slices.Chunk(different, 4) { // no more, because at five unknown ones in a row it stops
+	for part := range slices.Chunk(different, 4) { // five unknown rows in a row would stop it
 		s := applyShot{keepGoing: true, duplicates: true, concurrency: 1}
 		for i, name := range part {
 			s.faults = append(s.faults, faultOf(0.2*float64(i), name))
@@ -251,7 +255,7 @@ func sureOfBatches(seed uint64) (all []beginning) {
 	all = append(all, besides()...)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, b := range all {
-		for i := range b.steps { // so that each finds something to do
+		for i := range b.steps { // so that each step has something to do
 			b.steps[i].tidy = !b.same || i > 0
 		}
 	}
@@ -261,11 +265,11 @@ func sureOfBatches(seed uint64) (all []beginning) {
 // refusals are the faults that end a run at once.
 var refusals = []string{"401e", "403e", "429e"}
 
-// severances are points at which the connection to the journal breaks, instead of the program being killed.
+// severances are points at which the connection to the journal breaks and the program is not killed.
 var severances = []string{"sever-before", "sever-after"}
 
-// failures are points at which the record of an outcome fails, three times in a row: the disk is full, it breaks, or the
-// connection to the journal does, before or after the database has done it.
+// failures are points at which the record of an outcome fails, three times in a row: the disk is full, the
+// disk breaks, or the connection to the journal breaks before or after the database has committed.
 var failures = []string{"outcome-full", "outcome-error", "outcome-before", "outcome-after"}
 
 func faultOf(part float64, name string) rowFault {
@@ -274,11 +278,11 @@ func faultOf(part float64, name string) rowFault {
 	return f
 }
 
-// mostRows is how many rows a batch has at most.
+// mostRows is the maximum number of rows of a batch.
 const mostRows = 60
 
-// everyRow has the same done with each of the rows that are left, from a part of them on: where processes share a journal each
-// begins with a row of its own, so that either may come first.
+// everyRow gives the same instruction for each of the rows left, from a fraction of them on. Processes that
+// share a journal begin with different rows, so any of these may come first.
 func everyRow(from float64, i instruction) (all []rowFault) {
 	for n := range mostRows {
 		if part := float64(n) / mostRows; part >= from {

@@ -21,32 +21,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A batch is a plan on its way through everything that is done to it.
+// batch is a plan and the state of everything that is done to it.
 type batch struct {
 	*world
 	batchPlan
 	number  int
-	server  *pgtest.Server // nil: the journal is a file
-	runName string         // as the journal calls it
+	server  *pgtest.Server // nil if the journal is a file
+	runName string         // in the journal
 	beside  map[string]bool
 	earlier map[string]bool // rows that were paid before
-	unseen  map[string]bool // rows that were paid, of which only the list can tell
+	unseen  map[string]bool // paid rows that only the list shows
 	tried   map[int]*attempt
 	told    map[int]map[string]instruction
 	story   []string
 	killed  int
-	settled bool // nothing is left to be done
-	lost    bool // the journal has forgotten something
+	settled bool // nothing is left to do
+	lost    bool // the journal has lost records
 
-	alreadyPaid int // what a person says to apply
+	alreadyPaid int // the value of --already-paid
 
-	// What the journal said at the last look, and which orders were ever unknown.
+	// stood has the rows of the journal when it was last read; doubt has the orders that were ever unknown.
 	stood    map[string]row
 	doubt    map[string]bool
 	resolved map[string]bool // by a person, since then
 }
 
-// batch makes a merchant for a plan. Its journal is in a database of the server or, where that is nil, in a file.
+// batch creates a merchant for a plan. The journal is in a database of the server or, if server is nil, in a
+// file.
 func (r *run) batch(n int, p batchPlan, server *pgtest.Server) *batch {
 	b := &batch{
 		world: r.world(1_000_000+n, p.secure), batchPlan: p, number: n, server: server,
@@ -58,7 +59,7 @@ func (r *run) batch(n int, p batchPlan, server *pgtest.Server) *batch {
 	return b
 }
 
-// drop removes the database of the journal: thousands of them would fill a disk.
+// drop removes the journal's database, because thousands of databases would fill a disk.
 func (b *batch) drop() {
 	if b.server == nil {
 		return
@@ -78,7 +79,7 @@ func (b *batch) drop() {
 	}
 }
 
-// torture does everything to a batch, until it is settled.
+// torture does all steps of a batch and then settles it.
 func (b *batch) torture() {
 	b.steady(true)
 	b.plan()
@@ -116,14 +117,14 @@ func (b *batch) wrong(format string, args ...any) {
 	b.violate("batch %d (%d rows, journal in %s): %s\n  %s", b.number, len(b.file), where, fmt.Sprintf(format, args...), strings.Join(b.story, "\n  "))
 }
 
-// steady says whether the list can always be read, so that what is to be reached is not missed for want of a page of it.
+// steady sets whether the list can always be read. Then no step misses its point because a page fails.
 func (b *batch) steady(yes bool) {
 	values := b.own()
 	values.Set("steady", fmt.Sprint(yes))
 	b.ask("/steady", values)
 }
 
-// plan writes the file and has a plan made of it.
+// plan writes the file and makes a plan of it.
 func (b *batch) plan() {
 	var text bytes.Buffer
 	name := "staff.csv"
@@ -175,7 +176,8 @@ func (b *batch) do(s batchStep) {
 	}
 }
 
-// payBefore pays the last rows of the file, before anybody applies the plan. Without being told so, apply pays nothing.
+// payBefore pays the last rows of the file before the plan is applied. Without --already-paid, apply then
+// pays nothing.
 func (b *batch) payBefore() {
 	n := max(b.before, b.elsewhere)
 	for i := len(b.file) - n; i < len(b.file); i++ {
@@ -195,7 +197,7 @@ func (b *batch) payBefore() {
 	}
 }
 
-// payElsewhere pays a row from a machine with a journal of its own.
+// payElsewhere pays a row from a machine with its own journal.
 func (b *batch) payElsewhere(i int) {
 	other := *b.world
 	other.journal = filepath.Join(b.dir, "elsewhere.db")
@@ -222,7 +224,7 @@ func (b *batch) payAlone(w *world, i int) {
 	b.alreadyPaid = len(b.earlier)
 }
 
-// left are the orders that are still to be sent.
+// left returns the orders that have yet to be sent.
 func (b *batch) left() (ids []string) {
 	for _, r := range b.file {
 		if o, found := b.stood[r.orderID]; (!found || o.State == "planned") && !b.earlier[r.orderID] {
@@ -232,7 +234,7 @@ func (b *batch) left() (ids []string) {
 	return ids
 }
 
-// script tells the ledger what to do with the rows of an attempt.
+// script gives the ledger the instructions for the rows of an attempt.
 func (b *batch) script(attempt int, rows map[string]instruction) {
 	text, err := json.Marshal(script{attempt, "Bearer " + b.key, rows})
 	if err != nil {
@@ -292,7 +294,7 @@ func (b *batch) apply(s applyShot) *attempt {
 	return a
 }
 
-// applied looks at how attempts ended that ran at the same moment, and at everything that has come of them.
+// applied checks how attempts that ran at the same moment ended, and all their effects.
 func (b *batch) applied(attempts ...*attempt) {
 	for _, a := range attempts {
 		told := ""
@@ -315,7 +317,7 @@ func (b *batch) applied(attempts ...*attempt) {
 	for _, o := range b.stood {
 		b.settled = b.settled && o.State == "accepted"
 	}
-	// A rejected row that one of them takes once more is planned, for all of them, where its call never left.
+	// If one attempt retries a rejected row and its call never leaves, the row is planned for all attempts.
 	retried := slices.ContainsFunc(attempts, func(a *attempt) bool { return a.apply.retryRejected })
 	for _, a := range attempts {
 		b.judge(a, before, len(attempts) > 1, retried)
@@ -323,7 +325,7 @@ func (b *batch) applied(attempts ...*attempt) {
 	b.results(attempts)
 }
 
-// rowsOfRun is what the journal says of the run: all of its rows, or none.
+// rowsOfRun returns the run's rows in the journal: all of them or none.
 func (b *batch) rowsOfRun() (list []row, ok bool) {
 	list = b.rowsNow()
 	if len(list) != 0 && len(list) != len(b.file) {
@@ -343,7 +345,7 @@ func (b *batch) rowsNow() []row {
 	return list
 }
 
-// look holds the journal against the ledger while nothing is under way.
+// look compares the journal with the ledger while no call is in flight.
 func (b *batch) look() {
 	b.alone()
 	b.ask("/quiet", b.own())
@@ -381,7 +383,8 @@ func (b *batch) look() {
 			if why := differ(o, p); why != "" {
 				b.wrong("order %s: %s", p.OrderID, why)
 			}
-		case b.unseen[p.OrderID] && (o.State == "planned" || o.State == "rejected"): // the list was not read yet
+		// The list was not read yet.
+		case b.unseen[p.OrderID] && (o.State == "planned" || o.State == "rejected"):
 		case o.State != "unknown" && o.State != "sending":
 			b.wrong("order %s was paid as %s, and the journal says that it is %s", p.OrderID, p.ID, o.State)
 		}
@@ -420,7 +423,7 @@ func (b *batch) look() {
 	b.stood, b.resolved = now, map[string]bool{}
 }
 
-// alone waits until the database has noticed that the processes which were at it are gone.
+// alone waits until the database has noticed that the processes which used it have ended.
 func (b *batch) alone() {
 	if b.server == nil {
 		return
@@ -445,13 +448,14 @@ func (b *batch) alone() {
 
 var anID = regexp.MustCompile(`[0-9a-f]{8}-0000-4000-8000-[0-9a-f]{12}`)
 
-// nothingSent are the exit codes that say so.
+// nothingSent are the exit codes that say that nothing was sent.
 var nothingSent = []int{1, 10, 11, 12, 13, 14, 30, 40, 41}
 
-// judge compares the exit code of an attempt, and the state of each of its rows, with what it was told and did. Retried says
-// that it, or one of several at the same moment, may send what was rejected.
+// judge compares the exit code of an attempt and the state of each of its rows with the attempt's
+// instructions and effects. retried says that it, or one of several at the same moment, may send rejected
+// rows.
 func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) {
-	if b.failed() { // and its rows were not read any more
+	if b.failed() { // its rows were not read
 		return
 	}
 	for _, id := range anID.FindAllString(a.stdout.String(), -1) {
@@ -467,7 +471,7 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 	if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
 		panic(err)
 	}
-	asked := map[string]string{} // what was done with the orders that it sent
+	asked := map[string]string{} // the fault of each order that it sent
 	for _, c := range all {
 		if c.Attempt != a.n {
 			continue
@@ -522,18 +526,18 @@ func sameContent(a, b row) bool {
 	return string(a.Currency) == string(b.Currency) && string(a.Amount) == string(b.Amount) && a.Address == b.Address && a.Memo == b.Memo
 }
 
-// lost reports whether an attempt could not hear or record how its calls ended.
+// lost reports whether an attempt may not have heard or recorded the outcomes of its calls.
 func (a *attempt) lost() bool {
 	return a.apply.interrupts > 1 || a.shot.cut.Place != "" || slices.Contains(severances, a.shot.point) || strings.Contains(a.what, "--timeout 300ms")
 }
 
-// claimsUnheard reports whether an attempt may have claimed a row without hearing of it. An outcome and the next claim are one
-// commit.
+// claimsUnheard reports whether an attempt may have claimed a row without learning it. An outcome and the
+// next claim are one commit.
 func (a *attempt) claimsUnheard() bool {
 	return slices.Contains(severances, a.shot.point) || a.shot.point == "outcome-error" || a.shot.point == "outcome-after"
 }
 
-// judgeRows is about an attempt that has ended by itself, and alone.
+// judgeRows judges the rows of an attempt that ended by itself and ran alone.
 func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]string) {
 	for id, o := range b.stood {
 		was := before[id].State
@@ -564,7 +568,8 @@ func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]st
 		if sent && a.lost() {
 			want = append(want, "unknown", "sending")
 		}
-		if a.shot.refuse && was == "planned" || (a.shot.refuse || fault == "") && was == "rejected" && a.apply.retryRejected { // its call never left
+		// Its call never left.
+		if a.shot.refuse && was == "planned" || (a.shot.refuse || fault == "") && was == "rejected" && a.apply.retryRejected {
 			want = append(want, "planned")
 		}
 		if !slices.Contains(want, o.State) {
@@ -603,7 +608,7 @@ func (b *batch) judgeExit(a *attempt, states map[string]int, asked map[string]st
 	case 40:
 		good = (a.shot.refuse || a.shot.cut.neverLeft()) && accepted+states["rejected"] < len(b.file)
 	case 41:
-		good = true // any reading may fail
+		good = true // any read may fail
 	case 50:
 		good = (accepted > 0 || states["rejected"] > 0) && accepted < len(b.file)
 	case 60:
@@ -617,7 +622,7 @@ func (b *batch) judgeExit(a *attempt, states map[string]int, asked map[string]st
 	}
 }
 
-// results looks at the results file, which is whole or not there.
+// results checks the results file, which is complete or missing.
 func (b *batch) results(attempts []*attempt) {
 	text, err := os.ReadFile(filepath.Join(b.dir, "staff.plan.results.csv"))
 	said := len(attempts) == 1 && attempts[0].exit != -1 && strings.Contains(attempts[0].stderr.String(), "results in ")
@@ -628,7 +633,7 @@ func (b *batch) results(attempts []*attempt) {
 		b.wrong("the results file: %v", err)
 		return
 	}
-	if b.failed() { // and its rows were not read any more
+	if b.failed() { // its rows were not read
 		return
 	}
 	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
@@ -644,7 +649,8 @@ func (b *batch) results(attempts []*attempt) {
 	}
 }
 
-// several applies the plan several times at the same moment. With a journal in a file all but one are told so.
+// several applies the plan several times at the same moment. With a journal in a file, all but one are
+// refused.
 func (b *batch) several(shots []applyShot) {
 	if b.server == nil {
 		shots = shots[:2]
@@ -675,15 +681,15 @@ func (b *batch) endAll(attempts []*attempt) {
 	}
 }
 
-// waiting applies the plan with one row that waits for its answer, and returns when it does, and what ends the attempt; nil
-// where nothing is left to be sent, or where the attempt has ended before.
+// waiting applies the plan with a row that waits for its answer. When the row waits, it returns the attempt
+// and a function that ends it. It returns nil if no row is left or if the attempt ends before.
 func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 	left := b.left()
 	if len(left) == 0 {
 		return nil, nil
 	}
 	s.shot, s.rate, s.interrupts, s.several, s.faults = shot{noLookup: s.noLookup}, "", 0, false, []rowFault{faultOf(0, "wait+c")}
-	if s.concurrency == 1 { // whichever comes first
+	if s.concurrency == 1 { // any row may come first
 		s.faults = everyRow(0, s.faults[0].instruction)
 	}
 	a = b.apply(s)
@@ -699,7 +705,7 @@ func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 	}
 	for {
 		select {
-		case <-ended: // something unknown stood in its way
+		case <-ended: // an unknown order stopped it
 			end()
 			return nil, nil
 		case <-time.After(2 * time.Millisecond):
@@ -716,7 +722,8 @@ func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 	}
 }
 
-// doBeside runs another apply, which a journal in a file refuses, and a create of its own, while the plan is applied.
+// doBeside runs a second apply and a separate create while the plan is applied. A journal in a file refuses
+// the second apply.
 func (b *batch) doBeside(s applyShot) {
 	a, end := b.waiting(s)
 	if a == nil {
@@ -742,7 +749,7 @@ func (b *batch) doBeside(s applyShot) {
 	end()
 }
 
-// doInterrupt sends SIGINT, or two of them, while a row waits for its answer.
+// doInterrupt sends one or two SIGINT while a row waits for its answer.
 func (b *batch) doInterrupt(s applyShot) {
 	a, end := b.waiting(s)
 	if a == nil {
@@ -753,7 +760,7 @@ func (b *batch) doInterrupt(s applyShot) {
 	if !a.heardOf() {
 		b.wrong("it was interrupted while a row waited for its answer, and does not say so: %q", a.stderr.String())
 	}
-	if s.part < 0.1 { // and it does not get it
+	if s.part < 0.1 { // it never gets the answer
 		a.apply.interrupts = 2
 		a.interrupt()
 		<-a.done
@@ -764,7 +771,8 @@ func (b *batch) doInterrupt(s applyShot) {
 	}
 }
 
-// heardOf waits until an attempt says that it was interrupted, or has ended without saying it.
+// heardOf waits until an attempt says that it was interrupted. It returns false if the attempt ends without
+// saying so.
 func (a *attempt) heardOf() bool {
 	for {
 		if strings.Contains(a.stderr.String(), "another signal stops the wait") {
@@ -785,7 +793,7 @@ func (b *batch) doReconcile(s applyShot) {
 	}
 	a := b.till(&attempt{shot: shot{random: s.random}}, args...)
 	b.noted(a)
-	none := a.exit == 10 && s.keepGoing && len(b.stood) == 0 // such a run
+	none := a.exit == 10 && s.keepGoing && len(b.stood) == 0 // there is no such run
 	if a.exit != 0 && a.exit != -1 && a.exit != 20 && a.exit != 41 && !none {
 		b.wrong("reconcile ended with %d", a.exit)
 	}
@@ -799,7 +807,7 @@ func (b *batch) noted(a *attempt) {
 	b.story = append(b.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
 }
 
-// doResolve is a person who has asked the provider, and is told the truth.
+// doResolve decides as a person who has asked the provider and got a true answer.
 func (b *batch) doResolve(s applyShot) {
 	b.ask("/quiet", b.own())
 	late, paid := []string{}, map[string]string{}
@@ -834,7 +842,7 @@ func (b *batch) doResolve(s applyShot) {
 	b.look()
 }
 
-// settle brings the batch to its end without any more faults.
+// settle brings the batch to its end without further faults.
 func (b *batch) settle() {
 	for range 30 {
 		if b.failed() {

@@ -22,8 +22,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// What happens to a batch from outside, while it is applied or between two applies. Unless it says otherwise, the journal may
-// be of either kind.
+// These things happen to a batch from outside, while it is applied or between two applies. The
+// journal may be of either kind unless a comment names one.
 const (
 	doPlanFile = "the plan file changes"
 	doFiles    = "files of the journal are lost"                // SQLite
@@ -46,7 +46,7 @@ func beside(what, how string, s applyShot) batchStep {
 	return batchStep{what: what, how: how, shots: []applyShot{s}}
 }
 
-// endings are steps that may end a run.
+// endings returns the steps that may end a run.
 func endings() (all []batchStep) {
 	for _, how := range []string{"overwritten", "replaced", "truncated", "deleted"} {
 		all = append(all, beside(doPlanFile, how, applyShot{}))
@@ -61,7 +61,7 @@ func endings() (all []batchStep) {
 	return all
 }
 
-// besides are what the first steps of batches of their own are.
+// besides returns the beginnings for batches that consist of one of these steps.
 func besides() []beginning {
 	return []beginning{
 		{apart: true, steps: []batchStep{beside(doPlanFile, "overwritten", applyShot{})}, finds: []string{"plan-again"}},
@@ -83,8 +83,9 @@ func besides() []beginning {
 	}
 }
 
-// Notes are what a program and the test tell each other with, as files in a directory: "held" or "stops" that the program is
-// at its point, "go" that it may go on, "went" that it does, and "ahead" how far its clock is.
+// notes is a directory of files with which a program and the test communicate. "held" and "stops" say that
+// the program is at its point, "go" lets it continue, "went" says that it does, and "ahead" has how far its
+// clock is ahead.
 type notes string
 
 func (w *world) notes() notes {
@@ -96,7 +97,7 @@ func (w *world) notes() notes {
 }
 
 func (n notes) leave(note, text string) {
-	// Renamed, so that it is never read half written.
+	// The note is renamed, so that it is never read incomplete.
 	half := filepath.Join(string(n), note+".half")
 	if err := errors.Join(os.WriteFile(half, []byte(text), 0o600), os.Rename(half, filepath.Join(string(n), note))); err != nil {
 		panic(err)
@@ -108,7 +109,8 @@ func (n notes) found(note string) bool {
 	return err == nil
 }
 
-// await waits for a note, or until the attempt that should leave it has ended. It reports whether the note is there.
+// await waits for a note, or for the end of the attempt that should leave it. It reports whether the note
+// exists.
 func (n notes) await(note string, a *attempt) bool {
 	for !n.found(note) {
 		select {
@@ -120,8 +122,8 @@ func (n notes) await(note string, a *attempt) bool {
 	return true
 }
 
-// heldAt applies the plan until one of its rows is at a point, acts, and lets it go on to its end. It reports whether the
-// attempt has come by the point. Nothing is looked at afterwards.
+// heldAt applies the plan until one of its rows is at a point, calls act, and lets the attempt run to its
+// end. It reports whether the attempt reached the point. It checks nothing.
 func (b *batch) heldAt(s applyShot, do, point string, act func(*attempt)) (a *attempt, held bool) {
 	s.point, s.do, s.notes, s.random, s.interrupts, s.rate = point, do, b.notes(), 0, 0, ""
 	a = b.apply(s)
@@ -132,8 +134,8 @@ func (b *batch) heldAt(s applyShot, do, point string, act func(*attempt)) (a *at
 	return a, held
 }
 
-// meanwhile acts when an attempt is held or stopped at its point, lets it go on, and returns when it has ended. It reports
-// whether the attempt has come by its point.
+// meanwhile calls act when an attempt is held or stopped at its point, lets the attempt continue, and waits
+// for its end. It reports whether the attempt reached its point.
 func (w *world) meanwhile(a *attempt, act func()) (held bool) {
 	ended := make(chan struct{})
 	go func() {
@@ -147,7 +149,8 @@ func (w *world) meanwhile(a *attempt, act func()) (held bool) {
 	if held = notes.await(first, a); held {
 		act()
 		notes.leave("go", "")
-		for a.shot.do == "stop" && !notes.found("went") && !a.over() { // a signal that comes before it has stopped says nothing
+		// A signal that comes before the process has stopped has no effect.
+		for a.shot.do == "stop" && !notes.found("went") && !a.over() {
 			a.signal(syscall.SIGCONT)
 			time.Sleep(time.Millisecond)
 		}
@@ -165,7 +168,7 @@ func (a *attempt) over() bool {
 	}
 }
 
-// sent are how many creates the ledger has had from the merchant's batches.
+// sent returns how many creates the ledger has received from the merchant's batches.
 func (b *batch) sent() int {
 	var all []created
 	if err := json.Unmarshal(b.ask("/creates", b.own()), &all); err != nil {
@@ -174,7 +177,7 @@ func (b *batch) sent() int {
 	return len(all)
 }
 
-// run runs a command of its own, and wants one of some exit codes.
+// run runs a separate command, whose exit code must be in want.
 func (b *batch) run(want []int, args ...string) *attempt {
 	var a *attempt
 	for range 5 {
@@ -183,7 +186,7 @@ func (b *batch) run(want []int, args ...string) *attempt {
 		if slices.Contains(want, a.exit) {
 			return a
 		}
-		if a.exit != 41 { // a list that could not be read says nothing
+		if a.exit != 41 { // 41 says only that the list could not be read
 			break
 		}
 	}
@@ -191,7 +194,7 @@ func (b *batch) run(want []int, args ...string) *attempt {
 	return a
 }
 
-// doBesides does what a step names. It is the first that is done to a batch.
+// doBesides does the step, which is the first step of a batch.
 func (b *batch) doBesides(s batchStep) {
 	shot := s.shots[0]
 	b.story = append(b.story, s.what+" "+s.how)
@@ -229,14 +232,14 @@ func (b *batch) doBesides(s batchStep) {
 	}
 }
 
-// doPlanFile changes the plan while it is applied: the run that has begun stays what it is.
+// doPlanFile changes the plan's file while the plan is applied: the run that has begun does not change.
 func (b *batch) doPlanFile(s applyShot, how string) {
 	place := filepath.Join(b.dir, "staff.plan")
 	text, err := os.ReadFile(place)
 	if err != nil {
 		panic(err)
 	}
-	// Other order ids, of the same length, so that every row is at its place.
+	// The other order ids have the same length, so that the rows keep their offsets.
 	other := bytes.ReplaceAll(text, []byte(`"70000`), []byte(`"60000`))
 	if bytes.Equal(text, other) {
 		b.wrong("the plan has no order ids that can be changed")
@@ -260,13 +263,14 @@ func (b *batch) doPlanFile(s applyShot, how string) {
 	b.applied(a)
 }
 
-// journalFile is the journal's, or another of its files.
+// journalFile returns the path of the journal, or of another of its files.
 func (b *batch) journalFile(suffix string) string {
 	return filepath.Join(b.dir, "state", "till", "journal.db"+suffix)
 }
 
-// doFiles removes files of the journal while it is open: after that nothing is sent on the strength of it, and what is on its
-// way is not lost. How has the files, and "killed" if the process dies at that moment, or "in flight" if a call is under way.
+// doFiles removes files of the journal while it is open. After that, nothing more is sent, and a call in
+// flight is not lost. how has the names of the files. It also has "killed" if the process dies at that
+// moment, or "in flight" if a call is in flight.
 func (b *batch) doFiles(s applyShot, how string) {
 	point := "before-intent"
 	if strings.Contains(how, "in flight") {
@@ -308,7 +312,8 @@ func (b *batch) doFiles(s applyShot, how string) {
 	b.forgotten()
 }
 
-// removeRest removes what is left of a journal whose database is gone. Until that is done, no journal is made in its place.
+// removeRest removes the rest of a journal whose database is missing. Until then, till creates no journal
+// there.
 func (b *batch) removeRest() {
 	left := 0
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -324,8 +329,8 @@ func (b *batch) removeRest() {
 	}
 }
 
-// doLockFile removes the file of the locks while a call is under way. Another process may then take the one that makes it for
-// dead, and find out what became of the row.
+// doLockFile removes the lock file while a call is in flight. Another process may then consider the caller
+// dead, and find out the outcome of the row.
 func (b *batch) doLockFile(s applyShot) {
 	a, _ := b.heldAt(s, "hold", "before-outcome", func(*attempt) {
 		if err := os.Remove(b.journalFile(".lock")); err != nil {
@@ -337,7 +342,7 @@ func (b *batch) doLockFile(s applyShot) {
 	b.look()
 }
 
-// doRestore puts a copy of the journal, made in the middle of a run, in the place of the journal after the run.
+// doRestore replaces the journal after the run with a copy from the middle of the run.
 func (b *batch) doRestore(s applyShot) {
 	a, held := b.heldAt(s, "hold", "between-rows", func(*attempt) {
 		b.run([]int{0}, "journal", "copy", "backup.db")
@@ -357,11 +362,11 @@ func (b *batch) doRestore(s applyShot) {
 	b.forgotten()
 }
 
-// forgotten takes note that the journal may know less than it did: from here on, it is the list that has to keep things from
-// being paid twice.
+// forgotten records that the journal may have lost records. From then on, only the list prevents a second
+// payment.
 func (b *batch) forgotten() {
 	b.lost, b.settled = true, false
-	os.Remove(filepath.Join(b.dir, "staff.plan.results.csv")) // it is of a journal that knew more
+	os.Remove(filepath.Join(b.dir, "staff.plan.results.csv")) // a journal with more records wrote it
 	b.stood, b.doubt = map[string]row{}, map[string]bool{}
 	list, ok := b.rowsOfRun()
 	if !ok {
@@ -380,8 +385,8 @@ func (b *batch) forgotten() {
 	b.look()
 }
 
-// doAccount tries to change the account while the plan is applied, which is refused, and copies the journal, which is not.
-// Afterwards the account is renamed, there and back.
+// doAccount tries to change the account while the plan is applied, which is refused, and copies the journal,
+// which is allowed. Afterwards it renames the account and renames it back.
 func (b *batch) doAccount(s applyShot) {
 	a, _ := b.heldAt(s, "hold", s.point, func(a *attempt) {
 		b.run([]int{13}, "journal", "rename", b.name, b.name+"-new")
@@ -394,8 +399,8 @@ func (b *batch) doAccount(s applyShot) {
 	b.look()
 }
 
-// doRenamed renames the account in the database itself, as an older version of the program does that knows nothing of those
-// that are at it. A sender whose account has changed stops.
+// doRenamed renames the account directly in the database, like an older version of the program that does not
+// know which processes use it. A sender stops when its account has changed.
 func (b *batch) doRenamed(s applyShot) {
 	before := 0
 	a, held := b.heldAt(s, "hold", "between-rows", func(*attempt) {
@@ -407,7 +412,7 @@ func (b *batch) doRenamed(s applyShot) {
 		return
 	}
 	b.noted(a)
-	if n := b.sent() - before; n > 1 { // the row after the one that has ended may be claimed already
+	if n := b.sent() - before; n > 1 { // the next row may already be claimed
 		b.wrong("its account was renamed, and it sent %d more", n)
 	}
 	if a.exit == 0 || a.exit == -1 {
@@ -417,7 +422,7 @@ func (b *batch) doRenamed(s applyShot) {
 	b.look()
 }
 
-// exec changes the journal past till.
+// exec changes the journal without till.
 func (b *batch) exec(query string) {
 	if b.server != nil {
 		conn, err := pgx.Connect(context.Background(), b.journal+"&application_name=torture")
@@ -446,9 +451,10 @@ func (b *batch) openFile() *sql.DB {
 	return db
 }
 
-// doStop stops the process between its record and the first byte. While it sleeps, no other process moves its row. If it slept too
-// long it does not send. How is "short", "long", or "lost": a long sleep in which the database has ended its sessions, so that
-// others take it for dead, decide about its row, and send that again.
+// doStop stops the process between its record and the first byte. While it sleeps, no other process changes
+// its row. If it has slept too long, it does not send. how is "short", "long" or "lost". "lost" is a long
+// sleep in which the database ends its sessions. Then others consider it dead, decide about its row, and send
+// that row again.
 func (b *batch) doStop(s applyShot, how string) {
 	if how == "lost" && b.server == nil {
 		how = "long"
@@ -489,7 +495,7 @@ func (b *batch) doStop(s applyShot, how string) {
 	if how == "long" && a.exit != 40 && a.exit != 50 {
 		b.wrong("it slept too long, and ended with %d", a.exit)
 	}
-	b.resolved = map[string]bool{} // nothing else may have become of it
+	b.resolved = map[string]bool{} // the row must not change in any other way
 	b.look()
 }
 
@@ -503,8 +509,8 @@ func (b *batch) doClock(s applyShot, how string) {
 	b.applied(a)
 }
 
-// doLocked keeps the journal from being written when an outcome comes, until it was tried in vain: the outcome is recorded all
-// the same.
+// doLocked locks the journal when an outcome arrives, until an attempt to record it has failed. The outcome
+// must still be recorded.
 func (b *batch) doLocked(s applyShot) {
 	var unlock func()
 	s.wait = 100 * time.Millisecond
@@ -553,8 +559,8 @@ func (b *batch) lock() (release func()) {
 	})
 }
 
-// doStale applies the plan while the list does not show yet the last row that another machine has paid: not when the list is
-// read for the first time, nor when its first page is read after that.
+// doStale applies the plan while the list does not yet show the last row that another machine has paid. It
+// does not show the row when it is first read, nor when its first page is read again.
 func (b *batch) doStale(s applyShot) {
 	v := drawView(b.seed, b.number)
 	v.Order, v.Restless, v.Page, v.Stale = "", false, 1, 2
@@ -565,7 +571,7 @@ func (b *batch) doStale(s applyShot) {
 	b.show(drawView(b.seed, b.number))
 }
 
-// readable applies the plan, and again where the list could not be read, which says nothing.
+// readable applies the plan, and repeats that if the list could not be read, which says nothing.
 func (b *batch) readable(s applyShot) (a *attempt) {
 	for range 5 {
 		if a = b.end(b.apply(s)); a.exit != 41 {
@@ -576,8 +582,8 @@ func (b *batch) readable(s applyShot) (a *attempt) {
 	return a
 }
 
-// approved applies the plan as somebody does who does not know yet that some of it is paid already. Once that is found out,
-// and is right, it is applied again.
+// approved applies the plan as a person who does not know that some of it is already paid. If apply reports
+// the right number, it is run again with that number.
 func (b *batch) approved(s applyShot) {
 	a := b.readable(s)
 	if a.exit == 12 {
@@ -593,7 +599,7 @@ func (b *batch) approved(s applyShot) {
 	b.applied(a)
 }
 
-// doRejected has a row rejected, then paid by a machine with another journal, and tries it once more.
+// doRejected has a row rejected and then paid by a machine with another journal, and applies the plan again.
 func (b *batch) doRejected(s applyShot) {
 	s.faults, s.keepGoing = everyRow(0.5, faultOf(0, "422e").instruction), true
 	b.applied(b.end(b.apply(s)))
@@ -607,7 +613,8 @@ func (b *batch) doRejected(s applyShot) {
 	b.approved(applyShot{concurrency: s.concurrency, retryRejected: true})
 }
 
-// doSkew wants every decision that something was not sent refused while the service's clock and this machine's differ.
+// doSkew checks that decisions that an order was not sent are refused while the clocks of the service and of
+// this machine differ.
 func (b *batch) doSkew(s applyShot) {
 	unknown := b.oneLate(s)
 	if unknown == "" {
@@ -622,7 +629,8 @@ func (b *batch) doSkew(s applyShot) {
 	b.look()
 }
 
-// oneLate applies the plan with one row that the service will pay later, and returns its order id once it is unknown.
+// oneLate applies the plan with a row that the service pays later. It returns the order id when it is
+// unknown.
 func (b *batch) oneLate(s applyShot) string {
 	s.faults = everyRow(0.2, faultOf(0, "late").instruction)
 	b.applied(b.readable(s))
@@ -635,8 +643,8 @@ func (b *batch) oneLate(s applyShot) string {
 	return ""
 }
 
-// doEarly has a machine whose clock is ahead decide too early that something was not sent. The service's clock is wrong by as
-// much, so that only the database's can tell.
+// doEarly has a machine whose clock is ahead decide too early that an order was not sent. The service's clock
+// is wrong by as much, so only the database's clock can show it.
 func (b *batch) doEarly(s applyShot) {
 	unknown := b.oneLate(s)
 	if unknown == "" {
@@ -668,8 +676,8 @@ func (b *batch) doEarly(s applyShot) {
 	b.look()
 }
 
-// doSameID has two processes at the plan. The service answers a row of one with an id, and a row of the other with the same id
-// while the first is being recorded.
+// doSameID has two processes apply the plan. The service answers a row of one with an id. It answers a row of
+// the other with the same id while the first is being recorded.
 func (b *batch) doSameID(s applyShot) {
 	if b.server == nil {
 		return
@@ -698,7 +706,7 @@ func (b *batch) doSameID(s applyShot) {
 	b.applied(attempts...)
 }
 
-// atPoint is how many of some attempts are at their point.
+// atPoint returns how many of the attempts are at their point.
 func (b *batch) atPoint(attempts []*attempt) (n int) {
 	for _, a := range attempts {
 		if a.shot.notes.found(fmt.Sprintf("held-%d", a.cmd.Process.Pid)) {
@@ -708,8 +716,8 @@ func (b *batch) atPoint(attempts []*attempt) (n int) {
 	return n
 }
 
-// untilBlocked waits until a session of the journal waits for a lock, until all attempts are at their point, or until one of
-// them has ended.
+// untilBlocked waits until a session of the journal waits for a lock, until all attempts are at their point,
+// or until one of them has ended.
 func (b *batch) untilBlocked(attempts []*attempt) {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, b.journal+"&application_name=torture")

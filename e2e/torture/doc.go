@@ -1,62 +1,68 @@
-// Package torture holds the crash tests of withdrawals, one by one and in batches: everything in it is test code.
+// Package torture has the crash tests of withdrawals, single and in batches. All of it is test code.
 //
-// The real program is run, as a process of its own, against a ledger, in another process, that pays whatever it is asked
-// to pay, as often as it is asked, and that fails in every way that a service on a network can. The program is killed with
-// SIGKILL, at random and at each point that matters, and is run again, until every withdrawal is settled. Then the ledger
-// and the journal are held against each other:
+// The tests run the real program as a separate process. It talks to a ledger in another process, which pays
+// whatever it is asked to pay, as often as it is asked, and fails in every way that a service on a network
+// can. The tests kill the program with SIGKILL, at random and at each important point, and run it again,
+// until every withdrawal is settled. Then they compare the ledger with the journal:
 //
-//   - the ledger has at most one payment for an order id, and for a payment that was asked for without one;
-//   - the journal has every payment of the ledger, as accepted, with its id and with the fields that were given;
+//   - the ledger has at most one payment for an order id, and for a payment without one;
+//   - the journal has every payment of the ledger, as accepted, with its id and the given fields;
 //   - the ledger has every withdrawal that the journal calls accepted, and every id that was ever printed;
-//   - an exit code that says that nothing was sent is never that of an attempt that paid;
-//   - an id that was printed was on record by then, whatever happened next;
-//   - what is planned or rejected was not paid.
+//   - an attempt that paid never has an exit code that says that nothing was sent;
+//   - a printed id was recorded before it was printed, whatever happened next;
+//   - planned and rejected orders were not paid.
 //
-// Each create carries the number of its attempt to the ledger, in its callback address, together with what the ledger is
-// to do with it. So each payment names the very process that made it. One journal is shared by processes that run side by
-// side.
+// Each create carries the number of its attempt to the ledger, in its callback address, and what the ledger
+// is to do with it. So each payment names the process that made it. Processes that run at the same time share
+// a journal.
 //
-// Batches are treated likewise: plans of 5 to 60 rows, some of them the same, are applied one call at a time or sixteen, by
-// one process or, with a journal in PostgreSQL, by three at once; half of the plans have such a journal. Everything is looked
-// at after every step, and there more must hold:
+// Batches get the same treatment. Plans of 5 to 60 rows, some of them equal, are applied with one call at a
+// time or sixteen, by one process or, with a journal in PostgreSQL, by three at once. Half of the plans have
+// such a journal. The tests check everything after every step, and more must be true:
 //
-//   - the journal has all rows of a run or none, in the order of the plan, each with what the plan says;
-//   - no process asks twice for a row, none asks for one that was not to be sent, and nothing that is unknown becomes
-//     anything but accepted without a person's decision;
-//   - each row is in the state that the table of outcomes gives for what the ledger did with it, and the exit code is that of the rows;
-//   - the results file is whole, and says what the journal says.
+//   - the journal has all rows of a run or none, in the order of the plan, each with the plan's content;
+//   - no process sends a row twice, none sends a row that was not to be sent, and an unknown row can only
+//     become accepted, unless a person decides otherwise;
+//   - each row is in the state that the table of outcomes gives for what the ledger did with it, and the exit
+//     code follows from the rows;
+//   - the results file is complete and agrees with the journal.
 //
-// A row's callback address is part of its plan, so the ledger is told beforehand what to do with which row of which attempt.
-// Every run has the same batches to begin with, in an order of its own: they come by each point, meet each fault, and find each
-// mutant, however many kills were asked for. What comes after them is drawn.
-// TestSeveralMachines has three processes at a longer plan while the database ends their sessions and starts anew.
+// A row's callback address is part of its plan, so the ledger gets its instructions for each row of each
+// attempt beforehand. Every run begins with the same batches, in an order of its own. They reach each point,
+// meet each fault and find each mutant, with any number of kills. The batches after them are drawn.
+// TestSeveralMachines has three processes apply a longer plan while the database ends their sessions and
+// restarts.
 //
 // The service and the machine misbehave as well:
 //
-//   - a third of the merchants, and half of those with single withdrawals, reach the ledger in TLS, under a private authority,
-//     through a proxy that breaks a connection after a drawn number of bytes of its handshake, its request or its response;
-//   - lists are stale, come in four orders, move both ways while they are read, and spell addresses, codes and order ids in
-//     another way than they were sent; the Date header is wrong by minutes;
-//   - the record of an outcome fails: the disk is full, it breaks, the connection to the journal does, or another program holds
-//     its lock; clocks are set; a process is stopped between its record and the first byte, also for so long that others decide
-//     about its row;
-//   - while a plan is applied, its file is overwritten, replaced, cut or deleted, files of the journal are removed, an older copy
-//     takes their place, the account is renamed, and another machine pays what was rejected.
+//   - A third of the merchants, and half of those with single withdrawals, reach the ledger over TLS, with a
+//     private authority, through a proxy. The proxy breaks a connection after a drawn number of bytes of its
+//     handshake, its request or its response.
+//   - Lists are stale, come in four orders, and move both ways while they are read. They spell addresses,
+//     codes and order ids differently from the creates. The Date header is wrong by minutes.
+//   - The record of an outcome fails: the disk is full, the disk breaks, the connection to the journal
+//     breaks, or another program holds the journal's lock. Clocks are set. A process is stopped between its
+//     record and the first byte, sometimes for so long that others decide about its row.
+//   - While a plan is applied, its file is overwritten, replaced, truncated or deleted. Files of the journal
+//     are removed, an older copy replaces them, the account is renamed, and another machine pays rejected
+//     rows.
 //
-// Each of these is the first step of a batch of its own, or ends one (beside_test.go). The program is held or stopped at a point,
-// which the test knows from a note in a directory, until the test has acted. TestFullDisk fills a real disk.
+// Each of these is the first step of a batch of its own, or ends one (beside_test.go). The program is held or
+// stopped at a point until the test has acted. A note in a directory tells the test that it is there.
+// TestFullDisk fills a real disk.
 //
-// Points inside the program are reached with a second binary that is built from copies of its sources, with a few lines
-// patched in (overlay_test.go); the sources themselves know nothing of it. The same binary holds mutants: bugs as somebody
-// might make them. Each must be found out by these tests, or they prove nothing.
+// To reach points inside the program, the tests build a second binary from copies of its sources with a few
+// patched lines (overlay_test.go). The sources themselves know nothing of it. The same binary has mutants:
+// bugs that a developer might make. These tests must find each of them, or they prove nothing.
 //
-// Nothing hangs on how fast a machine is. What has to come is waited for until it comes, or until the process that should
-// bring it has ended; processes that are to be at the same point at the same moment wait for each other; and each merchant has
-// an address of the ledger of its own, so that no other merchant is affected if nothing listens there.
+// Nothing depends on the speed of the machine. The tests wait for each event until it happens, or until the
+// process that should cause it has ended. Processes that must be at the same point at the same moment wait
+// for each other. Each merchant has its own address of the ledger, so that a closed address affects no other
+// merchant.
 //
-// A run is drawn from a seed: which orders and plans there are, and what is done to each, in which order. When a process is
-// hit at random, what runs beside it, and which rows of a plan are under way together, is the machine's. The number of kills
-// is that of withdrawals and once more that of batches.
+// A run is drawn from a seed: its orders and plans, and what is done to each, in which order. When a process
+// is hit at random, the machine decides what else runs at that time and which rows of a plan are in flight
+// together. The number of kills counts once for withdrawals and once more for batches.
 //
 //	go test ./e2e/torture -kills 2000 -seed 7 -v -timeout 0
 //	go test ./e2e/torture -run Batch -kills 2000 -seed 7 -v -timeout 0

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFullDisk fills the disk of the journal while a call is under way: its id is not lost, and once there is room again the
-// run ends as any other. It needs a disk of its own, which only root can make.
+// TestFullDisk fills the journal's disk while a call is in flight. Its id is not lost, and the run ends
+// normally once there is room again. The test needs its own disk, which only root can create.
 func TestFullDisk(t *testing.T) {
 	r := newRun(t, *seed, 1<<30)
 	r.journal = ""

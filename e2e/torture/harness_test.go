@@ -22,18 +22,18 @@ import (
 	"time"
 )
 
-// patience is how long anything may take that has to come. It is there to end a test that would never end, and says nothing
-// about how fast anything is.
+// patience limits the wait for anything that must happen. It only ends a test that would never end; it is not
+// a limit on speed.
 const patience = 2 * time.Minute
 
-// A run is one go of the crash tests.
+// run is one run of the crash tests.
 type run struct {
 	t              *testing.T
 	seed           uint64
 	enough         int // kills
 	mutant         string
-	journal        string // of all worlds, where it is not a file of their own
-	clean, patched string // the program, as it is and with the points in it
+	journal        string // of all worlds; empty if each has its own file
+	clean, patched string // the program without and with the points
 	workers        int
 
 	control  string // address of the ledger's controls
@@ -46,11 +46,11 @@ type run struct {
 	runs       int
 	payments   int
 	orders     int
-	wanted     []string       // faults that no batch has met yet, when there were enough kills
+	wanted     []string       // faults that no batch has met after enough kills
 	byWhat     map[string]int // kills
 	exits      map[int]int    // of creates; -1: killed
 	usual      time.Duration  // how long a run of the program takes
-	usualApply time.Duration  // and one that applies a plan
+	usualApply time.Duration  // how long a run that applies a plan takes
 	violations []string
 	caughtAt   int // kills by then
 }
@@ -62,7 +62,7 @@ type attempt struct {
 	shot    shot
 	what    string // its command line, for the story
 
-	mu   sync.Mutex // holds cmd while it starts
+	mu   sync.Mutex // held while cmd starts
 	cmd  *exec.Cmd
 	done chan struct{}
 
@@ -70,11 +70,11 @@ type attempt struct {
 	stdout bytes.Buffer
 	stderr heard
 
-	apply *applyShot // of an attempt at a batch
-	meet  *meeting   // with others, before it makes its record; nil: it does not wait
+	apply *applyShot // only of an attempt at a batch
+	meet  *meeting   // where it waits before it makes its record; nil if it does not
 }
 
-// heard can be read while it is written.
+// heard is output that can be read while it is written.
 type heard struct {
 	mu   sync.Mutex
 	text []byte
@@ -104,7 +104,7 @@ func (a *attempt) signal(s os.Signal) {
 func (a *attempt) kill() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cmd.Process.Kill() // which never hits another process that has the number by now
+	a.cmd.Process.Kill() // Kill never hits another process with the same number
 }
 
 // start starts the ledger, in a process that lives as long as the test.
@@ -158,7 +158,7 @@ func (r *run) start() {
 	})
 }
 
-// ask asks the ledger's controls.
+// ask sends a request to the ledger's controls.
 func (r *run) ask(path string, values url.Values) []byte {
 	resp, err := http.Get("http://" + r.control + path + "?" + values.Encode())
 	if err == nil {
@@ -169,7 +169,7 @@ func (r *run) ask(path string, values url.Values) []byte {
 		}
 		err = errors.Join(err, fmt.Errorf("%s: %s", resp.Status, body))
 	}
-	panic(fmt.Sprintf("the ledger's control %s: %v", path, err)) // nothing can be said without it
+	panic(fmt.Sprintf("the ledger's control %s: %v", path, err)) // without it, no result is valid
 }
 
 func (r *run) violate(format string, args ...any) {
@@ -181,7 +181,7 @@ func (r *run) violate(format string, args ...any) {
 	r.violations = append(r.violations, fmt.Sprintf(format, args...))
 }
 
-// failed reports whether something was found; a run stops there.
+// failed reports whether a violation was found; a run stops then.
 func (r *run) failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,19 +194,20 @@ func (r *run) stopped() bool {
 	return r.kills >= r.enough || len(r.violations) > 0
 }
 
-// A world is one merchant with a journal, a profile and a key, in which several orders are under way at the same time.
+// world is a merchant with a journal, a profile and a key. Several of its orders are processed at the same
+// time.
 type world struct {
 	*run
 	name, dir, key string
-	door           string // address at which the ledger serves this merchant
-	proxy          string // through which it is reached, in TLS; empty: it is reached directly, in plain HTTP
-	journal        string // empty: a file of its own
+	door           string // address of the ledger for this merchant
+	proxy          string // for TLS; empty if the ledger is reached directly, in plain HTTP
+	journal        string // empty if it has its own file
 }
 
-// ordersPerWorld keeps the lists of a world short enough to be read often.
+// ordersPerWorld keeps the lists of a world short, because they are read often.
 const ordersPerWorld = 40
 
-// world makes a merchant who reaches the ledger in TLS and through a proxy, or directly.
+// world creates a merchant, who reaches the ledger over TLS and through a proxy, or directly.
 func (r *run) world(n int, secure bool) *world {
 	w := &world{run: r, journal: r.journal, name: fmt.Sprintf("world-%d-%d", r.seed, n), key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
 	dir, err := os.MkdirTemp("", "till-torture-*")
@@ -242,7 +243,7 @@ profiles:
 	return w
 }
 
-// authority is the file with the certificate that the ledger's own was made with.
+// authority returns the file with the certificate that signs the ledger's own.
 func (w *world) authority() string { return filepath.Join(w.dir, "ca.pem") }
 
 // show sets how the ledger shows the payments of the merchant.
@@ -256,10 +257,10 @@ func (w *world) show(v view) {
 	w.ask("/view", values)
 }
 
-// own names the merchant to the ledger.
+// own returns the values that name the merchant to the ledger.
 func (w *world) own() url.Values { return url.Values{"key": {"Bearer " + w.key}, "door": {w.door}} }
 
-// remove removes what only this world needs, but for its directory.
+// remove removes the ledger's resources of this world.
 func (w *world) remove() {
 	w.ask("/remove", w.own())
 }
@@ -338,7 +339,7 @@ func (w *world) end(a *attempt) *attempt {
 		defer timer.Stop()
 	}
 	limit := patience
-	if w.mutant != "" { // some wait for ever, and are found out by that
+	if w.mutant != "" { // some mutants wait forever, which reveals them
 		limit = 30 * time.Second
 	}
 	stuck := time.AfterFunc(limit, func() {
@@ -383,8 +384,8 @@ func (w *world) end(a *attempt) *attempt {
 	return a
 }
 
-// A meeting is where processes wait for each other, so that they make their records at the same moment on any machine. Each
-// leaves a file with its number, or the harness does when it has ended without.
+// meeting is where processes wait for each other, so that they make their records at the same moment on any
+// machine. Each leaves a file with its number. If a process ends without one, the harness leaves it.
 type meeting struct {
 	dir     string
 	parties int
@@ -491,7 +492,7 @@ func (w *world) held(address string) bool {
 	return n > 0
 }
 
-// finish holds the whole journal against the whole ledger.
+// finish compares the whole journal with the whole ledger.
 func (w *world) finish() {
 	if a := w.persist("withdraw", "reconcile"); a.exit != 0 {
 		w.violate("%s: till %s: exit %d: %s", w.name, a.what, a.exit, a.stderr.String())
@@ -536,7 +537,7 @@ func (w *world) finish() {
 	w.mu.Unlock()
 }
 
-// persist runs a command that only reads from the service until a reading has worked.
+// persist repeats a command that only reads from the service until a read succeeds.
 func (w *world) persist(args ...string) (a *attempt) {
 	for range 10 {
 		if a = w.till(&attempt{}, args...); a.exit != 41 && !(a.exit == 20 && args[1] == "reconcile") {

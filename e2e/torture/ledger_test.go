@@ -22,42 +22,42 @@ import (
 	"time"
 )
 
-// A ledger is the service. It never says no to paying twice: a client that asks twice pays twice.
+// ledger is the service. It never refuses to pay twice: a client that asks twice pays twice.
 type ledger struct {
 	mu       sync.Mutex
-	doors    map[string]net.Listener // by address; nil: nothing listens there
+	doors    map[string]net.Listener // by address; nil if nothing listens there
 	proxies  map[string]net.Listener // by the address of the door that they lead to
-	ids      *identity               // of the doors that speak TLS
-	port     int                     // the next to be tried for a door
-	conns    map[int]string          // the doors of those that are open, by the order in which they came
+	ids      *identity               // of the doors that use TLS
+	port     int                     // the next port to try for a door
+	conns    map[int]string          // the doors of the open connections, by the number of the connection
 	came     int
 	payments []payment
-	held     []payment // asked for, and not yet paid
+	held     []payment // not yet paid
 	acks     map[int]chan struct{}
-	rng      *rand.Rand // decides which readings fail
+	rng      *rand.Rand // decides which reads fail
 	reached  map[string]int
 
-	scripts  map[int]map[string]instruction // of attempts at a batch: what is done with which order
-	at       map[string]int                 // the attempt that a key is at, where it does not say so itself
-	creates  map[string][]created           // by key: what attempts at batches have asked for
+	scripts  map[int]map[string]instruction // of attempts at a batch: what is done with each order
+	at       map[string]int                 // the attempt of a key, if the create does not name it
+	creates  map[string][]created           // by key: the creates of attempts at batches
 	released map[int]chan struct{}          // of attempts that wait for an answer
-	pauses   map[string]int                 // by key: how many payments there may be for the time being
+	pauses   map[string]int                 // by key: how many payments are allowed for now
 	steady   map[string]bool                // keys whose lists can always be read
 	views    map[string]*view               // by key: how its payments are shown
 	twins    map[string]*twins              // by key
 }
 
-// created is one call of an attempt at a batch.
+// created is a create of an attempt at a batch.
 type created struct {
 	Attempt int    `json:"attempt"`
 	OrderID string `json:"order_id"`
 	Fault   string `json:"fault"`
 }
 
-// A payment is a withdrawal that was made.
+// payment is a withdrawal that was paid.
 type payment struct {
 	ID       string          `json:"id"`
-	Key      string          `json:"key"` // whose it is
+	Key      string          `json:"key"` // of the merchant
 	OrderID  string          `json:"order_id"`
 	Attempt  int             `json:"attempt"`
 	Currency json.RawMessage `json:"currency"`
@@ -69,12 +69,12 @@ type payment struct {
 	settled bool // the journal has it with its id
 }
 
-// listedAtOnce is the ledger's largest page: small, so that lists have many.
+// listedAtOnce is the ledger's largest page. It is small, so that lists have many pages.
 const listedAtOnce = 10
 
-// serveLedger is the process of the ledger. It prints the address of its controls, which open a door for each merchant: an
-// address of the service that is no other merchant's, so that a closed door affects no other merchant. Then it prints
-// "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
+// serveLedger is the process of the ledger. It prints the address of its controls. They open a door for each
+// merchant: an address of the service that no other merchant has, so that a closed door affects no other
+// merchant. Then it prints "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
 func serveLedger() {
 	l := &ledger{
 		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
@@ -180,7 +180,7 @@ func (l *ledger) controls() http.Handler {
 		}
 		http.Error(w, "the port is gone", 500)
 	})
-	// remove shuts a door for good.
+	// remove shuts a door permanently.
 	mux.HandleFunc("/remove", func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -219,17 +219,18 @@ func (l *ledger) controls() http.Handler {
 	return mux
 }
 
-// Ports below those that the system gives to clients: a door's must still be free after it was shut for a while.
+// Ports below those that the system gives to clients. The port of a door must still be free after the door
+// was shut for a while.
 const firstPort, ports = 20000, 12000
 
-// newDoor opens a door at a port that is free.
+// newDoor opens a door at a free port.
 func (l *ledger) newDoor() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
 		l.port = firstPort + (l.port+1-firstPort)%ports
 		door := fmt.Sprintf("127.0.0.1:%d", l.port)
-		if _, own := l.doors[door]; !own && l.open(door) == nil { // its own may be shut just now
+		if _, own := l.doors[door]; !own && l.open(door) == nil { // a known door may be shut just now
 			return door
 		}
 	}
@@ -251,14 +252,14 @@ func (l *ledger) shut(door string) {
 	}
 }
 
-// quiet returns when everything that was written to a door of the ledger, or to its proxy, before it was asked has been read
-// and dealt with: also what a process wrote that was killed since, and what was not accepted yet.
+// quiet returns when the ledger has handled everything that was written to a door or to its proxy before the
+// request. This includes connections that are not yet accepted and what a killed process wrote.
 func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
 	door := r.FormValue("door")
 	l.mu.Lock()
 	proxy := l.proxies[door]
 	l.mu.Unlock()
-	if proxy != nil { // what it still holds is on its way to the door
+	if proxy != nil { // its data is still on its way to the door
 		if !l.drained(proxy.Addr().String()) {
 			http.Error(w, "connections to the proxy stay open", 500)
 			return
@@ -269,7 +270,8 @@ func (l *ledger) quiet(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// drained waits until all connections to a place are closed that were made before the call. It reports whether they are.
+// drained waits until all connections to a place that were made before the call are closed. It reports
+// whether they are.
 func (l *ledger) drained(place string) bool {
 	until := 0
 	for until == 0 {
@@ -280,7 +282,7 @@ func (l *ledger) drained(place string) bool {
 			until = l.came + 1
 		}
 		l.mu.Unlock()
-		if !shut { // connections are accepted in their order, so those that come after this one are new
+		if !shut { // accepted in order, so connections after this one are new
 			until = ping(place)
 		}
 	}
@@ -300,7 +302,7 @@ func (l *ledger) drained(place string) bool {
 	return false
 }
 
-// ping returns the number of the connection that it makes; 0 if nothing listens.
+// ping makes a connection and returns its number, or 0 if nothing listens.
 func ping(place string) (n int) {
 	conn, err := net.Dial("tcp", place)
 	if err != nil {
@@ -336,7 +338,7 @@ func (l *ledger) accept(place string, ln net.Listener, serve func(n int, c *net.
 	}
 }
 
-// A caller is a connection to a door. Skew is how far the clock of the service is ahead for it.
+// caller is a connection to a door. skew is how far the service's clock is ahead for it.
 type caller struct {
 	net.Conn
 	tcp  *net.TCPConn
@@ -358,7 +360,7 @@ func (l *ledger) serve(n int, tcp *net.TCPConn) {
 			return
 		}
 		body, err := io.ReadAll(req.Body)
-		if err != nil { // it broke off, so nothing is done
+		if err != nil { // the request broke off, so nothing is done
 			return
 		}
 		l.mu.Lock()
@@ -403,26 +405,26 @@ func (c *caller) response(status int, body string, headers ...string) []byte {
 	return b.Bytes()
 }
 
-// An order to the ledger travels in the callback address of a create: n is the number of the attempt, f what goes wrong and
-// k where the client is killed.
+// instruction tells the ledger what to do with an order. It travels in the callback address of a create: n is
+// the number of the attempt, f the fault, and k where the client is killed.
 //
-// A fault is a name, with +c where the payment is made all the same:
+// A fault is a name, with +c if the payment is made nevertheless:
 //
 //	ok slow                  a good answer
 //	wait                     a good answer, when the tests say so
 //	unread                   the connection is reset before anything of the request is answered
-//	drop                     it is closed without an answer
-//	late                     it is closed, and the payment is made long after, when the tests say so
-//	hang                     it never answers
+//	drop                     the connection is closed without an answer
+//	late                     the connection is closed; the payment is made much later, when the tests say so
+//	hang                     there is never an answer
 //	cut                      the answer breaks off
 //	400 400e                 this status, without or with the error envelope
 //	html null empty trailing a 200 that is not an id
-//	other                    a 200 with the id of another payment, one that the journal has
-//	twin                     a 200 with the id of the first payment for the first two, once both are asked for, and for the
-//	                         second when the tests say so
+//	other                    a 200 with the id of another payment that the journal has
+//	twin                     a 200 with the id of the first payment, for the first two payments: once both are
+//	                         asked for, and for the second when the tests say so
 //
-// The client is killed after the request was read (read), after the payment was made (commit), or when half of the answer
-// is written (answer).
+// The client is killed after the request is read (read), after the payment is made (commit), or when half of
+// the answer is written (answer).
 type instruction struct {
 	n      int
 	fault  string
@@ -561,8 +563,8 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 	return err == nil
 }
 
-// twin returns the id that a payment is answered with: that of the first of the merchant's for the first two, for the second
-// of them when the tests say so.
+// twin returns the id with which a payment is answered: that of the merchant's first payment, for the first
+// two payments. The second waits until the tests say so.
 func (l *ledger) twin(p payment) string {
 	l.mu.Lock()
 	t := l.twins[p.Key]
@@ -592,11 +594,11 @@ func (l *ledger) twin(p payment) string {
 type twins struct {
 	payments int
 	id       string
-	both     chan struct{} // closed when both were asked for
+	both     chan struct{} // closed when both are asked for
 	second   chan struct{} // closed when the second may be answered
 }
 
-// bad makes a reading fail now and then. It reports whether it did.
+// bad makes a read fail now and then. It reports whether it did.
 func (l *ledger) bad(c *caller, req *http.Request) bool {
 	l.mu.Lock()
 	fate := l.rng.IntN(300)
@@ -618,7 +620,7 @@ func (l *ledger) bad(c *caller, req *http.Request) bool {
 	return fate < 4
 }
 
-// list answers with a page, counted from 1, of the payments as the view of their merchant has them.
+// list answers with a page of the payments, in the view of their merchant. Pages count from 1.
 func (l *ledger) list(c *caller, req *http.Request) bool {
 	if l.bad(c, req) {
 		return false

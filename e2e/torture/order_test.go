@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// An order is one withdrawal on its way through everything that its plan does to it.
+// order is a withdrawal and the state of everything that its plan does to it.
 type order struct {
 	*world
 	plan
-	number   int
-	tried    map[int]*attempt
-	story    []string
-	killed   int
-	unknown  *content // not nil: the last command said that the outcome is unknown, and nothing has changed that since
-	doubted  *content // what may have been taken under its id: nothing else may go out under that
-	refused  int      // attempts in a row that sent nothing: something has to be settled first
+	number int
+	tried  map[int]*attempt
+	story  []string
+	killed int
+	// The last command said that the outcome of this content is unknown, and nothing has changed that since.
+	unknown  *content
+	doubted  *content // may have been taken under the id, so nothing else may be sent
+	refused  int      // attempts in a row that sent nothing: something must be settled first
 	accepted bool
 }
 
@@ -38,7 +39,7 @@ func (w *world) torture(number int) {
 	o.check()
 }
 
-// wrong is a violation, with what was done to the order up to it.
+// wrong reports a violation, with everything that was done to the order.
 func (o *order) wrong(format string, args ...any) {
 	name := o.orderID
 	if name == "" {
@@ -47,7 +48,7 @@ func (o *order) wrong(format string, args ...any) {
 	o.violate("order %s (number %d, %s): %s\n  %s", name, o.number, o.content[0].address, fmt.Sprintf(format, args...), strings.Join(o.story, "\n  "))
 }
 
-// ended notes an attempt and looks at what it said.
+// ended records an attempt and checks its output.
 func (o *order) ended(a *attempt) *attempt {
 	o.tried[a.n] = a
 	printed := strings.TrimSpace(a.stdout.String())
@@ -69,7 +70,8 @@ func (o *order) ended(a *attempt) *attempt {
 	default:
 		o.wrong("it ended with %d", a.exit)
 	}
-	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 && !a.metItsTwin() { // nothing else can have ended it
+	// In this case, only the cut can have ended the attempt.
+	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 && !a.metItsTwin() {
 		want := 20
 		if c.neverLeft() {
 			want = 40
@@ -78,7 +80,7 @@ func (o *order) ended(a *attempt) *attempt {
 			o.wrong("its connection was cut (%s), and it ended with %d", c, a.exit)
 		}
 	}
-	if printed != "" && (a.exit == 0 || a.exit == -1) { // by now it is on record
+	if printed != "" && (a.exit == 0 || a.exit == -1) { // it must be recorded by now
 		found := false
 		for _, r := range o.rows(o.content[0].address) {
 			found = found || r.State == "accepted" && r.ID == printed
@@ -90,20 +92,22 @@ func (o *order) ended(a *attempt) *attempt {
 	return a
 }
 
-// metItsTwin reports whether an attempt was kept back by the one that runs beside it, under the same order id.
+// metItsTwin reports whether an attempt was refused because another attempt runs at the same time, under the
+// same order id.
 func (a *attempt) metItsTwin() bool {
 	return a.exit == 13 || a.exit == 12 && strings.Contains(a.stderr.String(), "order_id_reused")
 }
 
-// neverConnected reports whether an attempt had no connection that could be cut: its short time was over before, as happens on
-// a busy machine, or the proxy could not reach the door.
+// neverConnected reports whether an attempt had no connection that could be cut. Its short timeout ended
+// before, as on a busy machine, or the proxy could not reach the door.
 func (a *attempt) neverConnected() bool {
 	said := a.stderr.String()
 	return a.exit == 40 && (strings.Contains(said, "there was no answer within 150ms") || strings.Contains(said, "HTTP 502 Bad Gateway"))
 }
 
 func (o *order) do(s step) {
-	if o.refused > 1 && (s.what == doCreate || s.what == doTwo || s.what == doTwin) { // that was seen, and kills nothing
+	// More attempts would be refused again and kill nothing.
+	if o.refused > 1 && (s.what == doCreate || s.what == doTwo || s.what == doTwin) {
 		return
 	}
 	switch s.what {
@@ -147,8 +151,8 @@ func (o *order) do(s step) {
 	}
 }
 
-// stop stops a create between its record and the first byte. While it sleeps, no other process may send the order. If it slept too
-// long, it does not send either.
+// stop stops a create between its record and the first byte. While it sleeps, no other process may send the
+// order. If it has slept too long, it does not send either.
 func (o *order) stop(s shot) {
 	if o.orderID == "" || o.mutant == leavesOpen {
 		return
@@ -183,7 +187,7 @@ func which(s shot) int {
 	return 0
 }
 
-// once runs a create, and holds its exit code against what was known before.
+// once runs a create, and checks its exit code by what was known before.
 func (o *order) once(s shot) *attempt {
 	c := o.content[which(s)]
 	before := o.unknown
@@ -191,7 +195,7 @@ func (o *order) once(s shot) *attempt {
 	if before != nil && a.exit != -1 && !s.refuse {
 		switch {
 		case *before == c && a.exit == 20, *before != c && a.exit == 12:
-		case o.orderID == "" && a.exit == 41: // it has no order id, so the list may be asked first
+		case o.orderID == "" && a.exit == 41: // without an order id, the list may be read first
 		default:
 			o.wrong("it is unknown, and the next attempt ended with %d", a.exit)
 		}
@@ -212,7 +216,7 @@ func (o *order) once(s shot) *attempt {
 	return a
 }
 
-// open is the row of the order that is unknown, or accepted.
+// open returns the row of the order that is unknown or accepted.
 func (o *order) open() (found row) {
 	for _, r := range o.rows(o.content[0].address) {
 		switch {
@@ -262,7 +266,7 @@ func (o *order) noteRun(a *attempt) {
 	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
 }
 
-// resolve is a person who has asked the provider, and is told the truth.
+// resolve decides as a person who has asked the provider and got a true answer.
 func (o *order) resolve(s shot) {
 	o.ask("/quiet", o.own())
 	address := o.content[0].address
@@ -272,7 +276,7 @@ func (o *order) resolve(s shot) {
 	}
 	var a *attempt
 	switch {
-	case o.held(address): // the provider says that it is being looked at
+	case o.held(address): // the provider is still checking
 		return
 	case len(truth) == 0:
 		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--not-sent", "--reason", "the provider says so", "--yes")
@@ -290,7 +294,7 @@ func (o *order) resolve(s shot) {
 	}
 }
 
-// settle brings the order to its end without any more faults.
+// settle brings the order to its end without further faults.
 func (o *order) settle() {
 	address := o.content[0].address
 	reject, other := o.reject, false
@@ -322,17 +326,18 @@ func (o *order) settle() {
 		case "":
 			s := shot{fault: instruction{fault: "ok", commit: true}, other: other}
 			if reject {
-				s.fault, reject = instruction{fault: "422e"}, false // at the second time it would be a matter of patience
+				// Only the first attempt is rejected.
+				s.fault, reject = instruction{fault: "422e"}, false
 			}
 			o.unknown = nil
 			switch a := o.once(s); a.exit {
 			case 30:
 				return
-			case 12: // the other content was in doubt once, and is all that may go out
+			case 12: // the other content was in doubt, so only it may be sent
 				other = !other
 			}
 		case "sending":
-			if o.journal == "" { // the lock of a file is gone when the process is
+			if o.journal == "" { // the lock of a file is released when its process ends
 				o.wrong("nobody is at it, and it is sending")
 				return
 			}
@@ -345,10 +350,10 @@ func (o *order) settle() {
 	o.wrong("it cannot be settled")
 }
 
-// again asks once more for what was paid: nothing may come of it.
+// again sends a paid order once more: this must have no effect.
 func (o *order) again(truth []payment) {
 	if len(truth) == 0 {
-		return // check says so
+		return // check reports that
 	}
 	paid := o.tried[truth[0].Attempt]
 	s := shot{fault: instruction{fault: "ok", commit: true}}
@@ -369,7 +374,7 @@ func (o *order) again(truth []payment) {
 	}
 }
 
-// check holds the order against the ledger once it is settled.
+// check compares the settled order with the ledger.
 func (o *order) check() {
 	address := o.content[0].address
 	truth := o.paid(address)

@@ -16,68 +16,70 @@ import (
 	"testing"
 )
 
-// A patch replaces a snippet of a source file, which must be there exactly once: as few lines as say where it is, from the
-// start of a line to the end of one, with the tabs before them. What comes in its place is Go, and may call what helpers has:
+// patch replaces a snippet of a source file. The snippet must occur exactly once. It has as few lines as
+// identify the place, as whole lines with their tabs. The replacement is Go code, and may call the functions
+// of helpers:
 //
 //	killpoint("NAME")   a point
-//	at("NAME")          the same, for what is to happen there instead of a kill
+//	at("NAME")          the same, for something other than a kill
 //	mutant("NAME")      whether the program is to have this bug
 //
-// Several patches of one file are applied in their order, each to what the one before it has left. Where a source has changed so
-// that a patch does not apply, the tests fail and name it, by what it serves: then the snippet is to be taken anew from the
-// source, and the point or bug is to stay what it says it is.
+// Several patches of a file are applied in order, each to the result of the one before. If a source has
+// changed so that a patch does not apply, the tests fail and name what the patch is for. Then take the
+// snippet from the new source, and keep the meaning of the point or bug.
 type patch struct{ file, old, new string }
 
-// points are the places inside the program at which it can be killed, by their names in the patches below.
+// points are the places inside the program where it can be killed. The patches below have their names.
 var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome", "after-outcome"}
 
-// mutants are the bugs that these tests have to find, each a way in which such a program is often written.
+// mutants are the bugs that these tests must find. Such programs often have them.
 var mutants = []string{
 	"send-first",      // the record is made after the call
-	"lazy-commit",     // the record is committed while the call is under way
-	"no-sync",         // a commit is lost when the program dies, as one without a sync is when the machine does
+	"lazy-commit",     // the record is committed while the call is in flight
+	"no-sync",         // a commit is lost if the program dies, as without a sync if the machine dies
 	"reap-planned",    // what a dead process was sending may be sent again
-	"retry-timeout",   // a time-out is answered with a second call
-	"follow-307",      // a redirect is followed, body and all
-	"report-first",    // the id is printed before it is on record
+	"retry-timeout",   // a timeout is answered with a second call
+	"follow-307",      // a redirect is followed, with the body
+	"report-first",    // the id is printed before it is recorded
 	"unknown-no",      // an unknown outcome is recorded as a rejection
-	"absent-not-sent", // what the list does not show was not sent
-	"duplicates",      // the same may go out under another order id while one is unknown
-	"no-claim",        // a record that says sending keeps no process from sending
+	"absent-not-sent", // an order that is not on the list was not sent
+	"duplicates",      // the same may be sent under another order id while one is unknown
+	"no-claim",        // a record in the state sending keeps no process from sending
 }
 
-// leavesOpen is the mutant whose transactions stay open. While a process that has it is held or stopped, the journal's lock keeps
-// all others out, which has nothing to do with the bug.
+// leavesOpen is the mutant whose transactions stay open. While a process with it is held or stopped, the
+// journal's lock keeps all others out, for reasons other than the bug.
 const leavesOpen = "no-sync"
 
-// batchPoints are those of a batch besides: some of them are reached once for each row, and the program is killed there when
-// it comes by for the time that was drawn.
+// batchPoints are the points of a batch. Some are reached once for each row. A drawn number says at which of
+// these times the program is killed.
 var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-commit", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome",
 	"after-outcome", "between-rows", "in-run", "after-run", "in-results", "before-rename", "after-rename"}
 
-// batchMutants are bugs that only a batch can have. It has to be found out with those of a single withdrawal as well.
+// batchMutants are bugs that only a batch can have. The tests of batches must also find the mutants of a
+// single withdrawal.
 var batchMutants = []string{
-	"blind-claim",    // a row is taken by what was read before, and not by what it is when it is written
-	"resend-unknown", // what is unknown is sent again when the plan is applied again
-	"lost-ack",       // a commit whose outcome is unknown is taken for one
+	"blind-claim",    // a row is claimed by an earlier read, not by its current state
+	"resend-unknown", // an unknown row is sent again when the plan is applied again
+	"lost-ack",       // a commit whose outcome is unknown is treated as done
 	"run-in-parts",   // the rows of a run are not recorded all at once
-	"half-results",   // the results file is written in its place
-	"forget-sending", // a row that a dead process was sending is free again
+	"half-results",   // the results file is not replaced atomically
+	"forget-sending", // a row that a dead process was sending can be claimed again
 
-	"plan-again",       // rows are read from the plan's file again while they are sent
+	"plan-again",       // rows are read from the plan's file again during the run
 	"account-by-name",  // the account is looked up by its name at each claim
-	"one-file",         // of the journal's files only the database is looked after
-	"one-reading",      // one reading of the list is trusted
-	"first-page-once",  // its first page is not read again after the last
+	"one-file",         // only the database file of the journal is checked
+	"one-reading",      // a single read of the list is trusted
+	"first-page-once",  // the first page of the list is not read again after the last
 	"one-case",         // an address in another case is another address
 	"outcome-once",     // an outcome is recorded at once or not at all
-	"retry-blind",      // what was rejected is sent once more without a look at the list
+	"retry-blind",      // a rejected row is sent again without reading the list
 	"outcome-unlocked", // an outcome does not wait for others of the account
 	"own-clock",        // settle_after is measured by the clock of the machine that decides
-	"slept",            // a process that slept after its record sends all the same
+	"slept",            // a process that slept after its record still sends
 }
 
-// helpers is a file that is added to each package that is patched.
+// helpers is a file that is added to each patched package.
 const helpers = `package %s
 
 import (
@@ -311,7 +313,7 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		call := s.sender.callOnce(s.ctx, s.calls, ticket)
 `,
 	},
-	{ // those that call first do so for each claim by itself
+	{ // the mutants that call first do so for each claim separately
 		"pkg/payout/apply_send.go", `
 	if s.options.Rate > 0 ||`, `
 	if mutant("send-first") || mutant("lazy-commit") || s.options.Rate > 0 ||`,
@@ -620,7 +622,7 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	return now, j.failed(err)
 `,
 	},
-	{ // so that it does not take long until the journal's lock is given up
+	{ // so that waiting for the journal's lock ends soon
 		"internal/journal/sqlite.go", `
 const wait = 10 * time.Second
 `, `
@@ -921,7 +923,7 @@ func (p patch) serves() string {
 	return strings.Join(names, ", ")
 }
 
-// apply returns a source with a patch, or an error where the source has changed.
+// apply returns a source with the patch, or an error if the source has changed.
 func (p patch) apply(source string) (string, error) {
 	if n := strings.Count(source, p.old); n != 1 {
 		return "", fmt.Errorf("the patch for %s does not apply to %s: its snippet is there %d times and not once; adapt it, in overlay_test.go, to what the source is now:\n%s", p.serves(), p.file, n, p.old)
@@ -929,7 +931,7 @@ func (p patch) apply(source string) (string, error) {
 	return strings.Replace(source, p.old, p.new, 1), nil
 }
 
-// patchedSources are the sources that have patches, with them, by their paths from the root. The error names every patch that
+// patchedSources returns the patched sources by their paths from the root. The error names every patch that
 // does not apply.
 func patchedSources(root string) (map[string]string, error) {
 	sources := map[string]string{}
@@ -957,7 +959,7 @@ func patchedSources(root string) (map[string]string, error) {
 	return sources, errors.Join(problems...)
 }
 
-// programs are the program as it is, and once more with the patches. They are built once, into a directory of TestMain's.
+// programs has the program without and with the patches. Both are built once, into a directory of TestMain.
 type programs struct {
 	dir            string
 	once           sync.Once
@@ -1010,7 +1012,8 @@ func (b *programs) build() error {
 	return nil
 }
 
-// A patch that no longer fits must be noticed: without it, a point would never be reached unnoticed.
+// TestPatchesFit fails if a patch no longer fits. Otherwise it could go unnoticed that a point is never
+// reached.
 func TestPatchesFit(t *testing.T) {
 	p := patch{"some.go", "\tb := 1\n", "\tb := 2\n"}
 	for source, fits := range map[string]bool{"\ta := 1\n\tb := 1\n": true, "\ta := 1\n": false, "\tb := 1\n\tb := 1\n": false} {

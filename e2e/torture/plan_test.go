@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// A plan is what is done to one order, drawn from the seed of the run and the order's number alone.
+// plan is what is done to one order. It depends only on the seed of the run and the number of the order.
 type plan struct {
-	orderID string     // empty: the program makes one
-	content [2]content // the one that is asked for, and the other that is tried under the same order id
+	orderID string     // empty if the program makes one
+	content [2]content // the content of the order, and another for the same order id
 	kills   int        // how many are enough
 	steps   []step
-	reject  bool // in the end the ledger rejects it
-	paidAs  bool // an unknown order is settled by a person where it can be, not by reconciling
+	reject  bool // the ledger rejects it in the end
+	paidAs  bool // a person settles it if it is unknown, if possible; not reconcile
 }
 
-// content is what a withdrawal asks for: as it is written on the command line, and as it goes to the ledger.
+// content is what a withdrawal asks for, as on the command line and as it is sent to the ledger.
 type content struct {
 	code, amount   string
 	currency, json string
 	address, memo  string
 }
 
-// A step is something that is done to an order.
+// step is something that is done to an order.
 type step struct {
 	what  string
-	shots [2]shot // of creates, the second for two that run at the same moment
+	shots [2]shot // of creates; the second for two at the same moment
 }
 
 const (
@@ -42,22 +42,22 @@ const (
 	doRelease   = "let what is late be paid"
 )
 
-// A shot is one run of the program and what is done to it.
+// shot is one run of the program and what is done to it.
 type shot struct {
 	point    string  // at which it kills itself
-	random   float64 // after which part of the usual time it is killed; 0: not at random
+	random   float64 // the fraction of the usual time after which it is killed; 0: not at random
 	fault    instruction
 	refuse   bool // nothing listens at the ledger's port
 	other    bool // the other content
 	noLookup bool
-	pause    bool // before the record is made, until the others are there too
-	cut      cut  // where the proxy breaks its connections, where there is one
+	pause    bool // before the record is made, until the others are there
+	cut      cut  // where the proxy, if any, breaks its connections
 
 	do    string // at its point, instead of dying: "hold", "stop" or "meet"
 	notes notes
-	wait  time.Duration // for the journal's lock; 0: as long as always
+	wait  time.Duration // for the journal's lock; 0: the default
 	times int           // in a row that its point is reached; 0: once
-	ahead string        // how far its clock is; with "stop", from then on
+	ahead string        // how far its clock is ahead; with "stop", from then on
 }
 
 func (s shot) String() string {
@@ -82,14 +82,15 @@ func (s shot) String() string {
 	return text
 }
 
-// faults are those that the ledger is told to make; +c: paid all the same. Those that cost most are there more than once.
+// faults are the faults of the ledger; +c: paid nevertheless. The most expensive ones are there more than
+// once.
 var faults = []string{
 	"ok+c", "ok+c", "ok+c", "slow+c", "unread", "unread+c", "drop", "drop+c", "drop+c", "late", "late", "late", "late", "late", "late", "hang", "hang+c", "hang+c", "hang+c", "hang+c", "cut", "cut+c",
 	"500", "500+c", "500e", "500e+c", "502", "502+c", "503e", "503e+c", "504+c", "400", "400+c", "400e", "422e", "422e", "401e", "403e", "429e", "429+c",
 	"408e+c", "409e+c", "307", "307+c", "307+c", "307+c", "307+c", "html", "html+c", "null+c", "empty", "empty", "empty", "trailing+c", "other", "other+c",
 }
 
-// draw makes the plan of an order.
+// draw draws the plan of an order.
 func draw(seed uint64, n int) plan {
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
@@ -101,7 +102,7 @@ func draw(seed uint64, n int) plan {
 	p.content[0] = drawContent(rng, n)
 	p.content[1] = p.content[0]
 	for p.content[1] == p.content[0] {
-		if p.content[1] = drawContent(rng, n); chance(50) { // only the memo is another
+		if p.content[1] = drawContent(rng, n); chance(50) { // only the memo differs
 			memo := p.content[1].memo
 			p.content[1] = p.content[0]
 			if memo != "" || p.content[0].code != "Xlr" {
@@ -126,14 +127,15 @@ func draw(seed uint64, n int) plan {
 	return p
 }
 
-// leaveNoDoubt makes a shot one after which the order may still be rejected: one that was ever in doubt stays so.
+// leaveNoDoubt changes a shot so that the order may still be rejected after it. An order that was ever in
+// doubt stays in doubt.
 func (s *shot) leaveNoDoubt(rng *rand.Rand) {
 	s.random, s.cut, s.do, s.times, s.ahead, s.point = 0, cut{}, "", 0, "", pick(rng, []string{"", "before-intent", "in-intent"})
 	s.fault = instruction{fault: pick(rng, []string{"400e", "401e", "403e", "422e", "429e"})}
 }
 
-// sure is what the first orders of every run begin with, one each, so that nothing is left to chance: each point, each
-// phase, each fault, and what it takes to find some of the mutants.
+// sure returns the beginnings of the first orders of every run, one each, so that nothing depends on chance.
+// They have each point, each phase, each fault, and what some of the mutants need to be found.
 func sure(seed uint64) (all [][]step) {
 	good := instruction{fault: "ok", commit: true}
 	begin := func(steps ...step) {
@@ -184,14 +186,14 @@ func sure(seed uint64) (all [][]step) {
 	return all
 }
 
-// cuts are those that every run has. A request is longer than the longest of them, and a response is too.
+// cuts are the cuts of every run. A request is longer than the longest of them, and so is a response.
 var cuts = []cut{
 	{Place: "refused"}, {Place: "answer", After: 0}, {Place: "answer", After: 20}, {Place: "hello", After: 0}, {Place: "hello", After: 1}, {Place: "hello", After: 150},
 	{Place: "request", After: 0}, {Place: "request", After: 1}, {Place: "request", After: 200}, {Place: "request", After: 400},
 	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60}, {Place: "response", After: 130},
 }
 
-// clocks are how far the clocks of some processes are ahead. One that is slow keeps no decision from being made.
+// clocks are how far the clocks of some processes are ahead. A slow clock prevents no decision.
 var clocks = []string{"-1h", "-20s"}
 
 func drawCut(rng *rand.Rand) cut {
@@ -201,7 +203,7 @@ func drawCut(rng *rand.Rand) cut {
 	return c
 }
 
-// addressOf is an address that no other number has: one that may be written in either case.
+// addressOf returns an address that no other number has. It may be written in either case.
 func addressOf(n int) string {
 	if n%2 == 1 {
 		return fmt.Sprintf("0xabcdef%034x", n)
@@ -255,7 +257,8 @@ func drawStep(rng *rand.Rand, named bool) step {
 	for n := range s.shots {
 		s.shots[n] = drawShot(rng)
 		s.shots[n].other = s.shots[n].other && named
-		if s.shots[n].ahead != "" && !named { // without an order id, only the time keeps it from being sent again
+		// Without an order id, only the time prevents it from being sent again.
+		if s.shots[n].ahead != "" && !named {
 			s.shots[n].ahead = "-20s"
 		}
 	}
@@ -267,14 +270,15 @@ func drawStep(rng *rand.Rand, named bool) step {
 			}
 		}
 	}
-	if s.what == doReconcile || s.what == doResolve { // the ledger does not see these, and they have no points
+	// The ledger does not see these, and they have no points.
+	if s.what == doReconcile || s.what == doResolve {
 		s.shots[0] = shot{random: s.shots[0].random}
 	}
 	if s.what == doStop {
 		s.shots[0] = shot{point: "before-connect", do: "stop", ahead: pick(rng, []string{"", "6s"}), fault: s.shots[0].fault, noLookup: s.shots[0].noLookup}
 		s.shots[0].fault.phase = ""
 	}
-	if s.what == doTwin { // it is only to be refused
+	if s.what == doTwin { // it only has to be refused
 		s.shots[0] = shot{noLookup: s.shots[0].noLookup}
 	}
 	return s
@@ -294,7 +298,7 @@ func drawShot(rng *rand.Rand) (s shot) {
 		}
 	case fate < 44:
 		s.fault.phase = pick(rng, []string{"read", "commit", "answer"})
-		if s.fault.phase == "answer" { // there must be one
+		if s.fault.phase == "answer" { // there must be an answer
 			s.fault.fault, s.fault.commit = pick(rng, []string{"ok", "500e", "422e", "html"}), false
 			s.fault.commit = s.fault.fault == "ok" || s.fault.fault != "422e" && rng.IntN(2) == 0
 		}

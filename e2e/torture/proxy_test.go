@@ -22,13 +22,14 @@ import (
 	"time"
 )
 
-// An identity is what the doors show to those that speak TLS: the certificate of a private authority for secureHost.
+// identity is what the doors show to TLS clients: the certificate of a private authority for secureHost.
 type identity struct {
 	authority []byte // PEM
 	config    *tls.Config
 }
 
-// secureHost is the name of the service in TLS. No resolver knows it: only the proxies lead there.
+// secureHost is the name of the service in TLS. No resolver knows it, so it can be reached only through the
+// proxies.
 const secureHost = "ledger.example"
 
 func newIdentity() *identity {
@@ -55,7 +56,7 @@ func newIdentity() *identity {
 	}
 }
 
-// buffered is a connection of which something was read already.
+// buffered is a connection with a buffer of data that is already read.
 type buffered struct {
 	net.Conn
 	in *bufio.Reader
@@ -63,12 +64,13 @@ type buffered struct {
 
 func (b buffered) Read(p []byte) (int, error) { return b.in.Read(p) }
 
-// A cut is where a proxy breaks a connection, drawn for an attempt, which carries it to the proxy as the name of its user.
+// cut is where a proxy breaks a connection. It is drawn for an attempt, which sends it to the proxy as its
+// user name.
 type cut struct {
-	// Place is "" (nowhere), "refused" (CONNECT is answered with 502), "answer" (the answer to CONNECT breaks off), "hello" (while
-	// the client still makes its connection), "request" or "response" (of the first exchange).
+	// Place is "" (nowhere), "refused" (CONNECT is answered with 502), "answer" (the answer to CONNECT breaks
+	// off), "hello" (during the client's handshake), "request" or "response" (of the first exchange).
 	Place string
-	After int  // bytes: of what the client sends, or of the response
+	After int  // bytes of what the client sends, or of the response
 	Reset bool // instead of an orderly end
 }
 
@@ -87,12 +89,12 @@ func readCut(text string) (c cut) {
 	return c
 }
 
-// neverLeft reports whether a create that meets this cut has not written a byte of its request.
+// neverLeft reports whether a create with this cut has not written a byte of its request.
 func (c cut) neverLeft() bool {
 	return c.Place == "refused" || c.Place == "answer" || c.Place == "hello"
 }
 
-// newProxy opens a proxy that leads to a door, and returns its address. A door has one at most.
+// newProxy opens a proxy for a door, and returns its address. A door has at most one.
 func (l *ledger) newProxy(door string) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,7 +107,7 @@ func (l *ledger) newProxy(door string) string {
 	return ln.Addr().String()
 }
 
-// tunnel connects a client with a door, until one of them or the cut ends that.
+// tunnel connects a client with a door, until one of them or the cut ends the connection.
 func (l *ledger) tunnel(n int, client *net.TCPConn, door string) {
 	in := bufio.NewReader(client)
 	req, err := http.ReadRequest(in)
@@ -145,7 +147,7 @@ func (l *ledger) tunnel(n int, client *net.TCPConn, door string) {
 	<-back
 }
 
-// A tunnel is a connection through a proxy.
+// tunnel is a connection through a proxy.
 type tunnel struct {
 	cut
 	client, upstream *net.TCPConn
@@ -162,10 +164,11 @@ func (t *tunnel) end() {
 	}
 }
 
-// Types of TLS records. A client's first record with data of an application ends its handshake; those after it are requests.
+// Types of TLS records. A client's first record with application data ends its handshake. Later ones are
+// requests.
 const recordHandshake, recordData = 22, 23
 
-// up carries what the client sends, record by record.
+// up copies what the client sends, record by record.
 func (t *tunnel) up(in *bufio.Reader) {
 	defer t.upstream.CloseWrite()
 	hello, request := 0, 0 // bytes
@@ -191,7 +194,7 @@ func (t *tunnel) up(in *bufio.Reader) {
 			hello += rest
 		} else {
 			if t.Place == "request" && request+rest > t.After {
-				t.upstream.Write(record[:t.After-request]) // less than a record: the door sees nothing of it
+				t.upstream.Write(record[:t.After-request]) // an incomplete record, which the door ignores
 				t.end()
 				return
 			}
@@ -204,7 +207,7 @@ func (t *tunnel) up(in *bufio.Reader) {
 	}
 }
 
-// down carries what the door answers.
+// down copies what the door answers.
 func (t *tunnel) down() {
 	defer t.client.CloseWrite()
 	response := 0 // bytes

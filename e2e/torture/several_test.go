@@ -13,22 +13,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// disasters are what happens to a run that three processes are at.
+// disasters happen to a run that three processes apply.
 var disasters = []string{"one is killed", "sessions end", "fast restart", "one is interrupted", "immediate restart", "all sessions end", "two are killed", "immediate restart"}
 
-// A disaster comes when untilIt more rows were paid, and no more than untilOver are until it is over: so there are rows left
-// for all of them, however late the tests come to see anything.
+// A disaster comes when untilIt more rows are paid. At most untilOver are paid until it is over. So there are
+// rows left for all disasters, even if the tests notice everything late.
 const untilIt, untilOver = 25, 45
 
-// TestSeveralMachines has three processes at one plan, as three machines that share a journal in PostgreSQL are, while some of
-// them die, their sessions end, and the database starts anew. Afterwards one more apply finishes the run.
+// TestSeveralMachines has three processes apply one plan, like three machines that share a journal in
+// PostgreSQL. Meanwhile some of them die, their sessions end, and the database restarts. Another apply then
+// finishes the run.
 func TestSeveralMachines(t *testing.T) {
 	r := newRun(t, *seed, 1<<30)
 	r.journal = ""
 	r.clean, r.patched = built.get(t)
-	server, err := pgtest.Start() // of its own, because it starts anew
+	server, err := pgtest.Start() // its own, because it restarts
 	if err != nil {
-		pgtest.Shared(t) // skips where there is none
+		pgtest.Shared(t) // skips the test if there is none
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
@@ -40,7 +41,7 @@ func TestSeveralMachines(t *testing.T) {
 	}
 	b := r.batch(900, p, server)
 	b.plan()
-	b.steady(true) // it is long
+	b.steady(true) // its list is long
 	began := time.Now()
 	for _, what := range disasters {
 		b.disaster(what, rng)
@@ -102,7 +103,8 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 		b.server.Crash(b.t)
 	}
 	b.story = append(b.story, what)
-	for at := len(b.paid("")) + rng.IntN(20); len(b.paid("")) < min(at, before+untilOver); { // they go on, or stop because of it
+	// They continue, or stop because of the disaster.
+	for at := len(b.paid("")) + rng.IntN(20); len(b.paid("")) < min(at, before+untilOver); {
 		select {
 		case <-ended:
 			at = 0
@@ -122,7 +124,7 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 	b.doResolve(applyShot{})
 }
 
-// pauseAt has the ledger wait with all payments of the merchant beyond so many; 0: it waits no longer.
+// pauseAt has the ledger delay all payments of the merchant beyond a number; 0 ends the delay.
 func (b *batch) pauseAt(payments int) {
 	values := b.own()
 	values.Set("payments", fmt.Sprint(payments))

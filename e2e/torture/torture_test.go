@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	if signal.Ignored(os.Interrupt) { // as it is in the background of a script, and what is started here would inherit that
+	// A background job of a script ignores it, and so would all processes that it starts.
+	if signal.Ignored(os.Interrupt) {
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	dir, err := os.MkdirTemp("", "till-torture-programs-*")
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestCrashes kills the program again and again, and looks whether the money and the record agree.
+// TestCrashes kills the program again and again, and checks that the money and the record agree.
 func TestCrashes(t *testing.T) {
 	r := newRun(t, *seed, *kills)
 	r.clean, r.patched = built.get(t)
@@ -84,7 +85,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestMutants gives the program bugs, and looks whether the crash tests find them within 60 kills.
+// TestMutants gives the program bugs, and checks that the crash tests find them within 60 kills.
 func TestMutants(t *testing.T) {
 	clean, patched := built.get(t)
 	for _, name := range mutants {
@@ -102,13 +103,13 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// foundOut wants a mutant to have been found out.
+// foundOut checks that a mutant was found.
 func (r *run) foundOut() {
 	if len(r.violations) == 0 {
 		r.t.Fatalf("not found out with %d kills", r.kills)
 	}
 	for line := range strings.Lines(r.violations[0]) {
-		if strings.Contains(line, "kill=sever-") { // which is no kill: the journal is taken from it
+		if strings.Contains(line, "kill=sever-") { // no kill: the program loses the journal
 			continue
 		}
 		for _, other := range []string{"panic:", "exit 14", "ended with 14"} {
@@ -129,7 +130,7 @@ func newRun(t *testing.T, seed uint64, enough int) *run {
 		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
 
-// all makes one world after the other until there were enough kills.
+// all creates one world after the other until there are enough kills.
 func (r *run) all() {
 	told := 0 // thousands
 	for n := 0; !r.stopped(); n++ {
@@ -187,7 +188,7 @@ func TestBatchCrashes(t *testing.T) {
 	if len(r.violations) > 0 {
 		return
 	}
-	for _, what := range r.missed() { // what is never reached proves nothing
+	for _, what := range r.missed() { // an event that never happens proves nothing
 		t.Errorf("it never came to this: %s", what)
 	}
 	if *kills >= 200 && r.byWhat["random"] == 0 {
@@ -195,7 +196,7 @@ func TestBatchCrashes(t *testing.T) {
 	}
 }
 
-// missed is what has not happened yet of all that a run of batches should see.
+// missed returns the events that a run of batches should have and has not had yet.
 func (r *run) missed() (all []string) {
 	var reached map[string]int
 	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
@@ -221,8 +222,8 @@ func (r *run) missed() (all []string) {
 	return all
 }
 
-// wantsMore reports whether a run of batches goes on after so many of them: until there were enough kills, and for a while for
-// what it has missed, because which rows a fault meets is chance.
+// wantsMore reports whether a run continues after a number of batches. It continues until there are enough
+// kills, and then for a while if events are missing, because chance decides which rows meet a fault.
 func (r *run) wantsMore(batches, sure int) bool {
 	switch {
 	case r.failed():
@@ -240,7 +241,7 @@ func (r *run) wantsMore(batches, sure int) bool {
 	return len(missed) > 0
 }
 
-// missing is a fault that is wanted still, after all that chance has brought; empty: none is.
+// missing returns a fault that has not yet happened by chance, or "".
 func (r *run) missing() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -252,13 +253,14 @@ func (r *run) missing() string {
 	return strings.TrimPrefix(name, ledgerDoes)
 }
 
-// ledgerDoes begins what missed says of a fault.
+// ledgerDoes is the prefix of a fault in the result of missed.
 const ledgerDoes = "ledger does "
 
-// ofSeveral are mutants that only harm where several processes are at one plan.
+// ofSeveral are mutants that do harm only if several processes apply one plan.
 var ofSeveral = []string{"no-claim", "blind-claim"}
 
-// allBatches takes one plan after the other until there were enough kills, and first all those whose beginning is sure.
+// allBatches runs one plan after the other until there are enough kills. It starts with all plans of
+// sureOfBatches.
 func (r *run) allBatches(server *pgtest.Server) {
 	r.journal = "" // each has its own
 	numbers := make(chan int)
@@ -306,7 +308,8 @@ func (r *run) allBatches(server *pgtest.Server) {
 	workers.Wait()
 }
 
-// isFor is 1 where a batch begins with what finds a mutant, and 0 where it does not. It spares a mutant's run the others.
+// isFor returns 1 if a batch begins with what finds a mutant, and otherwise 0. The run of a mutant
+// starts with these batches.
 func (b beginning) isFor(mutant string) int {
 	if slices.Contains(b.finds, mutant) {
 		return 1
@@ -314,7 +317,8 @@ func (b beginning) isFor(mutant string) int {
 	return 0
 }
 
-// TestBatchMutants gives the program bugs, and looks whether the crash tests of batches find them by what every run begins with.
+// TestBatchMutants gives the program bugs, and checks that the crash tests of batches find them in the
+// beginnings that every run has.
 func TestBatchMutants(t *testing.T) {
 	clean, patched := built.get(t)
 	for _, name := range slices.Concat(mutants, batchMutants) {
@@ -336,7 +340,7 @@ func TestBatchMutants(t *testing.T) {
 	}
 }
 
-// report says what has happened, and returns how often the ledger did what.
+// report logs what has happened, and returns how often the ledger did what.
 func (r *run) report(t *testing.T, orders, commands string, began time.Time) (reached map[string]int) {
 	t.Helper()
 	for _, v := range r.violations {

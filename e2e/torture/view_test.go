@@ -14,28 +14,31 @@ import (
 	"time"
 )
 
-// A view is how the ledger shows the payments of one merchant. The zero value lists the newest first, as they are.
+// view is how the ledger shows the payments of one merchant. The zero value lists the newest first,
+// unchanged.
 type view struct {
-	Seed  uint64
-	Order string // of the list: "" (the newest first), "oldest", "scattered" or "changed" (the one that changed last first)
-	// Restless has payments change while the list is read: they move to its front or to its end, and total stays right.
+	Seed uint64
+	// Order of the list: "" (the newest first), "oldest", "scattered" or "changed" (the last change first).
+	Order string
+	// Restless has payments change while the list is read: they move to its beginning or its end, and total
+	// stays right.
 	Restless bool
-	Shuffle  bool // the payments of a page are in another order at each reading
-	// Hidden are order ids that the list does not show yet, for as many readings of its first page as Stale says, each with
-	// the pages after it. Everything in such a list is right, for a moment that has passed.
+	Shuffle  bool // the payments of a page are in another order at each read
+	// Hidden are order ids that the list does not show in the next Stale reads of its first page and of the
+	// pages after it. Such a list is right for a moment that has passed.
 	Hidden   []string
 	Stale    int
-	Page     int // how many payments a page has at most; 0: listedAtOnce
+	Page     int // payments of a page at most; 0: listedAtOnce
 	Spelling spelling
 	Skew     time.Duration // of the Date header
 
 	rng     *rand.Rand
 	stale   bool
-	changed map[string]int // by id: when, 0: as it was made
+	changed map[string]int // by id: the time of the change; 0: unchanged
 	changes int
 }
 
-// drawView makes the view of a merchant.
+// drawView draws the view of a merchant.
 func drawView(seed uint64, n int) view {
 	rng := rand.New(rand.NewPCG(seed, 1<<43+uint64(n)))
 	v := view{Seed: rng.Uint64(), Order: []string{"", "changed", "scattered", "oldest"}[n%4], Shuffle: rng.IntN(2) == 0}
@@ -44,10 +47,11 @@ func drawView(seed uint64, n int) view {
 	return v
 }
 
-// A spelling is how the records of a view differ from what was sent although they say the same.
+// spelling is how the records of a view differ from what was sent although they mean the same.
 type spelling struct {
 	Case string // of addresses and codes: "", "upper" or "lower"
-	Only string // of the two fields with the order id, the one that is there: "", "external_id" or "external_order_id"
+	// Only is the field with the order id if there is only one: "", "external_id" or "external_order_id".
+	Only string
 }
 
 // view returns the view of a merchant. The caller holds the lock.
@@ -78,7 +82,7 @@ func (v *view) list(all []payment, key string, page int, steady bool) (own []pay
 		slices.SortStableFunc(own, func(a, b payment) int { return cmp.Compare(v.changed[b.ID], v.changed[a.ID]) })
 	}
 	if v.Restless && !steady && len(own) > 0 && v.rng.IntN(8) == 0 {
-		// It is the next page that is served from another order.
+		// Only the next page uses the new order.
 		if v.changed == nil {
 			v.changed = map[string]int{}
 		}
@@ -98,7 +102,7 @@ func scatter(id string) uint64 {
 	return h.Sum64()
 }
 
-// record is a payment as the service shows it, on its own or in a list.
+// record returns a payment as the service shows it, alone or in a list.
 func (v *view) record(p payment, listed bool) map[string]any {
 	address := v.Spelling.address(p.Address)
 	r := map[string]any{
@@ -129,7 +133,7 @@ func (s spelling) inCase(text string) string {
 	return text
 }
 
-// address respells an address, if that is still the same one.
+// address changes the case of an address if it stays the same address.
 func (s spelling) address(text string) string {
 	switch {
 	case strings.HasPrefix(text, "0x"):
@@ -142,7 +146,7 @@ func (s spelling) address(text string) string {
 
 var aCode = regexp.MustCompile(`"[A-Za-z]{3}"`)
 
-// codes respells the codes in a currency or an amount: Btc, Xlr and USD.
+// codes changes the case of the codes in a currency or an amount: Btc, Xlr and USD.
 func (s spelling) codes(text json.RawMessage) json.RawMessage {
 	return aCode.ReplaceAllFunc(text, func(code []byte) []byte { return []byte(s.inCase(string(code))) })
 }
