@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -55,67 +56,61 @@ func hidden(r rune) bool { return control(r) || r >= 0xad && unicode.Is(invisibl
 
 // escape writes the characters that bad names, and bytes that are not UTF-8, as
 // show does it.
-func escape(s string, bad func(rune) bool, show func(b *strings.Builder, r rune)) string {
-	clean := 0 // up to here nothing needs escaping
-	for clean < len(s) {
-		if c := s[clean]; c >= ' ' && c < 0x7f {
-			clean++
+func escape(s string, bad func(rune) bool, show func(rune) string) string {
+	var b strings.Builder
+	from := 0 // what comes before is in b
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < 0x7f {
+			i++
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(s[clean:])
-		if bad(r) || r == utf8.RuneError && size == 1 {
-			break
+		r, size := utf8.DecodeRuneInString(s[i:])
+		broken := r == utf8.RuneError && size == 1
+		if broken || bad(r) {
+			b.WriteString(s[from:i])
+			if broken {
+				b.WriteString(fmt.Sprintf(`\x%02x`, s[i]))
+			} else {
+				b.WriteString(show(r))
+			}
+			from = i + size
 		}
-		clean += size
+		i += size
 	}
-	if clean == len(s) {
+	if from == 0 {
 		return s
 	}
-	var b strings.Builder
-	b.Grow(len(s) + 16)
-	b.WriteString(s[:clean])
-	for rest := s[clean:]; rest != ""; {
-		r, size := utf8.DecodeRuneInString(rest)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, rest[0])
-		case bad(r):
-			show(&b, r)
-		default:
-			b.WriteString(rest[:size])
-		}
-		rest = rest[size:]
-	}
+	b.WriteString(s[from:])
 	return b.String()
 }
 
-func escapeText(b *strings.Builder, r rune) {
+func escapeText(r rune) string {
 	switch {
 	case r == '\t':
-		b.WriteString(`\t`)
+		return `\t`
 	case r == '\n':
-		b.WriteString(`\n`)
+		return `\n`
 	case r == '\r':
-		b.WriteString(`\r`)
+		return `\r`
 	case r < 0x80:
-		fmt.Fprintf(b, `\x%02x`, r)
+		return fmt.Sprintf(`\x%02x`, r)
 	case r < 0x10000:
-		fmt.Fprintf(b, `\u%04x`, r)
-	default:
-		fmt.Fprintf(b, `\U%08x`, r)
+		return fmt.Sprintf(`\u%04x`, r)
 	}
+	return fmt.Sprintf(`\U%08x`, r)
 }
 
 // safeJSON is Safe for JSON text: what it escapes is written as JSON writes it,
 // and means the same as before. Bytes that are not UTF-8 mean U+FFFD there.
-func safeJSON(s string) string {
-	return escape(strings.ToValidUTF8(s, "\ufffd"), hidden, func(b *strings.Builder, r rune) {
+func safeJSON(s string) string { return escapeJSON(s, hidden) }
+
+func escapeJSON(s string, bad func(rune) bool) string {
+	return escape(strings.ToValidUTF8(s, "\ufffd"), bad, func(r rune) string {
 		if r < 0x10000 {
-			fmt.Fprintf(b, `\u%04x`, r)
-			return
+			return fmt.Sprintf(`\u%04x`, r)
 		}
 		high, low := utf16.EncodeRune(r)
-		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
 	})
 }
 
@@ -123,66 +118,36 @@ func safeJSON(s string) string {
 // lines stay lines. Tabs and line breaks are kept, and everything else that
 // Safe would escape is written as \u001b, in JSON and outside of it.
 func Screen(s string) string {
-	var b strings.Builder
-	w := screenWriter{w: &b}
-	io.WriteString(&w, s) // a Builder does not fail
-	w.flush()
-	return b.String()
+	lines := strings.Split(s, "\r\n")
+	for i, line := range lines {
+		lines[i] = escapeJSON(line, func(r rune) bool { return hidden(r) && r != '\t' && r != '\n' })
+	}
+	return strings.Join(lines, "\r\n")
 }
 
-// screenWriter is Screen for text that comes in pieces.
+// screenWriter is Screen for text that comes in pieces. It works on whole lines, since a piece can end inside a
+// character or a line break.
 type screenWriter struct {
 	w    io.Writer
-	rest []byte // the beginning of a character, or a carriage return: what follows decides
+	line []byte // the beginning of a line
 }
 
 func (w *screenWriter) Write(p []byte) (int, error) {
-	text := append(w.rest, p...)
-	whole := len(text)
-	if whole > 0 && text[whole-1] == '\r' {
-		whole--
-	}
-	for back := 1; back < utf8.UTFMax && back <= whole; back++ {
-		if last := text[whole-back : whole]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				whole -= back
-			}
-			break
+	end := bytes.LastIndexByte(p, '\n') + 1
+	w.line = append(w.line, p[:end]...)
+	if end > 0 {
+		if err := w.flush(); err != nil {
+			return 0, err
 		}
 	}
-	w.rest = append([]byte(nil), text[whole:]...)
-	if _, err := io.WriteString(w.w, screenLines(string(text[:whole]))); err != nil {
-		return 0, err
-	}
+	w.line = append(w.line, p[end:]...)
 	return len(p), nil
 }
 
 func (w *screenWriter) flush() error {
-	_, err := io.WriteString(w.w, screenLines(string(w.rest)))
-	w.rest = nil
+	_, err := io.WriteString(w.w, Screen(string(w.line)))
+	w.line = w.line[:0]
 	return err
-}
-
-// screenLines escapes what is between tabs and line breaks.
-func screenLines(s string) string {
-	var b strings.Builder
-	for {
-		end := strings.IndexAny(s, "\t\n")
-		if end < 0 {
-			b.WriteString(safeJSON(s))
-			return b.String()
-		}
-		line, returned := s[:end], false
-		if s[end] == '\n' {
-			line, returned = strings.CutSuffix(line, "\r")
-		}
-		b.WriteString(safeJSON(line))
-		if returned {
-			b.WriteByte('\r')
-		}
-		b.WriteByte(s[end])
-		s = s[end+1:]
-	}
 }
 
 // safeCSV escapes the control characters, except those that CSV can quote.
