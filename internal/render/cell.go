@@ -78,21 +78,6 @@ func (c Cell) of(n *big.Int) Cell {
 	return c
 }
 
-// minor is the integer of an Amount, and code what it counts.
-func (c Cell) minor() Cell {
-	if c.kind != kindAmount {
-		return Cell{}
-	}
-	return Cell{kind: kindInt, n: c.n, large: c.large}
-}
-
-func (c Cell) code() Cell {
-	if c.kind != kindAmount {
-		return Cell{}
-	}
-	return Text(c.text)
-}
-
 func (c Cell) sign() int {
 	if c.large != nil {
 		return c.large.Sign()
@@ -146,10 +131,7 @@ func (c Cell) short() string {
 		number, unit := c.amount()
 		return strings.TrimSuffix(number+" "+unit, " ")
 	case kindHistory:
-		if len(c.steps) == 0 {
-			return ""
-		}
-		return Safe(c.steps[len(c.steps)-1].String())
+		return Safe(c.last().String())
 	case kindJSON:
 		return compactJSON(c.text)
 	case kindPercent:
@@ -164,13 +146,10 @@ func (c Cell) short() string {
 
 // digits appends the number of an amount or a percentage with so many decimals.
 func (c Cell) digits(b []byte, decimals int) []byte {
-	if c.large == nil {
-		return appendDecimal(b, c.n, decimals)
+	if c.large != nil {
+		return appendPoint(b, c.large.Append(nil, 10), decimals)
 	}
-	if c.large.Sign() < 0 {
-		b = append(b, '-')
-	}
-	return appendPoint(b, new(big.Int).Abs(c.large).Append(nil, 10), decimals)
+	return appendDecimal(b, c.n, decimals)
 }
 
 func (s Step) String() string {
@@ -197,34 +176,27 @@ func (c Cell) amount() (number, unit string) {
 
 // appendDecimal appends minor units as an exact decimal with that many decimals.
 func appendDecimal(b []byte, minor int64, decimals int) []byte {
-	if minor < 0 {
-		b = append(b, '-')
-	}
-	magnitude := uint64(minor)
-	if minor < 0 {
-		magnitude = -magnitude // right for the smallest int64 too
-	}
 	var buf [20]byte
-	return appendPoint(b, strconv.AppendUint(buf[:0], magnitude, 10), decimals)
+	return appendPoint(b, strconv.AppendInt(buf[:0], minor, 10), decimals)
 }
 
-// appendPoint appends digits, of which so many are decimals.
-func appendPoint(b, digits []byte, decimals int) []byte {
-	if decimals <= 0 {
+// appendPoint appends an integer as a number with so many decimals.
+func appendPoint(b, integer []byte, decimals int) []byte {
+	digits := bytes.TrimPrefix(integer, []byte("-"))
+	b = append(b, integer[:len(integer)-len(digits)]...)
+	whole := len(digits) - max(decimals, 0)
+	if whole == len(digits) {
 		return append(b, digits...)
 	}
-	whole := len(digits) - decimals
-	if whole > 0 {
-		b = append(b, digits[:whole]...)
-		digits = digits[whole:]
-	} else {
-		b = append(b, '0')
+	if whole <= 0 {
+		b = append(b, "0."...)
+		for range -whole {
+			b = append(b, '0')
+		}
+		return append(b, digits...)
 	}
-	b = append(b, '.')
-	for ; whole < 0; whole++ {
-		b = append(b, '0')
-	}
-	return append(b, digits...)
+	b = append(append(b, digits[:whole]...), '.')
+	return append(b, digits[whole:]...)
 }
 
 // compactJSON returns JSON text on one line with the invisible characters in

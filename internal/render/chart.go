@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -74,17 +75,25 @@ func (s scale) zero(full int) int {
 	return min(s.part(s.least, full), full-s.most.Sign())
 }
 
+// span is where a bar begins on such a way, and how long it is.
+func (s scale) span(value *big.Int, full int) (from, length int) {
+	zero := s.zero(full)
+	length = s.part(value, full)
+	if value.Sign() < 0 {
+		return zero - length, length
+	}
+	return zero, min(length, full-zero)
+}
+
 // noTerminal is how wide a chart is where there is no terminal.
 const noTerminal = 80
 
 // Charts draws charts as text, below one another. They need no colour to be read.
 func Charts(w io.Writer, o Options, charts []Chart) error {
 	return output(w, oneBuffer, func(out *bufio.Writer) error {
-		p := newPainter(o.Color)
-		lines := &lineWriter{w: out, painter: p}
+		lines := lineWriter{out, newPainter(o.Color)}
 		for _, c := range charts {
-			drawn := c.lines(p, o.Width)
-			for _, line := range append([]string{""}, drawn...) {
+			for _, line := range append([]string{""}, c.lines(lines.painter, o.Width)...) {
 				if err := lines.print(line); err != nil {
 					return err
 				}
@@ -125,20 +134,23 @@ const (
 	shortestBar  = 4
 )
 
+// widest is the width of the widest text of a bar.
+func (c Chart) widest(text func(Bar) string) int {
+	widest := 0
+	for _, b := range c.Bars {
+		widest = max(widest, width(text(b)))
+	}
+	return widest
+}
+
 // bars draws one bar a line: the label, the bar, the amount. Where that is too wide, the amount is without its unit, which
 // the title has, and then there is no bar, and then the amount goes below the label.
 func (c Chart) bars(p painter, limit int) []string {
-	name, text, number, extra := 0, 0, 0, 0
-	for _, b := range c.Bars {
-		name = max(name, width(Safe(b.name())))
-		text = max(text, width(Safe(b.Text)))
-		number = max(number, width(b.number()))
-		extra = max(extra, width(Safe(b.Extra)))
-	}
-	label := 0
-	for _, b := range c.Bars {
-		label = max(label, width(b.label(min(name, longestLabel, max(limit/3, comfortable)))))
-	}
+	text := c.widest(func(b Bar) string { return Safe(b.Text) })
+	number := c.widest(Bar.number)
+	extra := c.widest(func(b Bar) string { return Safe(b.Extra) })
+	longest := min(c.widest(func(b Bar) string { return Safe(b.name()) }), longestLabel, max(limit/3, comfortable))
+	label := c.widest(func(b Bar) string { return b.label(longest) })
 	behind := text
 	if extra > 0 {
 		behind += len(gap) + extra
@@ -168,13 +180,13 @@ func (c Chart) bars(p painter, limit int) []string {
 			continue
 		}
 		name := b.label(label)
-		line := name + strings.Repeat(" ", label-width(name)) + gap
+		line := name + spaces(label-width(name)) + gap
 		if drawn {
 			line += s.flat(p, b.Value, full) + gap
 		}
-		line += strings.Repeat(" ", text-width(amount)) + amount
+		line += spaces(text-width(amount)) + amount
 		if extra > 0 {
-			line += gap + strings.Repeat(" ", extra-width(Safe(b.Extra))) + Safe(b.Extra)
+			line += gap + spaces(extra-width(Safe(b.Extra))) + Safe(b.Extra)
 		}
 		lines = append(lines, line)
 	}
@@ -183,19 +195,17 @@ func (c Chart) bars(p painter, limit int) []string {
 
 // flat is a bar in so many columns. Where there is less than nothing, zero is a line, and such a bar is to its left.
 func (s scale) flat(p painter, value *big.Int, full int) string {
-	if s.least.Sign() == 0 {
-		bar := blocks(s.part(value, 8*full))
-		return p.mark(blue, bar) + strings.Repeat(" ", full-width(bar))
+	zero, left, eighths := "", 0, 8*full
+	if s.least.Sign() < 0 {
+		full-- // the line
+		zero, eighths = "│", 8*(full-s.most.Sign())
+		left = (s.part(s.least, eighths) + 7) / 8 // each side may have a column that is not full
 	}
-	full-- // the line
-	room := 8 * (full - s.most.Sign())
-	left := (s.part(s.least, room) + 7) / 8 // each side may have a column that is not full
+	before, after := "", blocks(s.part(value, eighths))
 	if value.Sign() < 0 {
-		bar := blocksBack(s.part(value, room))
-		return strings.Repeat(" ", left-width(bar)) + p.mark(blue, bar) + "│" + strings.Repeat(" ", full-left)
+		before, after = blocksBack(s.part(value, eighths)), ""
 	}
-	bar := blocks(s.part(value, room))
-	return strings.Repeat(" ", left) + "│" + p.mark(blue, bar) + strings.Repeat(" ", full-left-width(bar))
+	return spaces(left-width(before)) + p.mark(blue, before) + zero + p.mark(blue, after) + spaces(full-left-width(after))
 }
 
 // blocks is a bar of so many eighths of a column.
@@ -254,45 +264,36 @@ func (c Chart) columns(p painter, limit int) []string {
 	if above+below == 0 {
 		above = columnHeight
 	}
-	beside := func(text, line string) string { return strings.Repeat(" ", axis-width(text)) + text + " " + line }
-	row := func(shapes string, sign, far int) string {
-		line := ""
-		for _, b := range c.Bars {
-			eighths := 0
-			if b.Value.Sign() == sign {
-				eighths = min(max(s.part(b.Value, 8*columnHeight)-8*far, 0), 8)
+	atAxis := func(text, line string) string { return spaces(axis-width(text)) + text + " " + line }
+	// side has the lines of the columns on one side of zero, from there on.
+	side := func(sign, height int, shapes, end string) (lines []string) {
+		for far := range height {
+			text, line := "", "│"
+			if far == height-1 {
+				text, line = end, "┤"
 			}
-			line += p.mark(blue, strings.Repeat(string([]rune(shapes)[eighths]), thick)) + strings.Repeat(" ", slot-thick)
+			for _, b := range c.Bars {
+				eighths := 0
+				if b.Value.Sign() == sign {
+					eighths = min(max(s.part(b.Value, 8*columnHeight)-8*far, 0), 8)
+				}
+				line += p.mark(blue, strings.Repeat(string([]rune(shapes)[eighths]), thick)) + spaces(slot-thick)
+			}
+			lines = append(lines, atAxis(text, line))
 		}
-		return line
+		return lines
 	}
-	var lines []string
-	for far := above - 1; far >= 0; far-- {
-		text, line := "", "│"
-		if far == above-1 {
-			text, line = top, "┤"
-		}
-		lines = append(lines, beside(text, line+row(" ▁▂▃▄▅▆▇█", 1, far)))
-	}
+	lines := side(1, above, " ▁▂▃▄▅▆▇█", top)
+	slices.Reverse(lines)
 	corner := "┴"
 	if below > 0 {
 		corner = "┼"
 	}
-	lines = append(lines, beside(zero, corner+strings.Repeat("─", slot*len(c.Bars))))
-	for far := range below {
-		text, line := "", "│"
-		if far == below-1 {
-			text, line = bottom, "┤"
-		}
-		lines = append(lines, beside(text, line+row(" ▔▔▔▀▀▀▀█", -1, far)))
-	}
-	under := strings.Repeat(" ", axis+2)
+	lines = append(lines, atAxis(zero, corner+strings.Repeat("─", slot*len(c.Bars))))
+	lines = append(lines, side(-1, below, " ▔▔▔▀▀▀▀█", bottom)...)
+	under := spaces(axis + 2)
 	lines = append(lines, under+c.below(slot, room, func(b Bar) string { return Safe(b.Label) }))
-	widest := 0
-	for _, b := range c.Bars {
-		widest = max(widest, width(b.number()))
-	}
-	if len(c.Bars) > 0 && widest+len(gap) <= slot {
+	if len(c.Bars) > 0 && c.widest(Bar.number)+len(gap) <= slot {
 		lines = append(lines, under+c.below(slot, room, Bar.number))
 	}
 	return lines
@@ -310,7 +311,7 @@ func (c Chart) below(slot, limit int, text func(Bar) string) string {
 	for i, b := range c.Bars {
 		t := text(b)
 		if at := i * slot; at >= used && at+width(t) <= limit {
-			line += strings.Repeat(" ", at-width(line)) + t
+			line += spaces(at-width(line)) + t
 			used = at + width(t) + len(gap)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 func (v View[T]) listCSV(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
@@ -24,8 +23,8 @@ func (v View[T]) listCSV(out *bufio.Writer, o Options, items iter.Seq2[T, error]
 		for i, c := range columns {
 			r.add(c.Name)
 			if amounts[i] {
-				r.add(c.Name + "_minor")
-				r.add(c.Name + "_currency")
+				r.add(c.Name + minorSuffix)
+				r.add(c.Name + codeSuffix)
 			}
 		}
 		return r.write()
@@ -83,8 +82,10 @@ type number struct{ field, from, to int }
 
 func (r *record) add(s string) { r.fields = append(r.fields, s) }
 
-// number adds what was appended to digits since from.
-func (r *record) number(from int) {
+// number adds the number of a cell with so many decimals.
+func (r *record) number(c Cell, decimals int) {
+	from := len(r.digits)
+	r.digits = c.digits(r.digits, decimals)
 	r.numbers = append(r.numbers, number{len(r.fields), from, len(r.digits)})
 	r.add("")
 }
@@ -96,28 +97,22 @@ func (r *record) cell(c Cell, amount bool) {
 	case kindOwn:
 		r.add(c.text)
 	case kindInt:
-		from := len(r.digits)
-		r.digits = c.digits(r.digits, 0)
-		r.number(from)
+		r.number(c, 0)
 	case kindAmount:
 		if !amount { // there is one field only, so it has to say everything
 			r.add(c.short())
 			return
 		}
-		from := len(r.digits)
 		if c.decimals >= 0 {
-			r.digits = c.digits(r.digits, int(c.decimals))
+			r.number(c, int(c.decimals))
+		} else {
+			r.add("")
 		}
-		r.number(from)
-		from = len(r.digits)
-		r.digits = c.digits(r.digits, 0)
-		r.number(from)
+		r.number(c, 0)
 		r.add(csvText(c.text))
 		return
 	case kindPercent:
-		from := len(r.digits)
-		r.digits = c.digits(r.digits, 1)
-		r.number(from)
+		r.number(c, 1)
 	case kindHistory:
 		steps := make([]string, len(c.steps))
 		for i, s := range c.steps {
@@ -141,11 +136,9 @@ func (r *record) cell(c Cell, amount bool) {
 }
 
 func (r *record) write() error {
-	if len(r.numbers) > 0 {
-		text := string(r.digits)
-		for _, n := range r.numbers {
-			r.fields[n.field] = text[n.from:n.to]
-		}
+	text := string(r.digits)
+	for _, n := range r.numbers {
+		r.fields[n.field] = text[n.from:n.to]
 	}
 	var err error
 	if len(r.fields) == 1 && r.fields[0] == "" {
@@ -173,24 +166,16 @@ func csvText(s string) string {
 // drop what cannot be seen before they look, and some take the wide forms for
 // the plain ones.
 func runsAsFormula(s string) bool {
-	if s[0] > ' ' && s[0] < 0x7f {
-		return strings.IndexByte("=+-@", s[0]) >= 0
-	}
-	if s[0] == '\t' || s[0] == '\r' || s[0] == '\n' {
+	if strings.IndexByte("\t\r\n", s[0]) >= 0 {
 		return true
 	}
-	for s != "" {
-		r, size := utf8.DecodeRuneInString(s)
-		switch r {
-		case '=', '+', '-', '@',
-			'＝', '＋', '－', '＠', // full width
-			'﹦', '﹢', '﹣', '﹫': // small
+	for _, r := range s {
+		if strings.ContainsRune("=+-@"+"＝＋－＠"+"﹦﹢﹣﹫", r) { // plain, full width, small
 			return true
 		}
 		if !hidden(r) && !unicode.IsSpace(r) {
 			return false
 		}
-		s = s[size:]
 	}
 	return false
 }

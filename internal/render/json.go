@@ -17,48 +17,38 @@ func Encode(value any) []byte {
 	return []byte(text)
 }
 
-func (v View[T]) oneJSON(out *bufio.Writer, item T) error {
-	var indented bytes.Buffer
-	if err := indent(&indented, v.JSON(item), ""); err != nil {
-		return err
-	}
-	indented.WriteByte('\n')
-	_, err := out.Write(indented.Bytes())
-	return err
-}
-
 // listJSON writes the array as its elements come. When they break off, the
-// array stays open: see the package documentation.
-func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error]) error {
+// array stays open: see the package documentation. A single thing is no array.
+func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error], single bool) error {
+	begin, end, prefix := "[\n  ", "\n]\n", "  "
+	if single {
+		begin, end, prefix = "", "\n", ""
+	}
 	var indented bytes.Buffer
 	started := false
-	broken := func(err error) error {
-		if started {
-			out.WriteByte('\n')
-		}
-		return err
-	}
 	for item, err := range items {
-		if err != nil {
-			return broken(err)
-		}
 		indented.Reset()
-		if err := indent(&indented, v.JSON(item), "  "); err != nil {
-			return broken(err)
+		if err == nil {
+			err = indent(&indented, v.JSON(item), prefix)
+		}
+		if err != nil {
+			if started {
+				out.WriteByte('\n')
+			}
+			return err
 		}
 		if started {
 			out.WriteString(",\n  ")
 		} else {
-			out.WriteString("[\n  ")
+			out.WriteString(begin)
 		}
 		started = true
 		if _, err := out.Write(indented.Bytes()); err != nil {
 			return err
 		}
 	}
-	end := "[]\n"
-	if started {
-		end = "\n]\n"
+	if !started {
+		end = "[]\n"
 	}
 	_, err := out.WriteString(end)
 	return err
@@ -91,12 +81,15 @@ func (v View[T]) listLines(out *bufio.Writer, items iter.Seq2[T, error]) error {
 	return nil
 }
 
-// array gathers the rows into the text of one JSON array.
-func (v View[T]) array(items iter.Seq2[T, error]) ([]byte, error) {
+// value returns the JSON of all rows as one array, or that of a single thing.
+func (v View[T]) value(items iter.Seq2[T, error], single bool) ([]byte, error) {
 	array := []byte{'['}
 	for item, err := range items {
 		if err != nil {
 			return nil, err
+		}
+		if single {
+			return v.JSON(item), nil
 		}
 		if len(array) > 1 {
 			array = append(array, ',')
@@ -104,18 +97,6 @@ func (v View[T]) array(items iter.Seq2[T, error]) ([]byte, error) {
 		array = append(array, v.JSON(item)...)
 	}
 	return append(array, ']'), nil
-}
-
-func (v View[T]) listFiltered(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
-	array, err := v.array(items)
-	if err != nil {
-		return err
-	}
-	return filter(out, o, array)
-}
-
-func filter(out *bufio.Writer, o Options, value []byte) error {
-	return unwritable(o.Filter(value, out))
 }
 
 // indent is json.Indent without the spaces around the text.

@@ -154,12 +154,7 @@ func pageBars(c Chart) []pageBar {
 	s := c.scale()
 	zero := s.zero(fine)
 	for i, b := range c.Bars {
-		from, n := zero, s.part(b.Value, fine)
-		if b.Value.Sign() < 0 {
-			from -= n
-		} else {
-			n = min(n, fine-zero)
-		}
+		from, n := s.span(b.Value, fine)
 		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, From: percent(from), Percent: percent(n)}
 		if zero > 0 {
 			bars[i].Zero = percent(zero)
@@ -193,12 +188,8 @@ func pageLine(c Chart) line {
 		l.Each = true
 	}
 	for i, b := range c.Bars {
-		y, tall := l.Zero, s.part(b.Value, fine)
-		if b.Value.Sign() > 0 {
-			tall = min(tall, l.Zero)
-			y -= tall
-		}
-		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, y, thick, tall, b.Label + ": " + b.Text})
+		from, tall := s.span(b.Value, fine)
+		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, fine - from - tall, thick, tall, b.Label + ": " + b.Text})
 		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
 			l.Labels = append(l.Labels, b.Label)
 		}

@@ -83,15 +83,9 @@ func (d *drawing) bars(c Chart) {
 		// A picture in the picture cuts off what is too wide in the viewer's font.
 		fmt.Fprintf(&d.b, `<svg x="%d" y="%d" width="%d" height="%d"><text y="20"><title>%s</title>%s</text></svg>`+"\n",
 			svgMargin, d.y, svgLabel-svgGap, svgRow, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
-		left := svgMargin + svgLabel + zero
-		n := s.part(b.Value, room)
-		if b.Value.Sign() < 0 {
-			left -= n
-		} else {
-			n = min(n, room-zero)
-		}
-		if n > 0 {
-			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n", left, d.y+6, n)
+		if from, n := s.span(b.Value, room); n > 0 {
+			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n",
+				svgMargin+svgLabel+from, d.y+6, n)
 		}
 		d.text(svgWidth-svgMargin-svgExtra, d.y+20, "end", b.number())
 		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
@@ -115,14 +109,9 @@ func (d *drawing) columns(c Chart) {
 	for i, b := range c.Bars {
 		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
 		thick := max((right-left)*4/5, 1)
-		tall := s.part(b.Value, svgHeight)
-		y := base
-		if b.Value.Sign() > 0 {
-			tall = min(tall, base-d.y)
-			y -= tall
-		}
-		if tall > 0 {
-			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", left+(right-left-thick)/2, y, thick, tall, escapeXML(b.Label+": "+b.Text))
+		if from, tall := s.span(b.Value, svgHeight); tall > 0 {
+			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n",
+				left+(right-left-thick)/2, bottom-from-tall, thick, tall, escapeXML(b.Label+": "+b.Text))
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)

@@ -37,10 +37,19 @@ const keptSize = 8 << 20
 // listTable measures the rows before it prints the first. Rows that can be gone through again are not kept for that.
 func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
-	eachRow := func(row func([]Cell) error) error {
+	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: names(columns)}
+	for i, c := range columns {
+		t.columns = append(t.columns, &columnLayout{
+			header: strings.ToUpper(strings.ReplaceAll(c.Name, "_", " ")), column: i,
+			whole: c.Whole, wide: c.Wide && len(o.Columns) == 0,
+		})
+	}
+	count := 0
+	rowSource := func(take func(row []Cell) error) error {
 		for item, err := range items {
 			if err == nil {
-				err = row(cells(columns, item))
+				count++
+				err = take(cells(columns, item))
 			}
 			if err != nil {
 				return err
@@ -48,80 +57,29 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 		}
 		return nil
 	}
-	grid := make([]*stripe, len(columns))
-	for i, c := range columns {
-		grid[i] = newStripe(c.Name, i)
+	first := t.keep
+	if v.Again {
+		first = t.measure
 	}
-	var kept [][]Cell
-	var t printer // once the table is laid out
-	begin := func() error {
-		t = v.layOut(out, o, columns, grid)
-		for _, row := range kept {
-			if err := t.row(row); err != nil {
-				return err
-			}
-		}
-		kept = nil
-		return nil
-	}
-	body, size := 0, 0
-	broken := eachRow(func(row []Cell) error {
-		body++
-		if t != nil {
-			return t.row(row)
-		}
-		measure(grid, row)
-		if v.Again {
-			return nil
-		}
-		kept, size = append(kept, row), size+sizeOf(row)
-		if size < keptSize {
-			return nil
-		}
-		return begin()
-	})
-	if broken != nil && body == 0 {
+	broken := rowSource(first)
+	if broken != nil && count == 0 {
 		return broken
 	}
 	var foot [][]Cell
 	if broken == nil {
 		for _, item := range v.Foot {
 			foot = append(foot, cells(columns, item))
-			measure(grid, foot[len(foot)-1])
+			t.measure(foot[len(foot)-1])
 		}
 	}
-	var err error
-	if t == nil {
-		err = begin()
-		if err == nil && v.Again {
-			err = eachRow(t.row) // which ends with broken once more
-		}
+	err := t.layOut()
+	if err == nil && v.Again {
+		err = rowSource(t.row) // which ends with broken once more
 	}
 	if err == nil && len(foot) > 0 {
 		err = t.foot(foot)
 	}
 	return cmp.Or(err, t.end(), broken)
-}
-
-// layOut ends the measuring: it decides how wide the columns are, and returns what prints the rows.
-func (v View[T]) layOut(out *bufio.Writer, o Options, columns []Column[T], grid []*stripe) printer {
-	for i, c := range columns {
-		grid[i].lay(o.NoHeaders)
-		grid[i].elastic = grid[i].elastic && !c.Whole
-		grid[i].wide = c.Wide && len(o.Columns) == 0
-	}
-	p := newPainter(o.Color)
-	grid = dropWide(slices.Clone(grid), o.Width)
-	if !fit(grid, o.Width) {
-		return &uprightPrinter{out: out, painter: p, names: names(columns), options: o}
-	}
-	return &gridPrinter{out: out, painter: p, grid: grid, bare: o.NoHeaders}
-}
-
-func measure(grid []*stripe, row []Cell) {
-	for i, s := range grid {
-		s.measure(row[i])
-	}
 }
 
 // sizeOf is about how much memory a row takes.
@@ -136,9 +94,17 @@ func sizeOf(row []Cell) int {
 	return size
 }
 
-func (v View[T]) oneTable(out *bufio.Writer, o Options, item T) error {
+func (v View[T]) oneTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra || c.Detail })
-	return writeUpright(out, newPainter(o.Color), names(columns), cells(columns, item), o)
+	for item, err := range items {
+		if err == nil {
+			err = writeUpright(out, newPainter(o.Color), names(columns), cells(columns, item), o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cells[T any](columns []Column[T], item T) []Cell {
@@ -158,251 +124,246 @@ func names[T any](columns []Column[T]) []string {
 	return all
 }
 
-// stripe is one column of a table. It has seen all of its cells when it is laid out, and shows them one by one.
-type stripe struct {
+// columnLayout is one column of a table. It has measured all of its cells when it is laid out, and shows them one by one.
+type columnLayout struct {
 	header  string
-	column  int // its place in a row
+	column  int  // its place in a row
+	whole   bool // never cut
+	wide    bool // left out where it does not fit
 	right   bool
+	elastic bool
 	width   int // as wide as this it is printed
 	content int // the widest cell
-	elastic bool
-	wide    bool // left out where it does not fit
 
 	amounts         amounts
 	numbers, others bool
 }
 
-func newStripe(name string, column int) *stripe {
-	return &stripe{header: strings.ToUpper(strings.ReplaceAll(name, "_", " ")), column: column}
-}
-
 // measure makes room for a cell. Amounts become blocks of equal width with the
 // decimal points below each other.
-func (s *stripe) measure(c Cell) {
+func (l *columnLayout) measure(c Cell) {
 	if c.kind == kindAmount {
-		s.amounts.measure(c)
+		l.amounts.measure(c)
 	} else {
-		s.content = max(s.content, width(c.short()))
+		l.content = max(l.content, width(c.short()))
 	}
-	s.numbers = s.numbers || c.numeric()
-	s.others = s.others || !c.numeric() && c.kind != kindEmpty
-	s.elastic = s.elastic || c.elastic() && c.short() != ""
-}
-
-// lay is called when all cells were measured.
-func (s *stripe) lay(bare bool) {
-	s.content = max(s.content, s.amounts.width())
-	s.right = s.numbers && !s.others
-	// A number between texts keeps the whole column from being cut.
-	s.elastic = s.elastic && !s.numbers
-	s.width = s.content
-	if !bare {
-		s.width = max(s.width, width(s.header))
-	}
+	l.numbers = l.numbers || c.numeric()
+	l.others = l.others || !c.numeric() && c.kind != kindEmpty
+	l.elastic = l.elastic || c.elastic() && c.short() != ""
 }
 
 // show returns a cell as wide as the column.
-func (s *stripe) show(p painter, c Cell) string {
+func (l *columnLayout) show(p painter, c Cell) string {
 	var text string
 	var wide int
-	switch c.kind {
-	case kindAmount:
-		text, wide = s.amounts.block(p, c), s.amounts.width()
-	case kindPercent:
-		text, wide = p.percent(c), width(c.short())
-	case kindBool:
-		text, wide = p.truth(c), width(c.short())
-	default:
+	if c.kind == kindAmount {
+		text, wide = l.amounts.block(p, c), l.amounts.width()
+	} else {
 		text = c.short()
-		if s.elastic {
-			text = cut(text, s.width, true)
+		if l.elastic && c.elastic() {
+			text = cut(text, l.width, true)
 		}
 		wide = width(text)
+		text = p.tint(c, text)
 	}
-	space := spaces(s.width - wide)
-	if s.right {
-		return space + text
+	if l.right {
+		return spaces(l.width-wide) + text
 	}
-	return text + space
+	return text + spaces(l.width-wide)
 }
 
-// dropWide leaves out, from the right, the columns that are only for wide terminals, until the others have room.
-func dropWide(grid []*stripe, limit int) []*stripe {
-	for i := len(grid) - 1; i >= 0 && limit > 0 && overhang(grid, limit) > 0; i-- {
-		if grid[i].wide {
-			grid = slices.Delete(grid, i, i+1)
-		}
+// comfortable is how far the column is narrowed at first, and bearable how far after that.
+func (l *columnLayout) comfortable() int {
+	if !l.elastic {
+		return l.width
 	}
-	return grid
+	return max(width(l.header), comfortable)
 }
 
-// overhang is by how much the columns are wider than limit.
-func overhang(grid []*stripe, limit int) int {
-	excess := len(gap)*(len(grid)-1) - limit
-	for _, s := range grid {
-		excess += s.width
+func (l *columnLayout) bearable() int {
+	if !l.elastic {
+		return max(l.content, min(bearable, width(l.header)))
 	}
-	return excess
+	return bearable
 }
 
-// fit narrows the columns until the table is no wider than limit, the widest
-// first. It reports whether it could; a limit of 0 is none.
-func fit(grid []*stripe, limit int) bool {
-	if limit <= 0 {
-		return true
-	}
-	excess := overhang(grid, limit)
-	narrow := func(floor func(*stripe) int) {
-		for ; excess > 0; excess-- {
-			var widest *stripe
-			for _, s := range grid {
-				if s.width > floor(s) && (widest == nil || s.width > widest.width) {
-					widest = s
-				}
-			}
-			if widest == nil {
-				return
-			}
-			widest.width--
-		}
-	}
-	narrow(func(s *stripe) int {
-		if !s.elastic {
-			return s.width
-		}
-		return max(width(s.header), comfortable)
-	})
-	narrow(func(s *stripe) int {
-		if !s.elastic {
-			return max(s.content, min(bearable, width(s.header)))
-		}
-		return bearable
-	})
-	return excess <= 0
-}
-
-// printer prints the rows of a table that was measured.
-type printer interface {
-	row([]Cell) error
-	foot(rows [][]Cell) error // below a rule
-	end() error
-}
-
-// gridPrinter prints rows as a table. It gives them to tablewriter in parts, each
-// of which has the whole width of the columns, so that a long table is never in
-// memory as a whole.
-type gridPrinter struct {
+// tableWriter prints rows as a table once it has measured them. It gives them to tablewriter in parts, each of which has
+// the whole width of the columns, so that a long table is never in memory as a whole.
+type tableWriter struct {
 	out     *bufio.Writer
+	options Options
 	painter painter
-	grid    []*stripe
-	bare    bool
+	names   []string
+	columns []*columnLayout
 
-	table *tablewriter.Table // the part that is being filled; nil: none was begun
-	parts int
-	rows  int // in the part
+	kept [][]Cell // rows that are printed when the table is laid out
+	size int      // of those
+	laid bool
+
+	upright bool // the terminal is too narrow: the rows are printed one below the other
+	rows    int
+	part    [][]string // the cells of rows that are not printed yet
+	begun   bool
 }
 
 // partRows is how many rows of a table are laid out together.
 const partRows = 200
 
-// begin begins a part, of which only the first has a header.
-func (g *gridPrinter) begin() {
-	aligns := make([]tw.Align, len(g.grid))
-	header := make([]string, len(g.grid))
-	for i, s := range g.grid {
-		aligns[i] = tw.AlignLeft
-		if s.right {
-			aligns[i] = tw.AlignRight
-		}
-		header[i] = g.painter.mark(bold, cut(s.header, s.width, false))
-	}
-	g.table, g.rows = newTable(&lineWriter{w: g.out, painter: g.painter}, aligns), 0
-	if g.parts++; g.parts == 1 && !g.bare {
-		g.table.Header(header)
-	}
-}
-
-func (g *gridPrinter) append(cells []string) error {
-	if g.table == nil {
-		g.begin()
-	}
-	if err := g.table.Append(cells); err != nil {
-		return unwritable(err)
-	}
-	if g.rows++; g.rows < partRows {
-		return nil
-	}
-	return g.render()
-}
-
-func (g *gridPrinter) render() error {
-	t := g.table
-	g.table = nil
-	if err := t.Render(); err != nil {
-		return unwritable(err)
-	}
-	_, err := g.out.Write(nil) // what went wrong while it rendered, of which tablewriter takes no notice
-	return unwritable(err)
-}
-
-func (g *gridPrinter) row(row []Cell) error {
-	cells := make([]string, len(g.grid)) // tablewriter keeps it
-	for i, s := range g.grid {
-		cells[i] = s.show(g.painter, row[s.column])
-	}
-	return g.append(cells)
-}
-
-func (g *gridPrinter) foot(rows [][]Cell) error {
-	rule := make([]string, len(g.grid))
-	for i, s := range g.grid {
-		rule[i] = g.painter.mark(dim, strings.Repeat("─", s.width))
-	}
-	err := g.append(rule)
-	for _, row := range rows {
-		if err == nil {
-			err = g.row(row)
-		}
-	}
-	return err
-}
-
-func (g *gridPrinter) end() error {
-	if g.parts == 0 { // a table without rows is its header
-		g.begin()
-	}
-	if g.table == nil {
-		return nil
-	}
-	return g.render()
-}
-
-// uprightPrinter prints rows upright, one below the other.
-type uprightPrinter struct {
-	out     *bufio.Writer
-	painter painter
-	names   []string
-	options Options
-	rows    int
-}
-
-func (u *uprightPrinter) row(row []Cell) error {
-	if u.rows++; u.rows > 1 {
-		u.out.WriteByte('\n')
-	}
-	return writeUpright(u.out, u.painter, u.names, row, u.options)
-}
-
-func (u *uprightPrinter) foot(rows [][]Cell) error {
-	for _, row := range rows {
-		if err := u.row(row); err != nil {
-			return err
-		}
+func (t *tableWriter) measure(row []Cell) error {
+	for _, l := range t.columns {
+		l.measure(row[l.column])
 	}
 	return nil
 }
 
-func (u *uprightPrinter) end() error { return nil }
+// keep measures a row and keeps it until there are enough to lay out the table. Later ones are printed at once.
+func (t *tableWriter) keep(row []Cell) error {
+	if t.laid {
+		return t.row(row)
+	}
+	t.measure(row)
+	t.kept, t.size = append(t.kept, row), t.size+sizeOf(row)
+	if t.size < keptSize {
+		return nil
+	}
+	return t.layOut()
+}
+
+// layOut ends the measuring: it decides how wide the columns are, and prints the rows that were kept.
+func (t *tableWriter) layOut() error {
+	if t.laid {
+		return nil
+	}
+	t.laid = true
+	for _, l := range t.columns {
+		l.content = max(l.content, l.amounts.width())
+		l.right = l.numbers && !l.others
+		// A number between texts keeps the whole column from being cut.
+		l.elastic = l.elastic && !l.numbers && !l.whole
+		l.width = l.content
+		if !t.options.NoHeaders {
+			l.width = max(l.width, width(l.header))
+		}
+	}
+	// From the right, the columns go that are only for wide terminals, until the others have room.
+	for i := len(t.columns) - 1; i >= 0 && t.excess() > 0; i-- {
+		if t.columns[i].wide {
+			t.columns = slices.Delete(t.columns, i, i+1)
+		}
+	}
+	t.upright = !t.fit()
+	for _, row := range t.kept {
+		if err := t.row(row); err != nil {
+			return err
+		}
+	}
+	t.kept = nil
+	return nil
+}
+
+// excess is by how much the columns are wider than the terminal, if there is one.
+func (t *tableWriter) excess() int {
+	if t.options.Width <= 0 {
+		return 0
+	}
+	excess := len(gap)*(len(t.columns)-1) - t.options.Width
+	for _, l := range t.columns {
+		excess += l.width
+	}
+	return excess
+}
+
+// fit narrows the columns until the table is no wider than the terminal, the
+// widest first. It reports whether it could.
+func (t *tableWriter) fit() bool {
+	for _, floor := range []func(*columnLayout) int{(*columnLayout).comfortable, (*columnLayout).bearable} {
+		for excess := t.excess(); excess > 0; excess-- {
+			var widest *columnLayout
+			for _, l := range t.columns {
+				if l.width > floor(l) && (widest == nil || l.width > widest.width) {
+					widest = l
+				}
+			}
+			if widest == nil {
+				break
+			}
+			widest.width--
+		}
+	}
+	return t.excess() <= 0
+}
+
+func (t *tableWriter) row(row []Cell) error {
+	if t.upright {
+		if t.rows++; t.rows > 1 {
+			t.out.WriteByte('\n')
+		}
+		return writeUpright(t.out, t.painter, t.names, row, t.options)
+	}
+	return t.line(func(l *columnLayout) string { return l.show(t.painter, row[l.column]) })
+}
+
+// foot prints rows below a rule.
+func (t *tableWriter) foot(rows [][]Cell) error {
+	var err error
+	if !t.upright {
+		err = t.line(func(l *columnLayout) string { return t.painter.mark(dim, strings.Repeat("─", l.width)) })
+	}
+	for _, row := range rows {
+		err = cmp.Or(err, t.row(row))
+	}
+	return err
+}
+
+// line adds a line to the part.
+func (t *tableWriter) line(text func(*columnLayout) string) error {
+	cells := make([]string, len(t.columns)) // tablewriter keeps it
+	for i, l := range t.columns {
+		cells[i] = text(l)
+	}
+	t.part = append(t.part, cells)
+	if len(t.part) < partRows {
+		return nil
+	}
+	return t.flush()
+}
+
+// flush prints a part, of which only the first has a header.
+func (t *tableWriter) flush() error {
+	var aligns []tw.Align
+	var header []string
+	for _, l := range t.columns {
+		align := tw.AlignLeft
+		if l.right {
+			align = tw.AlignRight
+		}
+		aligns = append(aligns, align)
+		header = append(header, t.painter.mark(bold, cut(l.header, l.width, false)))
+	}
+	table := newTable(lineWriter{t.out, t.painter}, aligns)
+	if !t.begun && !t.options.NoHeaders {
+		table.Header(header)
+	}
+	t.begun = true
+	for _, cells := range t.part {
+		if err := table.Append(cells); err != nil {
+			return unwritable(err)
+		}
+	}
+	t.part = t.part[:0]
+	if err := table.Render(); err != nil {
+		return unwritable(err)
+	}
+	_, err := t.out.Write(nil) // what went wrong while it rendered, of which tablewriter takes no notice
+	return unwritable(err)
+}
+
+func (t *tableWriter) end() error {
+	if t.upright || t.begun && len(t.part) == 0 { // a table without rows is its header
+		return nil
+	}
+	return t.flush()
+}
 
 // writeUpright prints one thing, a line for each property and a line for each
 // step of a history. Nothing is cut: what is too long goes on below.
@@ -424,37 +385,28 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 			stacked, right = true, max(o.Width-len(gap), 1)
 		}
 	}
-	lines := &lineWriter{w: out, painter: p}
-	t := newTable(lines, []tw.Align{tw.AlignLeft, tw.AlignLeft})
+	lines := lineWriter{out, p}
 	for i, c := range row {
-		label := p.mark(bold, labels[i])
-		if stacked {
+		before, indent := "", ""
+		switch {
+		case stacked:
 			for _, part := range Wrap(labels[i], o.Width) {
 				if err := lines.print(p.mark(bold, part)); err != nil {
 					return err
 				}
 			}
+			before, indent = gap, gap
+		case !o.NoHeaders:
+			before, indent = p.mark(bold, labels[i])+spaces(left-width(labels[i]))+gap, spaces(left)+gap
 		}
 		for _, line := range valueLines(p, c, right) {
-			var err error
-			switch {
-			case stacked:
-				err = lines.print(gap + line)
-			case o.NoHeaders:
-				err = lines.print(line)
-			default:
-				err = t.Append([]string{label, line})
+			if err := lines.print(before + line); err != nil {
+				return err
 			}
-			label = ""
-			if err != nil {
-				return unwritable(err)
-			}
+			before = indent
 		}
 	}
-	if stacked || o.NoHeaders || len(row) == 0 {
-		return nil
-	}
-	return unwritable(t.Render())
+	return nil
 }
 
 // valueLines returns a value in full, on as many lines as it takes.
@@ -462,12 +414,8 @@ func valueLines(p painter, c Cell, limit int) []string {
 	switch c.kind {
 	case kindAmount:
 		return []string{p.amount(c)}
-	case kindBool:
-		return []string{p.truth(c)}
-	case kindPercent:
-		return []string{p.percent(c)}
-	case kindInt:
-		return []string{c.short()}
+	case kindBool, kindPercent, kindInt:
+		return []string{p.tint(c, c.short())}
 	case kindHistory:
 		if len(c.steps) == 0 {
 			return []string{""}
@@ -478,7 +426,7 @@ func valueLines(p painter, c Cell, limit int) []string {
 		}
 		var lines []string
 		for _, s := range c.steps {
-			line := Safe(s.Status) + strings.Repeat(" ", status-width(Safe(s.Status))) + gap + Safe(s.At)
+			line := Safe(s.Status) + spaces(status-width(Safe(s.Status))) + gap + Safe(s.At)
 			lines = append(lines, Wrap(strings.TrimRight(line, " "), limit)...)
 		}
 		return lines
@@ -527,11 +475,11 @@ type lineWriter struct {
 	painter painter
 }
 
-func (l *lineWriter) Write(p []byte) (int, error) {
+func (l lineWriter) Write(p []byte) (int, error) {
 	return len(p), l.print(strings.TrimSuffix(string(p), "\n"))
 }
 
-func (l *lineWriter) print(line string) error {
+func (l lineWriter) print(line string) error {
 	_, err := io.WriteString(l.w, l.painter.paint(strings.TrimRight(line, " "))+"\n")
 	return err
 }
@@ -542,45 +490,40 @@ type amounts struct{ whole, fraction, unit int }
 
 func (a *amounts) measure(c Cell) {
 	number, unit := c.amount()
-	whole, fraction := splitDecimal(number)
-	a.whole = max(a.whole, len(whole))
-	a.fraction = max(a.fraction, len(fraction))
+	a.whole = max(a.whole, len(number)-c.fraction())
+	a.fraction = max(a.fraction, c.fraction())
 	a.unit = max(a.unit, width(unit))
 }
 
-func (a amounts) width() int {
-	if a.unit == 0 {
-		return a.whole + a.fraction
-	}
-	return a.whole + a.fraction + 1 + a.unit
-}
+func (a amounts) width() int { return a.whole + a.fraction + min(a.unit, 1) + a.unit }
 
 func (a amounts) block(p painter, c Cell) string {
 	number, unit := c.amount()
-	whole, fraction := splitDecimal(number)
-	block := spaces(a.whole-len(whole)) + number + spaces(a.fraction-len(fraction))
+	block := spaces(a.whole+c.fraction()-len(number)) + number + spaces(a.fraction-c.fraction())
 	if a.unit == 0 {
 		return block
 	}
 	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
 }
 
+// fraction is how wide the number of an amount is from the decimal point on.
+func (c Cell) fraction() int {
+	if c.decimals <= 0 {
+		return 0
+	}
+	return 1 + int(c.decimals)
+}
+
 // spaces are none where there should be fewer: a cell may have come to be wider than it was when it was measured.
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
-
-func splitDecimal(number string) (whole, fraction string) {
-	if point := strings.IndexByte(number, '.'); point >= 0 {
-		return number[:point], number[point:]
-	}
-	return number, ""
-}
 
 // painter colours what means something: headers and labels are bold, the word
 // minor is dim, true and what has grown are green, false and what has shrunk
 // are red, and the bars of a chart are blue. While a table is laid out, what
 // will be coloured is between control characters, which take no room and,
-// all text being escaped, occur nowhere else.
-type painter struct{ styles map[rune]lipgloss.Style }
+// all text being escaped, occur nowhere else: tablewriter adds to the escape
+// sequences of a terminal. Nil is without colour.
+type painter map[rune]lipgloss.Style
 
 const (
 	bold rune = iota + 1
@@ -593,23 +536,23 @@ const (
 
 func newPainter(color bool) painter {
 	if !color {
-		return painter{}
+		return nil
 	}
 	// The profile and the background are set, so that the terminal is not asked.
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.ANSI)
 	r.SetHasDarkBackground(true)
-	return painter{map[rune]lipgloss.Style{
+	return painter{
 		bold:  r.NewStyle().Bold(true),
 		dim:   r.NewStyle().Faint(true),
 		green: r.NewStyle().Foreground(lipgloss.Color("2")),
 		red:   r.NewStyle().Foreground(lipgloss.Color("1")),
 		blue:  r.NewStyle().Foreground(lipgloss.Color("4")),
-	}}
+	}
 }
 
 func (p painter) mark(style rune, s string) string {
-	if p.styles == nil || s == "" {
+	if p == nil || s == "" {
 		return s
 	}
 	return string(style) + s + string(end)
@@ -617,7 +560,7 @@ func (p painter) mark(style rune, s string) string {
 
 // paint replaces the marks in a line.
 func (p painter) paint(line string) string {
-	if p.styles == nil {
+	if p == nil {
 		return line
 	}
 	var b strings.Builder
@@ -627,26 +570,20 @@ func (p painter) paint(line string) string {
 			return b.String() + line
 		}
 		text, rest, _ := strings.Cut(line[from+1:], string(end))
-		b.WriteString(line[:from] + p.styles[rune(line[from])].Render(text))
+		b.WriteString(line[:from] + p[rune(line[from])].Render(text))
 		line = rest
 	}
 }
 
-func (p painter) truth(c Cell) string {
-	if c.n != 0 {
-		return p.mark(green, c.short())
-	}
-	return p.mark(red, c.short())
-}
-
-func (p painter) percent(c Cell) string {
+// tint colours the text of a cell by what the cell says.
+func (p painter) tint(c Cell, text string) string {
 	switch {
-	case c.signed && c.sign() > 0:
-		return p.mark(green, c.short())
-	case c.signed && c.sign() < 0:
-		return p.mark(red, c.short())
+	case c.kind == kindBool && c.n != 0, c.signed && c.sign() > 0:
+		return p.mark(green, text)
+	case c.kind == kindBool, c.signed && c.sign() < 0:
+		return p.mark(red, text)
 	}
-	return c.short()
+	return text
 }
 
 func (p painter) unit(c Cell) string {

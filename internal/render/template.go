@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
-	"iter"
 	"text/template"
 )
 
@@ -28,14 +26,6 @@ func encodeJSON(value any) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-func (v View[T]) listTemplate(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
-	array, err := v.array(items)
-	if err != nil {
-		return err
-	}
-	return execute(out, o, array)
-}
-
 func execute(out *bufio.Writer, o Options, text []byte) error {
 	t, err := parseTemplate(o.Template)
 	if err != nil {
@@ -47,25 +37,16 @@ func execute(out *bufio.Writer, o Options, text []byte) error {
 	if err := decoder.Decode(&value); err != nil {
 		return notJSON(err)
 	}
-	last := &lastByte{w: out, last: '\n'}
-	if err := t.Execute(last, value); err != nil {
+	var result bytes.Buffer
+	err = t.Execute(&result, value)
+	if _, failed := out.Write(result.Bytes()); failed != nil { // also what came before an error
+		return failed
+	}
+	if err != nil {
 		return unwritable(err)
 	}
-	if last.last != '\n' {
+	if result.Len() > 0 && !bytes.HasSuffix(result.Bytes(), []byte("\n")) {
 		return out.WriteByte('\n')
 	}
 	return nil
-}
-
-// lastByte remembers the last byte that went through it.
-type lastByte struct {
-	w    io.Writer
-	last byte
-}
-
-func (l *lastByte) Write(p []byte) (int, error) {
-	if len(p) > 0 {
-		l.last = p[len(p)-1]
-	}
-	return l.w.Write(p)
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -131,12 +132,15 @@ func (v View[T]) column(name string) (Column[T], bool) {
 	}
 	for _, c := range v.Columns {
 		if suffix, ok := strings.CutPrefix(name, c.Name); ok && c.Amount && (suffix == minorSuffix || suffix == codeSuffix) {
-			whole := c.Cell
 			return Column[T]{Name: name, Whole: true, Cell: func(item T) Cell {
-				if suffix == codeSuffix {
-					return whole(item).code()
+				amount := c.Cell(item)
+				if amount.kind != kindAmount {
+					return Cell{}
 				}
-				return whole(item).minor()
+				if suffix == codeSuffix {
+					return Text(amount.text)
+				}
+				return Cell{kind: kindInt, n: amount.n, large: amount.large}
 			}}, true
 		}
 	}
@@ -147,10 +151,7 @@ func (v View[T]) column(name string) (Column[T], bool) {
 // not have, hold a template that does not parse, or contradict each other.
 // List and One check as well; a command that changes something checks before.
 func (v View[T]) Check(o Options) error {
-	format := o.Format
-	if format == "" {
-		format = Table
-	}
+	format := cmp.Or(o.Format, Table)
 	if _, err := ParseFormat(string(format)); err != nil {
 		return err
 	}
@@ -166,6 +167,16 @@ func (v View[T]) Check(o Options) error {
 			return usagef("--template does not parse: %v", err)
 		}
 	}
+	tabular := scripted == "" && (format == Table || format == CSV)
+	onlyTabular := "" // a flag that no other output takes
+	switch {
+	case len(o.Columns) > 0:
+		onlyTabular = "--columns"
+	case o.Sort != "":
+		onlyTabular = "--sort"
+	case o.NoHeaders:
+		onlyTabular = "--no-headers"
+	}
 	switch {
 	case o.Quiet && scripted != "":
 		return usagef("--quiet prints ids only: leave out %s", scripted)
@@ -173,20 +184,10 @@ func (v View[T]) Check(o Options) error {
 		return usagef("--quiet prints ids only: leave out --columns")
 	case scripted != "" && (format == CSV || format == YAML):
 		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
-	}
-	if scripted != "" || (!o.Quiet && format != Table && format != CSV) {
-		for _, flag := range []struct {
-			name string
-			set  bool
-		}{{"--columns", len(o.Columns) > 0}, {"--sort", o.Sort != ""}, {"--no-headers", o.NoHeaders}} {
-			if !flag.set {
-				continue
-			}
-			if scripted != "" {
-				return usagef("%s is for table and csv: leave it out beside %s", flag.name, scripted)
-			}
-			return usagef("%s is for table and csv: leave it out with --output %s", flag.name, format)
-		}
+	case scripted != "" && onlyTabular != "":
+		return usagef("%s is for table and csv: leave it out beside %s", onlyTabular, scripted)
+	case !tabular && !o.Quiet && onlyTabular != "":
+		return usagef("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
 	}
 	for _, name := range o.Columns {
 		if _, ok := v.column(name); !ok {
@@ -199,7 +200,7 @@ func (v View[T]) Check(o Options) error {
 	switch {
 	case o.Quiet && v.ID == nil:
 		return usagef("--quiet has nothing to print here: what is listed has no id")
-	case !o.Quiet && v.JSON == nil && (scripted != "" || (format != Table && format != CSV)):
+	case !o.Quiet && !tabular && v.JSON == nil:
 		return usagef("there is no JSON of this: use --output table or csv")
 	}
 	return nil
@@ -226,10 +227,23 @@ func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
 // List prints any number of rows. Of the errors that it returns see the
 // package documentation.
 func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
+	return v.print(w, o, items, false)
+}
+
+// One prints one thing. A table is vertical here: a line for each column.
+func (v View[T]) One(w io.Writer, o Options, item T) error {
+	return v.print(w, o, each([]T{item}), true)
+}
+
+func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single bool) error {
 	if err := v.Check(o); err != nil {
 		return err
 	}
-	return o.output(w, listBuffer, func(out *bufio.Writer) error {
+	size := listBuffer
+	if single {
+		size = oneBuffer
+	}
+	return o.output(w, size, func(out *bufio.Writer) error {
 		var broken error // the iterator's error, when rows had to be gathered first
 		if o.Sort != "" {
 			var rows []T
@@ -240,61 +254,38 @@ func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
 			v.sort(rows, o.Sort)
 			items = each(rows)
 		}
-		if err := v.list(out, o, items); err != nil {
-			return err
-		}
-		return broken
+		return cmp.Or(v.write(out, o, items, single), broken)
 	})
 }
 
-func (v View[T]) list(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
+func (v View[T]) write(out *bufio.Writer, o Options, items iter.Seq2[T, error], single bool) error {
 	switch {
 	case o.Quiet:
 		return v.listIDs(out, items)
-	case o.Filter != nil:
-		return v.listFiltered(out, o, items)
-	case o.Template != "":
-		return v.listTemplate(out, o, items)
+	case o.Filter != nil || o.Template != "":
+		value, err := v.value(items, single)
+		if err != nil {
+			return err
+		}
+		if o.Filter != nil {
+			return unwritable(o.Filter(value, out))
+		}
+		return execute(out, o, value)
 	}
 	switch o.Format {
 	case JSON:
-		return v.listJSON(out, items)
+		return v.listJSON(out, items, single)
 	case JSONL:
 		return v.listLines(out, items)
 	case CSV:
 		return v.listCSV(out, o, items)
 	case YAML:
-		return v.listYAML(out, items)
+		return v.listYAML(out, items, single)
+	}
+	if single {
+		return v.oneTable(out, o, items)
 	}
 	return v.listTable(out, o, items)
-}
-
-// One prints one thing. A table is vertical here: a line for each column.
-func (v View[T]) One(w io.Writer, o Options, item T) error {
-	if err := v.Check(o); err != nil {
-		return err
-	}
-	return o.output(w, oneBuffer, func(out *bufio.Writer) error {
-		switch {
-		case o.Quiet:
-			return v.listIDs(out, each([]T{item}))
-		case o.Filter != nil:
-			return filter(out, o, v.JSON(item))
-		case o.Template != "":
-			return execute(out, o, v.JSON(item))
-		}
-		switch o.Format {
-		case JSON:
-			return v.oneJSON(out, item)
-		case JSONL:
-			return v.listLines(out, each([]T{item}))
-		case CSV:
-			return v.listCSV(out, o, each([]T{item}))
-		case YAML:
-			return v.oneYAML(out, item)
-		}
-		return v.oneTable(out, o, item)
-	})
 }
 
 func (v View[T]) listIDs(out *bufio.Writer, items iter.Seq2[T, error]) error {

@@ -4,26 +4,24 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-func (v View[T]) oneYAML(out *bufio.Writer, item T) error {
-	return writeYAML(out, v.JSON(item), false)
-}
-
 // listYAML writes each row as a sequence of one: one below the other they are
-// the sequence of all.
-func (v View[T]) listYAML(out *bufio.Writer, items iter.Seq2[T, error]) error {
+// the sequence of all. A single thing is no sequence.
+func (v View[T]) listYAML(out *bufio.Writer, items iter.Seq2[T, error], single bool) error {
 	empty := true
 	for item, err := range items {
-		if err != nil {
-			return err
+		if err == nil {
+			err = writeYAML(out, v.JSON(item), !single)
 		}
-		if err := writeYAML(out, v.JSON(item), true); err != nil {
+		if err != nil {
 			return err
 		}
 		empty = false
@@ -52,10 +50,10 @@ func writeYAML(out *bufio.Writer, text []byte, element bool) error {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(node); err != nil {
-		return unwritable(err)
+	if err = encoder.Encode(node); err == nil {
+		err = encoder.Close()
 	}
-	if err := encoder.Close(); err != nil {
+	if err != nil {
 		return unwritable(err)
 	}
 	_, err = out.Write(b.Bytes())
@@ -87,42 +85,28 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 		}
 		_, err := decoder.Token() // the closing bracket
 		return node, err
-	case json.Number:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: t.String()}, nil
 	case string:
 		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: t}
 		if !plainYAML(t) {
 			node.Style = yaml.DoubleQuotedStyle
 		}
 		return node, nil
-	case bool:
-		if t {
-			return &yaml.Node{Kind: yaml.ScalarNode, Value: "true"}, nil
-		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: "false"}, nil
+	case nil:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}, nil
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}, nil
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(token)}, nil // a number or a bool
 }
+
+// word is text that no YAML reader takes for a number or a time, or for more than a string.
+var word = regexp.MustCompile(`^[A-Za-z_]([A-Za-z_0-9./ -]*[A-Za-z_0-9./-])?$`)
 
 // plainYAML says whether a string needs no quotes. YAML readers differ
 // in what they take for a number, a time or a boolean; a word of letters that is
 // none of theirs is a string to all.
 func plainYAML(s string) bool {
-	if s == "" {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
-		case i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '.' || c == '/'):
-		case c == ' ' && i > 0 && i < len(s)-1:
-		default:
-			return false
-		}
-	}
 	switch strings.ToLower(s) {
 	case "true", "false", "yes", "no", "on", "off", "y", "n", "null", "nil", "none", "nan", "inf", "infinity":
 		return false
 	}
-	return true
+	return word.MatchString(s)
 }
