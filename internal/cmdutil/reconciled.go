@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"fmt"
+	"slices"
 
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
@@ -45,23 +46,15 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 // ReconciledView shows the results of a reconciliation.
 func ReconciledView(m money.Registry) render.View[payout.Result] {
 	type row = payout.Result
-	inner := views.Orders(m)
-	view := render.View[row]{
-		ID: func(r row) string { return inner.ID(r.Order) },
-		JSON: func(r row) []byte {
-			line := views.NewOrderLine(r.Order)
-			line.Listed, line.Status = &r.Listed, r.Status
-			return render.Encode(line)
-		},
+	view := render.Map(views.Orders(m), func(r row) payout.Order { return r.Order })
+	view.JSON = func(r row) []byte {
+		line := views.NewOrderLine(r.Order)
+		line.Listed, line.Status = &r.Listed, r.Status
+		return render.Encode(line)
 	}
-	for _, c := range inner.Columns {
-		if c.Name == "amount" { // the findings are before the rest of the order
-			view.Columns = append(view.Columns,
-				render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
-				render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
-		}
-		view.Columns = append(view.Columns, render.Column[row]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
-			Cell: func(r row) render.Cell { return c.Cell(r.Order) }})
-	}
+	amount := slices.IndexFunc(view.Columns, func(c render.Column[row]) bool { return c.Name == "amount" })
+	view.Columns = slices.Insert(view.Columns, amount, // the findings come before the rest of the order
+		render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
+		render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
 	return view
 }

@@ -72,6 +72,25 @@ type View[T any] struct {
 	Again   bool           // the rows given to List can be gone through again: a table does so, and keeps none of them
 }
 
+// Map shows rows of another type as view shows the values that of finds in
+// them. A foot is not taken over.
+func Map[A, B any](view View[A], of func(B) A) View[B] {
+	mapped := View[B]{Again: view.Again}
+	if view.ID != nil {
+		mapped.ID = func(item B) string { return view.ID(of(item)) }
+	}
+	if view.JSON != nil {
+		mapped.JSON = func(item B) []byte { return view.JSON(of(item)) }
+	}
+	for _, c := range view.Columns {
+		mapped.Columns = append(mapped.Columns, Column[B]{
+			Name: c.Name, Extra: c.Extra, Wide: c.Wide, Whole: c.Whole, Detail: c.Detail, Amount: c.Amount, CodeIn: c.CodeIn,
+			Cell: func(item B) Cell { return c.Cell(of(item)) },
+		})
+	}
+	return mapped
+}
+
 // Column is one property of a row.
 type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and the CSV header; a table's header has it in upper case with spaces

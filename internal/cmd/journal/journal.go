@@ -199,13 +199,10 @@ func (t story) line() views.OrderLine {
 }
 
 func storyView(m money.Registry) render.View[story] {
-	inner := views.Orders(m)
-	view := render.View[story]{
-		ID:   func(t story) string { return inner.ID(t.order) },
-		JSON: func(t story) []byte { return render.Encode(t.line()) },
-	}
-	for _, c := range inner.Columns {
-		view.Columns = append(view.Columns, render.Column[story]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Detail: true, Extra: c.Extra, Wide: c.Wide, Cell: func(t story) render.Cell { return c.Cell(t.order) }})
+	view := render.Map(views.Orders(m), func(t story) payout.Order { return t.order })
+	view.JSON = func(t story) []byte { return render.Encode(t.line()) }
+	for i := range view.Columns {
+		view.Columns[i].Detail = true
 	}
 	view.Columns = append(view.Columns, render.Column[story]{Name: "decimals", Detail: true, Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
 	view.Columns = append(view.Columns, render.Column[story]{Name: "story", Detail: true, Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})

@@ -82,23 +82,16 @@ type liveLine struct {
 
 func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
-		inner := views.Orders(m)
-		view := render.View[runRow]{
-			ID: func(r runRow) string { return inner.ID(r.Order) },
-			JSON: func(r runRow) []byte {
-				if live {
-					return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status})
-				}
-				return inner.JSON(r.Order)
-			},
+		view := render.Map(views.Orders(m), func(r runRow) payout.Order { return r.Order })
+		for i := range view.Columns { // why an order is not accepted matters more than when it was sent
+			c := &view.Columns[i]
+			c.Wide = c.Name == "sent" || c.Wide && c.Name != "reason"
 		}
-		for _, c := range inner.Columns {
-			if c.Name == "amount" && live {
-				view.Columns = append(view.Columns, render.Column[runRow]{Name: "status", Cell: func(r runRow) render.Cell { return render.Text(r.status) }})
-			}
-			wide := c.Name == "sent" || c.Wide && c.Name != "reason" // why an order is not accepted matters more than when it was sent
-			view.Columns = append(view.Columns, render.Column[runRow]{Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: wide, Extra: c.Extra, Detail: c.Detail,
-				Cell: func(r runRow) render.Cell { return c.Cell(r.Order) }})
+		if live {
+			view.JSON = func(r runRow) []byte { return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status}) }
+			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
+			status := render.Column[runRow]{Name: "status", Cell: func(r runRow) render.Cell { return render.Text(r.status) }}
+			view.Columns = slices.Insert(view.Columns, amount, status)
 		}
 		return view
 	}

@@ -83,14 +83,7 @@ func (a *advanced) UnmarshalJSON(text []byte) error {
 
 // advancedView shows the delivery's answer after the withdrawal's own columns.
 func advancedView(m money.Registry) render.View[advanced] {
-	inner := views.Withdrawals(m)
-	view := render.View[advanced]{ID: func(a advanced) string { return a.ID }}
-	for _, c := range inner.Columns {
-		view.Columns = append(view.Columns, render.Column[advanced]{
-			Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
-			Cell: func(a advanced) render.Cell { return c.Cell(a.Withdrawal) },
-		})
-	}
+	view := render.Map(views.Withdrawals(m), func(a advanced) api.Withdrawal { return a.Withdrawal })
 	view.Columns = append(view.Columns, render.Column[advanced]{Name: "delivery", Cell: func(a advanced) render.Cell {
 		switch {
 		case a.delivery == nil:

@@ -34,17 +34,8 @@ type answered[T any] struct {
 // answeredView shows answers as another view shows their values, with the sandbox's own JSON.
 func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Registry) render.View[answered[T]] {
 	return func(m money.Registry) render.View[answered[T]] {
-		inner := of(m)
-		view := render.View[answered[T]]{
-			ID:   func(a answered[T]) string { return inner.ID(a.value) },
-			JSON: func(a answered[T]) []byte { return a.raw },
-		}
-		for _, c := range inner.Columns {
-			view.Columns = append(view.Columns, render.Column[answered[T]]{
-				Name: c.Name, Amount: c.Amount, Whole: c.Whole, Wide: c.Wide, Extra: c.Extra, Detail: c.Detail,
-				Cell: func(a answered[T]) render.Cell { return c.Cell(a.value) },
-			})
-		}
+		view := render.Map(of(m), func(a answered[T]) T { return a.value })
+		view.JSON = func(a answered[T]) []byte { return a.raw }
 		return view
 	}
 }
