@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -15,36 +17,30 @@ import (
 )
 
 // helpers are what this program does when it starts itself.
-var helpers = map[string]func(args []string) error{
-	"-serve": func(args []string) error {
-		total, err := strconv.Atoi(args[0])
-		if err != nil {
-			return err
-		}
-		return serveFixed(total)
-	},
+var helpers = map[string]func(args []string){
+	"-serve":       serveFixed,
 	"-read-csv":    readCSV,
 	"-bare":        serveBare,
 	"-bare-file":   serveBareFile,
 	"-serve-stats": serveStats,
 	"-fetch-stats": fetchStats,
-	"-copy":        func(args []string) error { return eachPage(args[0], copyPage) },
-	"-split":       func(args []string) error { return eachPage(args[0], splitPage) },
+	"-copy":        func(args []string) { eachPage(args[0], copyPage) },
+	"-split":       func(args []string) { eachPage(args[0], splitPage) },
 }
 
 const pageSize = 1000
 
 // serveFixed is the service at its barest: fixed answers, and a list of so many withdrawals, a page of which costs little
 // more than copying it.
-func serveFixed(total int) error {
-	page, ids := template(total)
-	pages := sync.Pool{New: func() any { b := append([]byte(nil), page...); return &b }}
+func serveFixed(args []string) {
+	page, ids := template(must(strconv.Atoi(args[0])))
+	pages := sync.Pool{New: func() any { b := bytes.Clone(page); return &b }}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/merchant_withdrawal", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+getPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, single)
 	})
-	mux.HandleFunc("POST /api/merchant_withdrawal/create", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST "+createPath, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `"7c9e6679-7425-40de-944b-e07fc1f90ae7"`)
@@ -61,19 +57,15 @@ func serveFixed(total int) error {
 		w.Header().Set("Content-Length", strconv.Itoa(len(*text)))
 		w.Write(*text)
 	})
-	return untilStdinCloses(mux)
+	untilStdinCloses(mux)
 }
 
 // untilStdinCloses serves on a port, prints its address, and ends when the benchmark does.
-func untilStdinCloses(handler http.Handler) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	fmt.Printf("http://%s\n", listener.Addr())
+func untilStdinCloses(handler http.Handler) {
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	check(json.NewEncoder(os.Stdout).Encode(address{"http://" + listener.Addr().String()}))
 	go http.Serve(listener, handler)
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return err
+	must(io.Copy(io.Discard, os.Stdin))
 }
 
 const single = `{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","external_id":4711,"merchant_id":"acme","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`
@@ -95,53 +87,28 @@ func template(total int) (page []byte, ids []int) {
 }
 
 // eachPage fetches the pages of the list in turn, as barely as it can be done, and writes what handle makes of them.
-func eachPage(url string, handle func(out *bufio.Writer, body io.Reader) error) error {
+func eachPage(url string, handle func(out *bufio.Writer, body io.Reader)) {
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	client := &http.Client{Transport: &http.Transport{}}
-	for number := 0; ; number++ {
-		resp, err := client.Post(fmt.Sprintf("%s/api/merchant_withdrawal/list?page=%d&page_size=%d", url, number, pageSize), "application/json", strings.NewReader(`{"currencies":[],"tags":[]}`))
-		if err != nil {
-			return err
-		}
-		pages, err := strconv.Atoi(os.Getenv("PAGES"))
-		if err != nil {
-			return err
-		}
-		if err := handle(out, resp.Body); err != nil {
-			return err
-		}
+	for number := range must(strconv.Atoi(os.Getenv("PAGES"))) {
+		resp := must(client.Post(fmt.Sprintf("%s/api/merchant_withdrawal/list?page=%d&page_size=%d", url, number, pageSize),
+			"application/json", strings.NewReader(`{"currencies":[],"tags":[]}`)))
+		handle(out, resp.Body)
 		resp.Body.Close()
-		if number+1 == pages {
-			return out.Flush()
-		}
 	}
+	check(out.Flush())
 }
 
-func copyPage(out *bufio.Writer, body io.Reader) error {
-	_, err := io.Copy(out, body)
-	return err
-}
+func copyPage(out *bufio.Writer, body io.Reader) { must(io.Copy(out, body)) }
 
 // splitPage writes the records a line each and looks at nothing else.
-func splitPage(out *bufio.Writer, body io.Reader) error {
+func splitPage(out *bufio.Writer, body io.Reader) {
 	dec := jsontext.NewDecoder(body)
-	for {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		if token.Kind() == '[' {
-			break
-		}
+	for must(dec.ReadToken()).Kind() != '[' {
 	}
 	for dec.PeekKind() != ']' {
-		record, err := dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		out.Write(record)
+		out.Write(must(dec.ReadValue()))
 		out.WriteByte('\n')
 	}
-	_, err := io.Copy(io.Discard, body)
-	return err
+	must(io.Copy(io.Discard, body))
 }

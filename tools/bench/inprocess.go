@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"runtime"
-	"sync"
 	"time"
 
 	"example.com/till/pkg/api"
@@ -39,16 +38,11 @@ const (
 )
 
 // sdk holds the client's calls against net/http.
-func sdk(string) ([]row, error) {
-	url, stop, err := serve("-serve", "1000")
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	client, err := api.New(url, api.WithAPIKey("till_sandbox_bench"))
-	if err != nil {
-		return nil, err
-	}
+func sdk(b *bench) []row {
+	server := b.helper("-serve", "1000")
+	defer server.stop()
+	url := server.url
+	client := must(api.New(url, api.WithAPIKey(sandboxKey)))
 	bare := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128, IdleConnTimeout: time.Minute}}
 	ctx := context.Background()
 	request := api.CreateWithdrawal{
@@ -64,7 +58,7 @@ func sdk(string) ([]row, error) {
 			return err
 		}, func() error {
 			var value api.Withdrawal
-			return exchange(ctx, bare, http.MethodGet, url+"/api/merchant_withdrawal?id=7c9e6679-7425-40de-944b-e07fc1f90ae7", nil, &value)
+			return exchange(ctx, bare, http.MethodGet, url+getPath+"?id=7c9e6679-7425-40de-944b-e07fc1f90ae7", nil, &value)
 		}},
 		{"create", func() error {
 			_, err := client.Withdrawals.Create(ctx, request)
@@ -75,30 +69,27 @@ func sdk(string) ([]row, error) {
 				return err
 			}
 			var value string
-			return exchange(ctx, bare, http.MethodPost, url+"/api/merchant_withdrawal/create", body, &value)
+			return exchange(ctx, bare, http.MethodPost, url+createPath, body, &value)
 		}},
 	}
 	var rows []row
 	for _, op := range operations {
 		for _, width := range []int{1, 32} {
 			var mine, base uint64
-			ratio, err := pairs(sdkPairs, func() (t time.Duration, err error) {
-				t, mine, err = repeat(width, op.sdk)
-				return t, err
-			}, func() (t time.Duration, err error) {
-				t, base, err = repeat(width, op.bare)
-				return t, err
+			ratio := pairs(sdkPairs, func() (took time.Duration) {
+				took, mine = repeat(width, op.sdk)
+				return took
+			}, func() (took time.Duration) {
+				took, base = repeat(width, op.bare)
+				return took
 			})
-			if err != nil {
-				return nil, err
-			}
 			name := fmt.Sprintf("SDK %s / net/http, %d at a time", op.name, width)
 			rows = append(rows,
 				row{what: name + ", time", got: ratio, unit: "x", limit: 1.10, atMost: true, detail: fmt.Sprintf("median of %d pairs of %d calls", sdkPairs, calls)},
 				row{what: name + ", more allocations", got: float64(mine)/calls - float64(base)/calls, limit: 25, atMost: true, detail: "per call"})
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // exchange is the baseline: a request with the key, the answer read whole and decoded.
@@ -113,7 +104,7 @@ func exchange(ctx context.Context, client *http.Client, method, url string, body
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer till_sandbox_bench")
+	req.Header.Set("Authorization", "Bearer "+sandboxKey)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "bench")
 	if body != nil {
@@ -135,32 +126,13 @@ func exchange(ctx context.Context, client *http.Client, method, url string, body
 }
 
 // repeat makes all calls, width at a time, and returns how long they took and how often they allocated.
-func repeat(width int, call func() error) (time.Duration, uint64, error) {
+func repeat(width int, call func() error) (time.Duration, uint64) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	begin := time.Now()
-	errs := make(chan error, width)
-	var group sync.WaitGroup
-	for range width {
-		group.Go(func() {
-			for range calls / width {
-				if err := call(); err != nil {
-					errs <- err
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	took := time.Since(begin)
+	took := together(width, calls, func(int, int) error { return call() })
 	runtime.ReadMemStats(&after)
-	select {
-	case err := <-errs:
-		return 0, 0, err
-	default:
-		return took, after.Mallocs - before.Mallocs, nil
-	}
+	return took, after.Mallocs - before.Mallocs
 }
 
 // canned answers every request with the same page.
@@ -171,14 +143,11 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // decode holds the decoding of a page, strict and with the JSON kept, against encoding/json and plain structs.
-func decode(string) ([]row, error) {
+func decode(*bench) []row {
 	page, _ := template(pageSize)
-	client, err := api.New("http://127.0.0.1", api.WithTransport(canned(page)))
-	if err != nil {
-		return nil, err
-	}
+	client := must(api.New("http://127.0.0.1", api.WithTransport(canned(page))))
 	const times = 40
-	ratio, err := pairs(11, func() (time.Duration, error) {
+	ratio := pairs(11, func() time.Duration {
 		begin := time.Now()
 		for range times {
 			var value struct {
@@ -186,19 +155,15 @@ func decode(string) ([]row, error) {
 				PageCount int64   `json:"page_count"`
 				Total     int64   `json:"total"`
 			}
-			if err := json.Unmarshal(page, &value); err != nil {
-				return 0, err
-			}
+			check(json.Unmarshal(page, &value))
 		}
-		return time.Since(begin), nil
-	}, func() (time.Duration, error) {
+		return time.Since(begin)
+	}, func() time.Duration {
 		begin := time.Now()
 		for range times {
-			if _, err := client.Withdrawals.List(context.Background(), api.WithdrawalFilter{}, 0, pageSize); err != nil {
-				return 0, err
-			}
+			must(client.Withdrawals.List(context.Background(), api.WithdrawalFilter{}, 0, pageSize))
 		}
-		return time.Since(begin), nil
+		return time.Since(begin)
 	})
-	return []row{{what: "encoding/json v1 into plain structs / till, a page of 1,000 withdrawals", got: ratio, unit: "x", limit: 2, detail: fmt.Sprintf("median of 11 pairs of %d pages", times)}}, err
+	return []row{{what: "encoding/json v1 into plain structs / till, a page of 1,000 withdrawals", got: ratio, unit: "x", limit: 2, detail: fmt.Sprintf("median of 11 pairs of %d pages", times)}}
 }

@@ -10,7 +10,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,7 +45,7 @@ func (r row) holds() bool {
 // benchmarks are in this order because the first ones measure memory: see the package documentation.
 var benchmarks = []struct {
 	name string
-	run  func(till string) ([]row, error)
+	run  func(*bench) []row
 }{
 	{"version", version},
 	{"get", get},
@@ -62,30 +61,43 @@ var benchmarks = []struct {
 	{"payout-growth", payoutGrowth},
 }
 
-func run(args []string) error {
+// bench is what a benchmark works with: the program that is measured, this one, and a directory of its own on a disk,
+// where a sync costs what it costs there.
+type bench struct{ till, self, dir string }
+
+func run(args []string) (err error) {
 	if len(args) == 0 {
 		return fmt.Errorf("usage: bench PATH-TO-TILL [ROW...]")
 	}
+	doing := args[0]
+	defer func() {
+		switch f := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("%s: %w", doing, f.err)
+		default:
+			panic(f)
+		}
+	}()
 	if helper, ok := helpers[args[0]]; ok {
-		return helper(args[1:])
+		helper(args[1:])
+		return nil
 	}
-	till, remove, err := copyOf(args[0])
-	if err != nil {
-		return err
-	}
-	defer remove()
+	dir := must(os.MkdirTemp("", "till-bench-*"))
+	defer os.RemoveAll(dir)
+	till, self := filepath.Join(dir, "till"), must(os.Executable())
+	copyTo(till, args[0])
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "WHAT\tMEASURED\tLIMIT\t\tDETAIL")
 	failed := 0
-	for _, b := range benchmarks {
-		if len(args) > 1 && !slices.Contains(args[1:], b.name) {
+	for _, benchmark := range benchmarks {
+		if len(args) > 1 && !slices.Contains(args[1:], benchmark.name) {
 			continue
 		}
-		rows, err := b.run(till)
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.name, err)
-		}
-		for _, r := range rows {
+		doing = benchmark.name
+		b := &bench{till: till, self: self, dir: filepath.Join(dir, benchmark.name)}
+		check(os.Mkdir(b.dir, 0o700))
+		for _, r := range benchmark.run(b) {
 			sign, verdict := "at least", "ok"
 			if r.atMost {
 				sign = "at most"
@@ -97,6 +109,7 @@ func run(args []string) error {
 			fmt.Fprintf(out, "%s\t%.2f%s\t%s %.2f%s\t%s\t%s\n", r.what, r.got, r.unit, sign, r.limit, r.unit, verdict, r.detail)
 		}
 		out.Flush()
+		check(os.RemoveAll(b.dir))
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d limits are missed", failed)
@@ -104,29 +117,27 @@ func run(args []string) error {
 	return nil
 }
 
-// copyOf copies the program. How much of a program's file counts as its memory depends on how the file came to lie in the
-// page cache; a copy lies there in the same way each time.
-func copyOf(program string) (path string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "till-bench-*")
-	if err != nil {
-		return "", nil, err
-	}
-	remove = func() { os.RemoveAll(dir) }
-	path = filepath.Join(dir, "till")
-	from, err := os.Open(program)
-	if err != nil {
-		remove()
-		return "", nil, err
-	}
+// copyTo copies the program. How much of a program's file counts as its memory depends on how the file came to lie in
+// the page cache; a copy lies there in the same way each time.
+func copyTo(path, program string) {
+	from := must(os.Open(program))
 	defer from.Close()
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
-	if err == nil {
-		_, err = io.Copy(to, from)
-		err = errors.Join(err, to.Close())
-	}
+	to := must(os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755))
+	defer to.Close()
+	must(io.Copy(to, from))
+	check(to.Close())
+}
+
+// failure is a panic with an error that ends the run: there is nothing to measure after one.
+type failure struct{ err error }
+
+func check(err error) {
 	if err != nil {
-		remove()
-		return "", nil, err
+		panic(failure{err})
 	}
-	return path, remove, nil
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
 }

@@ -1,57 +1,64 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// process is what a finished process took.
-type process struct {
-	wall time.Duration
-	peak float64 // MiB
+// program is a command that is measured. peak is the most memory that a run of it took, in MiB.
+type program struct {
+	env    []string // nil: that of this process
+	name   string
+	args   []string
+	stdout io.Writer
+	peak   float64
 }
 
-// start runs a command to its end.
-func start(stdout io.Writer, env []string, name string, args ...string) (process, error) {
+func command(env []string, name string, args ...string) *program {
+	return &program{env: env, name: name, args: args}
+}
+
+// run runs the command to its end and returns how long it took.
+func (p *program) run() time.Duration {
 	var stderr bytes.Buffer
-	cmd := exec.Command(name, args...)
-	cmd.Env = env
-	cmd.Stdout, cmd.Stderr = stdout, &stderr
+	cmd := exec.Command(p.name, p.args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, p.stdout, &stderr
 	begin := time.Now()
 	err := cmd.Run()
-	p := process{wall: time.Since(begin)}
+	wall := time.Since(begin)
 	if err != nil {
-		return p, fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, stderr.String())
+		check(fmt.Errorf("%s %s: %w: %s", p.name, strings.Join(p.args, " "), err, stderr.String()))
 	}
-	p.peak = peakOf(cmd.ProcessState)
-	return p, nil
+	p.peak = max(p.peak, peakOf(cmd.ProcessState))
+	return wall
 }
 
 // pairs runs both sides, once to warm up and then rounds times, and returns the median of a/b. They take turns at who is
 // first, so that a machine that gets busier or quieter favours neither.
-func pairs(rounds int, a, b func() (time.Duration, error)) (float64, error) {
+func pairs(rounds int, a, b func() time.Duration) float64 {
 	var ratios []float64
 	for i := range rounds + 1 {
 		var took [2]time.Duration
 		for turn := range 2 {
 			side := (i + turn) % 2
-			var err error
-			if took[side], err = [2]func() (time.Duration, error){a, b}[side](); err != nil {
-				return 0, err
-			}
+			took[side] = [2]func() time.Duration{a, b}[side]()
 		}
 		if i > 0 {
 			ratios = append(ratios, float64(took[0])/float64(took[1]))
 		}
 	}
-	return median(ratios), nil
+	return median(ratios)
 }
 
 func median(values []float64) float64 {
@@ -59,41 +66,72 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// helper starts this program as one of its helpers that serve, and returns its address and the end of it.
-func serve(args ...string) (url string, stop func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
+// together makes so many calls, width at a time, and returns how long they took altogether.
+func together(width, calls int, call func(worker, number int) error) time.Duration {
+	var group sync.WaitGroup
+	var next atomic.Int64
+	errs := make([]error, width)
+	begin := time.Now()
+	for worker := range width {
+		group.Go(func() {
+			for errs[worker] == nil {
+				number := int(next.Add(1)) - 1
+				if number >= calls {
+					return
+				}
+				errs[worker] = call(worker, number)
+			}
+		})
 	}
-	cmd := exec.Command(self, args...)
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe() // the helper ends when this closes
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
+	group.Wait()
+	took := time.Since(begin)
+	check(errors.Join(errs...))
+	return took
+}
+
+// service is a server in a process of its own.
+type service struct {
+	url  string
+	stop func()
+}
+
+// serve starts a command that serves. It is up when it has printed its address.
+func serve(env []string, name string, args ...string) service {
+	cmd := exec.Command(name, args...)
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	stdin := must(cmd.StdinPipe()) // a helper ends when this closes
+	out := must(cmd.StdoutPipe())
+	check(cmd.Start())
+	stop := func() {
 		stdin.Close()
+		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
+	var at address
+	if err := json.NewDecoder(out).Decode(&at); err != nil {
 		stop()
-		return "", nil, err
+		check(fmt.Errorf("%s %s has printed no address: %w", name, strings.Join(args, " "), err))
 	}
-	return strings.TrimSpace(line), stop, nil
+	return service{at.BaseURL, stop}
+}
+
+// address is what a server prints.
+type address struct {
+	BaseURL string `json:"base_url"`
+}
+
+// helper starts this program as one of its helpers that serve.
+func (b *bench) helper(args ...string) service { return serve(nil, b.self, args...) }
+
+// sandbox starts a sandbox of the binary.
+func (b *bench) sandbox(flags ...string) service {
+	return serve(environment(""), b.till, append([]string{"sandbox", "serve", "-o", "json"}, flags...)...)
 }
 
 // environment is that of a till that talks to url and knows no configuration.
 func environment(url string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TILL_CONFIG=" + os.DevNull,
-		"TILL_BASE_URL=" + url, "TILL_API_KEY=till_sandbox_bench",
+		"TILL_BASE_URL=" + url, "TILL_API_KEY=" + sandboxKey,
 	}
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"os"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 const (
@@ -24,7 +23,7 @@ func numbered(i int) string { return fmt.Sprintf("7c9e6679-7425-40de-944b-%012d"
 
 // serveStats answers for so many resellers, each of whom has as many invoices that earned a rebate. An answer costs little
 // more than copying it.
-func serveStats([]string) error {
+func serveStats([]string) {
 	body, ids := statsTemplate()
 	bodies := sync.Pool{New: func() any { b := bytes.Clone(body); return &b }}
 	var all strings.Builder
@@ -44,7 +43,7 @@ func serveStats([]string) error {
 		w.Header().Set("Content-Length", fmt.Sprint(len(*text)))
 		w.Write(*text)
 	})
-	return untilStdinCloses(mux)
+	untilStdinCloses(mux)
 }
 
 // statsTemplate returns an answer, and the place of the reseller's id in it.
@@ -93,57 +92,32 @@ type plainRebate struct {
 }
 
 // fetchStats fetches and decodes the same answers and does nothing with them.
-func fetchStats(args []string) error {
+func fetchStats(args []string) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: reportWidth}}
 	ctx := context.Background()
 	var all map[string]struct{}
-	if err := exchange(ctx, client, http.MethodGet, args[0]+"/api/resellers", nil, &all); err != nil {
+	check(exchange(ctx, client, http.MethodGet, args[0]+"/api/resellers", nil, &all))
+	ids := slices.Collect(maps.Keys(all))
+	together(reportWidth, len(ids), func(_, number int) error {
+		var stats plainStats
+		err := exchange(ctx, client, http.MethodGet, args[0]+"/api/reseller/stats?id="+ids[number], nil, &stats)
+		if err == nil && len(stats.InvoiceRebates) != rebatesOfEach {
+			err = fmt.Errorf("%d rebates", len(stats.InvoiceRebates))
+		}
 		return err
-	}
-	errs := make([]error, len(all))
-	slots := make(chan struct{}, reportWidth)
-	var group sync.WaitGroup
-	i := 0
-	for id := range all {
-		slots <- struct{}{}
-		n := i
-		i++
-		group.Go(func() {
-			var stats plainStats
-			errs[n] = exchange(ctx, client, http.MethodGet, args[0]+"/api/reseller/stats?id="+id, nil, &stats)
-			if errs[n] == nil && len(stats.InvoiceRebates) != rebatesOfEach {
-				errs[n] = fmt.Errorf("%d rebates", len(stats.InvoiceRebates))
-			}
-			<-slots
-		})
-	}
-	group.Wait()
-	return errors.Join(errs...)
+	})
 }
 
 // resellerReport holds the report against a program that fetches and decodes the same answers with the same concurrency.
-func resellerReport(till string) ([]row, error) {
-	url, stop, err := serve("-serve-stats")
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	peak := 0.0
-	ratio, err := pairs(reportPairs, func() (time.Duration, error) {
-		p, err := start(nil, environment(url), till, "reseller", "report", "--by", "reseller", "--by", "month", "-o", "csv", "--concurrency", fmt.Sprint(reportWidth))
-		peak = max(peak, p.peak)
-		return p.wall, err
-	}, func() (time.Duration, error) {
-		p, err := start(nil, os.Environ(), self, "-fetch-stats", url)
-		return p.wall, err
-	})
+func resellerReport(b *bench) []row {
+	server := b.helper("-serve-stats")
+	defer server.stop()
+	till := command(environment(server.url), b.till, "reseller", "report", "--by", "reseller", "--by", "month", "-o", "csv",
+		"--concurrency", fmt.Sprint(reportWidth))
+	ratio := pairs(reportPairs, till.run, command(nil, b.self, "-fetch-stats", server.url).run)
 	what := fmt.Sprintf("reseller report, %d resellers with %d rebates", resellers, rebatesOfEach)
 	return []row{
 		{what: what + " / fetching and decoding the same, wall time", got: ratio, unit: "x", limit: 2, atMost: true, detail: fmt.Sprintf("median of %d pairs, %d at a time", reportPairs, reportWidth)},
-		{what: what + ", peak memory", got: peak, unit: " MiB", limit: 64, atMost: true, detail: fmt.Sprintf("largest of %d runs", reportPairs+1)},
-	}, err
+		{what: what + ", peak memory", got: till.peak, unit: " MiB", limit: 64, atMost: true, detail: fmt.Sprintf("largest of %d runs", reportPairs+1)},
+	}
 }
