@@ -124,7 +124,8 @@ func names[T any](columns []Column[T]) []string {
 	return all
 }
 
-// columnLayout is one column of a table. It has measured all of its cells when it is laid out, and shows them one by one.
+// columnLayout is one column of a table. It has measured all of its cells when
+// it is laid out, and shows them one by one.
 type columnLayout struct {
 	header  string
 	column  int  // its place in a row
@@ -187,8 +188,9 @@ func (l *columnLayout) bearable() int {
 	return bearable
 }
 
-// tableWriter prints rows as a table once it has measured them. It gives them to tablewriter in parts, each of which has
-// the whole width of the columns, so that a long table is never in memory as a whole.
+// tableWriter prints rows as a table once it has measured them. It gives them to
+// tablewriter in parts as wide as the whole table, so that a long table is never
+// in memory as a whole.
 type tableWriter struct {
 	out     *bufio.Writer
 	options Options
@@ -216,7 +218,8 @@ func (t *tableWriter) measure(row []Cell) error {
 	return nil
 }
 
-// keep measures a row and keeps it until there are enough to lay out the table. Later ones are printed at once.
+// keep measures a row and keeps it until there are enough to lay out the table.
+// It prints later rows at once.
 func (t *tableWriter) keep(row []Cell) error {
 	if t.laid {
 		return t.row(row)
