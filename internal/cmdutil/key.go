@@ -45,19 +45,19 @@ func (r *hiddenReader) Read(p []byte) (int, error) {
 	return r.line.Read(p)
 }
 
-// SourceOfKey says where the key of a call comes from without reading it. Standard input cannot be read
-// twice, and a key command may ask a person.
-func (s *Session) SourceOfKey() string {
+// SourceOfKey says where the key of a call comes from, without reading it: a second reading of standard input would find
+// nothing, and a key command may ask a person.
+func (s *Session) SourceOfKey() config.Origin {
 	if s.Sandbox && s.BaseURL == "" {
-		return "the sandbox"
+		return config.Origin{Kind: config.FromSandbox}
 	}
 	return s.Keys.Source(s.Settings)
 }
 
-// RefusedKey adds the source of the key to the error of a call that was refused for its key, once. It returns
-// any other error unchanged, and every error if the source is not known.
-func RefusedKey(err error, source string) error {
-	if err == nil || source == "" || Explain(err).Code != ExitUnauthorized {
+// RefusedKey adds to the error of a call whose key the service refused where that key came from, once. Any other error it
+// leaves alone, and all of them where the source is not known.
+func RefusedKey(err error, source config.Origin) error {
+	if err == nil || source.Kind == config.FromDefault || Explain(err).Code != ExitUnauthorized {
 		return err
 	}
 	if own := (*Error)(nil); errors.As(err, &own) && own.Code == ExitUnauthorized {
@@ -65,42 +65,23 @@ func RefusedKey(err error, source string) error {
 	}
 	return &Error{
 		Code: ExitUnauthorized, Err: err,
-		Msg:  fmt.Sprintf("%v; the key came from %s", err, NameOfSource(source)),
+		Msg:  fmt.Sprintf("%v; the key came from %s", err, source.Phrase()),
 		Hint: otherKey(source),
 	}
 }
 
-// NameOfSource describes a source such as "keyring", "profile live, api_key_file" or "environment
-// TILL_API_KEY".
-func NameOfSource(source string) string {
-	first, rest, _ := strings.Cut(source, " ")
-	switch first {
-	case "flag":
-		return rest
-	case "environment":
-		return "the variable " + rest
-	case "profile":
-		if profile, setting, found := strings.Cut(rest, ", "); found {
-			return "the " + setting + " of the profile " + profile
-		}
-	case "keyring":
-		return "the keyring"
-	}
-	return source
-}
-
-// otherKey says how to change the key of a source.
-func otherKey(source string) payout.Hint {
+// otherKey says how to change the key that comes from a source.
+func otherKey(source config.Origin) payout.Hint {
 	switch {
-	case source == "keyring":
+	case source.Kind == config.FromKeyring:
 		return payout.NewHint("put another in its place", "auth", "login")
-	case strings.HasPrefix(source, "flag "):
+	case source.Kind == config.FromFlag:
 		return payout.NewHint("name the file of another key")
-	case strings.HasPrefix(source, "environment "):
+	case source.Kind == config.FromVariable:
 		return payout.NewHint("set the variable to another key, or unset it")
-	case strings.HasSuffix(source, "api_key_command"):
+	case source.Setting == "api_key_command":
 		return payout.NewHint("run the command by hand to see which key it prints")
-	case strings.HasSuffix(source, "api_key_file"):
+	case source.Setting == "api_key_file":
 		return payout.NewHint("put another key into the file")
 	}
 	return payout.NewHint("see", "auth", "status")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -164,7 +165,7 @@ func (s *Session) LineOptions(command string) (render.Options, error) {
 	if err := s.NoDryRun(command); err != nil {
 		return render.Options{}, err
 	}
-	if s.Origin("output") == "flag --output" && !IsJSON(s.Output) {
+	if s.Origin("output") == (config.Origin{Kind: config.FromFlag, Name: "output"}) && !IsJSON(s.Output) {
 		return render.Options{}, UsageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
 	}
 	o := s.Render

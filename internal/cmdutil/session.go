@@ -36,7 +36,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.JSON = IsJSON(settings.Output) && settings.Origin("output") != "flag --template"
+	a.JSON = IsJSON(settings.Output) && settings.Origin("output") != (config.Origin{Kind: config.FromFlag, Name: "template"})
 	s := &Session{App: a, Settings: settings, Money: settings.Registry, Keys: a.keys()}
 	a.Spinner.out = terminal.Of(a.IO.Err)
 	s.Render = render.Options{

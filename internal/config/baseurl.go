@@ -91,8 +91,8 @@ func IsLoopbackURL(text string) bool {
 	return err == nil && isLoopback(u.Hostname())
 }
 
-// origin is the part of an address that decides who gets a key: scheme, host and port. It is empty for no address.
-func origin(text string) string {
+// serverOf returns the part of an address that decides who gets a key: scheme, host and port. It is empty for no address.
+func serverOf(text string) string {
 	u, err := parseBaseURL(text)
 	if err != nil {
 		return ""

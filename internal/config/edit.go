@@ -23,17 +23,17 @@ import (
 func Edit(path string, change func(*Document) error) error {
 	path, err := followLink(path)
 	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the configuration file cannot be changed: %v", err), Err: err}
+		return failf("the configuration file cannot be changed: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return &Error{Msg: fmt.Sprintf("the directory of the configuration cannot be made: %v", err), Err: err}
+		return failf("the directory of the configuration cannot be made: %w", err)
 	}
 	if err := checkDirectory("the configuration file", path); err != nil {
 		return err
 	}
 	unlock, err := lock(path + ".lock")
 	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the configuration file %s cannot be locked (%v): another process may be changing it, try again", path, err), Err: err}
+		return failf("the configuration file %s cannot be locked (%w): another process may be changing it, try again", path, err)
 	}
 	defer unlock()
 
@@ -50,26 +50,18 @@ func Edit(path string, change func(*Document) error) error {
 	}
 	content, err := d.encode()
 	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the configuration cannot be written as YAML: %v", err), Err: err}
+		return failf("the configuration cannot be written as YAML: %w", err)
 	}
 	if bytes.Equal(content, old) {
 		return nil
 	}
 	if _, _, err := parse(content); err != nil {
-		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(), Advice: adviceOf(err)}
+		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(), Advice: hint(err)}
 	}
 	if err := atomicfile.Write(path, 0o600, content); err != nil {
-		return &Error{Msg: fmt.Sprintf("the configuration file cannot be written: %v", err), Err: err}
+		return failf("the configuration file cannot be written: %w", err)
 	}
 	return nil
-}
-
-func adviceOf(err error) string {
-	var p *problem
-	if errors.As(err, &p) {
-		return p.advice
-	}
-	return ""
 }
 
 // followLink returns the file that a path means, which may not exist yet. A link that leads nowhere is an
@@ -133,20 +125,13 @@ func spellNulls(n *yaml.Node, inFlow bool) {
 // a lone carriage return is no part of the comment before it.
 func commentLines(text []byte) string {
 	var kept strings.Builder
+	isBreak := func(r rune) bool { return strings.ContainsRune("\n\r\u0085\u2028\u2029", r) }
 	for line := range strings.FieldsFuncSeq(string(text), isBreak) {
 		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
 			kept.WriteString(line + "\n")
 		}
 	}
 	return kept.String()
-}
-
-func isBreak(r rune) bool {
-	switch r {
-	case '\n', '\r', '\u0085', '\u2028', '\u2029':
-		return true
-	}
-	return false
 }
 
 func (d *Document) encode() ([]byte, error) {

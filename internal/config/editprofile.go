@@ -159,9 +159,9 @@ func (d *Document) mustExist(name string) error {
 	if _, ok := d.file.Profiles[name]; ok {
 		return nil
 	}
-	msg := fmt.Sprintf("the profile %q does not exist: there is none yet", name)
+	choice := "there is none yet"
 	if names := d.file.Names(); len(names) > 0 {
-		msg = fmt.Sprintf("the profile %q does not exist: choose one of %s", name, strings.Join(names, ", "))
+		choice = "choose one of " + strings.Join(names, ", ")
 	}
-	return &Error{Msg: msg, Advice: "type: till profile set NAME base_url=https://..."}
+	return failf("the profile %q does not exist: %s", name, choice).advise("type: till profile set NAME base_url=https://...")
 }

@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-
-	"example.com/till/internal/money"
 )
 
 // Error is something wrong with the configuration, credentials or files of this machine.
@@ -38,7 +36,16 @@ func (e *UsageError) Hint() string { return e.Advice }
 // ErrNoKey is in the chain of the error of Keys.Key when no source has a key.
 var ErrNoKey = errors.New("no key")
 
-func failf(format string, args ...any) *Error { return &Error{Msg: fmt.Sprintf(format, args...)} }
+// failf returns an Error that comes from the error that the format has a %w for, if any.
+func failf(format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Msg: err.Error(), Err: errors.Unwrap(err)}
+}
+
+func (e *Error) advise(format string, args ...any) *Error {
+	e.Advice = fmt.Sprintf(format, args...)
+	return e
+}
 
 func usagef(format string, args ...any) *UsageError {
 	return &UsageError{Msg: fmt.Sprintf(format, args...)}
@@ -52,24 +59,28 @@ type problem struct {
 
 func (p *problem) Error() string { return p.msg }
 
+func (p *problem) Hint() string { return p.advice }
+
 func problemf(line int, format string, args ...any) *problem {
 	return &problem{line: line, msg: fmt.Sprintf(format, args...)}
 }
 
-// in says where the problem is.
-func (p *problem) in(path string) *Error {
-	where := path
-	if p.line > 0 {
-		where = fmt.Sprintf("%s:%d", path, p.line)
+// located says in which file a problem is. It leaves any other error alone.
+func located(err error, path string) error {
+	p, ok := errors.AsType[*problem](err)
+	if !ok {
+		return err
 	}
-	return &Error{Msg: where + ": " + p.msg, Advice: p.advice}
+	if p.line > 0 {
+		path = fmt.Sprintf("%s:%d", path, p.line)
+	}
+	return &Error{Msg: path + ": " + p.msg, Advice: p.advice}
 }
 
-// advice returns the hint of an error from package money.
-func advice(err error) string {
-	var e *money.Error
-	if errors.As(err, &e) {
-		return e.Hint()
+// hint returns the hint of an error that has one.
+func hint(err error) string {
+	if advised := (interface{ Hint() string })(nil); errors.As(err, &advised) {
+		return advised.Hint()
 	}
 	return ""
 }

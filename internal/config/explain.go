@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Origin returns where a setting comes from, by its key as in the file: "flag --output", "environment TILL_OUTPUT", "profile
-// live" or "default".
-func (s Settings) Origin(key string) string { return s.origins[key] }
+// Origin returns where a setting comes from, by its key as in the file.
+func (s Settings) Origin(key string) Origin { return s.origins[key] }
 
 // Row is one setting as `config show` prints it.
 type Row struct {
@@ -23,22 +22,23 @@ type Row struct {
 // Explain returns all settings in a fixed order, without secrets. The key's row says only where the key would come from.
 func (s Settings) Explain(keys Keys) []Row {
 	rows := []Row{
-		{"config_file", s.ConfigFile, s.origins["config_file"]},
-		{"profile", s.Profile, s.origins["profile"]},
+		{"config_file", s.ConfigFile, s.Origin("config_file").String()},
+		{"profile", s.Profile, s.Origin("profile").String()},
 	}
 	for _, t := range table() {
 		switch t.key {
-		case "api_key_flag", "api_key_file":
+		case "api_key_flag", keyPath:
 			continue
 		}
-		rows = append(rows, Row{t.key, s.values[t.key], s.origins[t.key]})
+		rows = append(rows, Row{t.key, s.values[t.key], s.Origin(t.key).String()})
 	}
+	profile := Origin{Kind: FromProfile, Name: s.Profile}
 	own := func(name string, values []string) {
-		from := "default"
+		var from Origin
 		if len(values) > 0 {
-			from = "profile " + s.Profile
+			from = profile
 		}
-		rows = append(rows, Row{name, strings.Join(values, ", "), from})
+		rows = append(rows, Row{name, strings.Join(values, ", "), from.String()})
 	}
 	var most, run []string
 	for _, a := range s.Limits.MaxPerWithdrawal {
@@ -50,25 +50,18 @@ func (s Settings) Explain(keys Keys) []Row {
 	own(keyMax, most)
 	own(keyMaxRun, run)
 	if without := s.Limits.Without(s.Registry); len(without) > 0 {
-		rows = append(rows, Row{"without_limit", strings.Join(without, "; "), "profile " + s.Profile})
+		rows = append(rows, Row{"without_limit", strings.Join(without, "; "), profile.String()})
 	}
 	own(keyAllow, s.Limits.AllowAddresses)
 	own(keyCurrency, currencyTexts(s.profile.Currencies))
 	if len(s.common) > 0 && !s.Sandbox {
-		rows = append(rows, Row{keyCurrency, strings.Join(currencyTexts(s.common), ", "), "configuration currencies"})
+		rows = append(rows, Row{keyCurrency, strings.Join(currencyTexts(s.common), ", "), Origin{Kind: FromFile, Name: keyCurrency}.String()})
 	}
-	return append(rows, Row{"api_key", "not shown", keys.Source(s)})
+	return append(rows, Row{"api_key", "not shown", keys.Source(s).String()})
 }
 
 // describe notes every value as text.
-func (s *Settings) describe(in Input, v *viper.Viper, from string) {
-	s.origins["profile"] = from
-	s.origins["config_file"] = "default"
-	if f := in.flag("config"); f != nil && f.Changed {
-		s.origins["config_file"] = "flag --config"
-	} else if in.env("TILL_CONFIG") != "" {
-		s.origins["config_file"] = "environment TILL_CONFIG"
-	}
+func (s *Settings) describe(v *viper.Viper) {
 	for _, t := range table() {
 		s.values[t.key] = v.GetString(t.key)
 		if _, yes := t.def.(bool); yes { // not 1 or t, as it may be written

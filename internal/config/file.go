@@ -2,9 +2,9 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -34,12 +34,7 @@ type Profile struct {
 
 // Names returns the names of the file's profiles, sorted.
 func (f File) Names() []string {
-	names := make([]string, 0, len(f.Profiles))
-	for name := range f.Profiles {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(f.Profiles))
 }
 
 // registry returns what a profile knows of currencies: the built-in ones, the common list, its own.
@@ -64,7 +59,7 @@ func Load(path string) (File, error) {
 
 // Load reads the configuration that Path names. Where it is not named and does not exist, the configuration is empty.
 func (in Input) Load() (File, error) {
-	path, named, err := in.Path()
+	path, from, err := in.Path()
 	if err != nil {
 		return File{}, err
 	}
@@ -72,18 +67,10 @@ func (in Input) Load() (File, error) {
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 		return f, err
-	case !named:
+	case from.Kind == FromDefault:
 		return File{Path: path}, nil
 	}
-	return File{}, &Error{Msg: fmt.Sprintf("the configuration file that %s names does not exist: check the path, or make it with `till profile set`", in.namedBy()), Err: err}
-}
-
-func located(err error, path string) error {
-	var p *problem
-	if errors.As(err, &p) {
-		return p.in(path)
-	}
-	return err
+	return File{}, &Error{Msg: "the configuration file that " + from.typed() + " names does not exist: check the path, or make it with `till profile set`", Err: err}
 }
 
 // readFile reads a configuration file that only its owner can write or replace. Mode and content are of one open file, so that
@@ -94,12 +81,12 @@ func readFile(path string) ([]byte, error) {
 		return nil, &Error{Msg: "the configuration file does not exist: check the path, or make it with `till profile set`", Err: err}
 	}
 	if err != nil {
-		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be opened: %v", withoutPath(err)), Err: err}
+		return nil, failf("the configuration file cannot be opened: %w", withoutPath(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be looked at: %v", err), Err: err}
+		return nil, failf("the configuration file cannot be looked at: %w", err)
 	}
 	if info.IsDir() {
 		return nil, failf("the configuration file %s is a directory: name a file", path)
@@ -109,7 +96,7 @@ func readFile(path string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, &Error{Msg: fmt.Sprintf("the configuration file cannot be read: %v", err), Err: err}
+		return nil, failf("the configuration file cannot be read: %w", err)
 	}
 	if len(data) > maxFile {
 		return nil, failf("the configuration file %s is larger than 1 MiB: it cannot be a configuration, name another", path)

@@ -1,9 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -35,37 +35,26 @@ const (
 // keyringUser names the entry of a profile's key. The origin is part of it, so that a key never goes elsewhere when the
 // profile's address is changed.
 func (s Settings) keyringUser() string {
-	profile := s.Profile
-	if profile == "" {
-		profile = "default"
-	}
-	return profile + "@" + origin(s.BaseURL)
+	return cmp.Or(s.Profile, "default") + "@" + serverOf(s.BaseURL)
 }
-
-var errNoAnswer = errors.New("it did not answer in time")
 
 // withKeyring runs a call that cannot be cancelled: one that does not come back in time is left behind.
 func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error)) (string, error) {
 	if k.Keyring == nil {
 		return "", errors.New("there is none")
 	}
-	limit := k.keyringLimit
-	if limit == 0 {
-		limit = keyringLimit
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(k.keyringLimit, keyringLimit))
 	defer cancel()
 	text, err := unlessDone(ctx, func() (string, error) { return call(k.Keyring) })
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errNoAnswer
+		err = errors.New("it did not answer in time")
 	}
 	return text, err
 }
 
 func unreachable(err error) *Error {
-	return &Error{
-		Msg:     fmt.Sprintf("the keyring of this machine cannot be reached (%v): give the key with --api-key-file, with TILL_API_KEY, or with api_key_command or api_key_file in the profile", err),
-		Command: []string{"auth", "login", "--store", "file"},
-		Err:     err,
-	}
+	e := failf("the keyring of this machine cannot be reached (%w): "+
+		"give the key with --api-key-file, with TILL_API_KEY, or with api_key_command or api_key_file in the profile", err)
+	e.Command = []string{"auth", "login", "--store", "file"}
+	return e
 }

@@ -33,95 +33,89 @@ func (k Keys) env(name string) string {
 	return k.Env(name)
 }
 
-// Source says which source the key would come from, without looking for the key there.
-func (k Keys) Source(s Settings) string {
+// Source returns where the key would come from, without looking for the key there.
+func (k Keys) Source(s Settings) Origin {
 	switch {
 	case s.keyFlag != "":
-		return "flag --api-key-file"
+		return Origin{Kind: FromFlag, Name: "api-key-file"}
 	case k.env("TILL_API_KEY") != "":
-		return "environment TILL_API_KEY"
+		return Origin{Kind: FromVariable, Name: "TILL_API_KEY"}
 	case s.Sandbox:
-		return "the sandbox"
+		return Origin{Kind: FromSandbox}
 	case len(s.profile.APIKeyCommand) > 0:
-		return "profile " + s.Profile + ", api_key_command"
-	case s.profile.Values["api_key_file"] != "":
-		return "profile " + s.Profile + ", api_key_file"
+		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyCommand}
+	case s.profile.Values[keyPath] != "":
+		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyPath}
 	}
-	return "keyring"
+	return Origin{Kind: FromKeyring}
 }
 
-// Key returns the key for the service at s.BaseURL, and where it comes from, in words for a message. Where no source has
-// one, the error has ErrNoKey in its chain. That is also so in the profile sandbox unless a flag or the environment gives a
-// key: an embedded sandbox makes its own.
-func (k Keys) Key(ctx context.Context, s Settings) (key, source string, err error) {
+// Key returns the key for the service at s.BaseURL, and where it comes from. Where no source has one, the error has
+// ErrNoKey in its chain. That is also so in the profile sandbox unless a flag or the environment gives a key: an embedded
+// sandbox makes its own.
+func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, err error) {
 	source = k.Source(s)
-	switch {
-	case s.keyFlag != "":
-		key, err = unlessDone(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
-	case k.env("TILL_API_KEY") != "":
-		key = trimNewline(k.env("TILL_API_KEY"))
-	case s.Sandbox:
-		return "", "", noKey(s)
-	case len(s.profile.APIKeyCommand) > 0:
-		if err = s.ownOrigin("api_key_command"); err == nil {
-			key, err = k.runCommand(ctx, s.profile.APIKeyCommand)
-		}
-	case s.profile.Values["api_key_file"] != "":
-		if err = s.ownOrigin("api_key_file"); err == nil {
-			path := expandHome(s.home, s.profile.Values["api_key_file"])
-			key, err = unlessDone(ctx, func() (string, error) { return readKeyFile("the api_key_file of the profile "+s.Profile, path) })
-		}
-	default:
-		if key, err = k.fromKeyring(ctx, s); err == nil && key == "" {
-			return "", "", noKey(s)
+	if source.Kind == FromProfile {
+		if err := s.ownServer(source.Setting); err != nil {
+			return "", Origin{}, err
 		}
 	}
+	switch {
+	case source.Kind == FromFlag:
+		key, err = unlessDone(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
+	case source.Kind == FromVariable:
+		key = trimNewline(k.env(source.Name))
+	case source.Kind == FromSandbox:
+		err = noKey(s)
+	case source.Setting == keyCommand:
+		key, err = k.runCommand(ctx, s.profile.APIKeyCommand)
+	case source.Setting == keyPath:
+		path := expandHome(s.home, s.profile.Values[keyPath])
+		key, err = unlessDone(ctx, func() (string, error) { return readKeyFile(source.Phrase(), path) })
+	default:
+		key, err = k.fromKeyring(ctx, s)
+	}
 	if err == nil {
-		err = CheckKey(key, source)
+		err = checkKey(key, source)
 	}
 	if err == nil {
 		err = s.mayGo(key, source)
 	}
 	if err != nil {
-		return "", "", err
+		return "", Origin{}, err
 	}
 	return key, source, nil
 }
 
 func noKey(s Settings) error {
+	if s.Sandbox {
+		return &Error{Msg: "the sandbox at this address has a key of its own: give it with --api-key-file or TILL_API_KEY", Err: ErrNoKey}
+	}
 	msg := "there is no key for the service"
 	if s.Profile != "" {
-		msg = fmt.Sprintf("the profile %s has no key for %s", s.Profile, origin(s.BaseURL))
-	}
-	if s.Sandbox {
-		msg = "the sandbox at this address has a key of its own: give it with --api-key-file or TILL_API_KEY"
-		return &Error{Msg: msg, Err: ErrNoKey}
+		msg = fmt.Sprintf("the profile %s has no key for %s", s.Profile, serverOf(s.BaseURL))
 	}
 	return &Error{Msg: msg, Advice: "give one with --api-key-file or TILL_API_KEY, or store one", Command: []string{"auth", "login"}, Err: ErrNoKey}
 }
 
-// ownOrigin keeps a key that the profile names from going anywhere but to the profile's address.
-func (s Settings) ownOrigin(setting string) error {
-	own := origin(s.profile.Values["base_url"])
-	if own != "" && own == origin(s.BaseURL) {
+// ownServer keeps a key that the profile names from going anywhere but to the profile's address.
+func (s Settings) ownServer(setting string) error {
+	switch own := serverOf(s.profile.Values["base_url"]); own {
+	case "":
+		return failf("the profile %s has a key (%s) and has no base_url, so it is not said where that key belongs: "+
+			"give it its address, or the key with --api-key-file or TILL_API_KEY", s.Profile, setting).
+			advise("type: till profile set %s base_url=https://...", s.Profile)
+	case serverOf(s.BaseURL):
 		return nil
-	}
-	belongs := "has no base_url, so it is not said where that key belongs"
-	if own != "" {
-		belongs = "goes to " + own + " only"
-	}
-	if own != "" {
-		return failf("the key of the profile %s (%s) %s, and the address is %s (%s): give the key for that one with --api-key-file or TILL_API_KEY",
-			s.Profile, setting, belongs, origin(s.BaseURL), s.Origin("base_url"))
-	}
-	return &Error{
-		Msg:    fmt.Sprintf("the profile %s has a key (%s) and %s: give it its address, or the key with --api-key-file or TILL_API_KEY", s.Profile, setting, belongs),
-		Advice: fmt.Sprintf("type: till profile set %s base_url=https://...", s.Profile),
+	default:
+		return failf("the key of the profile %s (%s) goes to %s only, and the address is %s (%s): "+
+			"give the key for that one with --api-key-file or TILL_API_KEY",
+			s.Profile, setting, own, serverOf(s.BaseURL), s.Origin("base_url"))
 	}
 }
 
-// mayGo holds a key against the address it would be sent to.
-func (s Settings) mayGo(key, source string) error {
+// mayGo keeps the keys of sandboxes and of services from each other.
+func (s Settings) mayGo(key string, source Origin) error {
 	marked := strings.HasPrefix(key, SandboxKeyPrefix)
 	if s.Sandbox && !marked {
 		return failf("the key (%s) is not a sandbox's, which begins with %s: the profile %s takes no other, so that a real key stays out of tests", source, SandboxKeyPrefix, Sandbox)
@@ -132,8 +126,8 @@ func (s Settings) mayGo(key, source string) error {
 	return nil
 }
 
-// CheckKey reports what keeps a text from being a key. The error does not show it.
-func CheckKey(key, source string) error {
+// checkKey reports what keeps a text from being a key. The error does not show it.
+func checkKey(key string, source Origin) error {
 	bad := ""
 	switch {
 	case key == "":

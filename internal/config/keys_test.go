@@ -62,7 +62,7 @@ func TestKeyPrecedence(t *testing.T) {
 		k := Keys{Env: c.env, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring}
 		s := resolve(t, write(t, c.file), c.env, c.args...)
 		key, source, err := k.Key(context.Background(), s)
-		if err != nil || key != c.key || source != c.source || k.Source(s) != c.source {
+		if err != nil || key != c.key || source.String() != c.source || k.Source(s) != source {
 			t.Errorf("%q (%s), %v; want %q (%s)", key, source, err, c.key, c.source)
 		}
 	}
@@ -136,7 +136,7 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 			if c.ok && (key != "k1" || err != nil) {
 				t.Errorf("%s: %q, %v", c.url, key, err)
 			} else if !c.ok {
-				fails(t, c.url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY", s.Origin("base_url"))
+				fails(t, c.url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY", s.Origin("base_url").String())
 			}
 		}
 	}
@@ -309,17 +309,17 @@ func TestStoreKey(t *testing.T) {
 	k := Keys{Keyring: ring}
 	path := write(t, profileWith())
 	s := resolve(t, path, nil)
-	if where, err := k.StoreKey(ctx, s, "k1"); where != "keyring" || err != nil {
-		t.Fatal(where, err)
+	if err := k.StoreKey(ctx, s, "k1"); err != nil {
+		t.Fatal(err)
 	}
-	if key, source, err := k.Key(ctx, s); key != "k1" || source != "keyring" || err != nil {
+	if key, source, err := k.Key(ctx, s); key != "k1" || source.String() != "keyring" || err != nil {
 		t.Errorf("%q, %q, %v", key, source, err)
 	}
 	removed, err := k.DeleteKey(ctx, s)
-	if len(removed) != 1 || removed[0] != "keyring" || err != nil || len(ring.entries) != 0 {
+	if removed != (Removed{Keyring: true}) || err != nil || len(ring.entries) != 0 {
 		t.Errorf("%v, %v, %v", removed, err, ring.entries)
 	}
-	if removed, err = k.DeleteKey(ctx, s); len(removed) != 0 || err != nil {
+	if removed, err = k.DeleteKey(ctx, s); removed != (Removed{}) || err != nil {
 		t.Errorf("%v, %v", removed, err)
 	}
 
@@ -336,13 +336,13 @@ func TestStoreKey(t *testing.T) {
 		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config", []string{"goes before the keyring", "till profile set live api_key_command="}},
 		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config", []string{"goes before the keyring", "till profile set live api_key_file="}},
 	} {
-		_, err := k.StoreKey(ctx, c.s, c.key)
+		err := k.StoreKey(ctx, c.s, c.key)
 		fails(t, name, err, c.kind, c.parts...)
 	}
 	if len(ring.entries) != 0 {
 		t.Errorf("a refused key was stored: %v", ring.entries)
 	}
-	_, err = Keys{Keyring: &fakeKeyring{err: errors.New("no bus")}}.StoreKey(ctx, s, "k1")
+	err = Keys{Keyring: &fakeKeyring{err: errors.New("no bus")}}.StoreKey(ctx, s, "k1")
 	fails(t, "unreachable", err, "config", "no bus", "till auth login --store file")
 }
 
@@ -361,14 +361,14 @@ func TestStoreKeyFile(t *testing.T) {
 		t.Errorf("%v %v, %v %v", info.Mode(), err, dir.Mode(), err2)
 	}
 	s = resolve(t, path, nil)
-	if key, source, err := k.Key(ctx, s); key != "k1" || source != "profile live, api_key_file" || err != nil {
+	if key, source, err := k.Key(ctx, s); key != "k1" || source.String() != "profile live, api_key_file" || err != nil {
 		t.Errorf("%q, %q, %v", key, source, err)
 	}
 	if _, err := k.StoreKeyFile(s, "k2"); err != nil {
 		t.Error(err)
 	}
 	removed, err := k.DeleteKey(ctx, s)
-	if err != nil || len(removed) != 1 || removed[0] != where || read(t, path) != "# mine\n"+profileWithAsWritten {
+	if err != nil || removed != (Removed{File: where}) || read(t, path) != "# mine\n"+profileWithAsWritten {
 		t.Errorf("%v, %v, %q", removed, err, read(t, path))
 	}
 	if _, err := os.Stat(where); err == nil {
@@ -381,7 +381,7 @@ func TestStoreKeyFile(t *testing.T) {
 	// A file that a person has named is not till's to remove.
 	own := keyFile(t, "mine", 0o600)
 	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
-	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); len(removed) != 0 || err != nil || read(t, own) != "mine" {
+	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != (Removed{}) || err != nil || read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)
 	}
 }

@@ -2,9 +2,9 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -50,7 +50,7 @@ func (k Keys) readFlag(path string) (string, error) {
 		}
 		key, err := ReadKey(k.Stdin)
 		if err != nil {
-			return "", &Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
+			return "", failf("the key cannot be read from standard input: %w", err)
 		}
 		return key, nil
 	}
@@ -61,22 +61,20 @@ func (k Keys) readFlag(path string) (string, error) {
 func readKeyFile(what, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("%s cannot be opened: %v", what, withoutPath(err)), Err: err}
+		return "", failf("%s cannot be opened: %w", what, withoutPath(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("%s cannot be looked at: %v", what, withoutPath(err)), Err: err}
+		return "", failf("%s cannot be looked at: %w", what, withoutPath(err))
 	}
 	if openTo(info, 0o077) != 0 {
-		return "", &Error{
-			Msg:    fmt.Sprintf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()),
-			Advice: "type: chmod 600 " + quoteShell(path),
-		}
+		return "", failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()).
+			advise("type: chmod 600 %s", quoteShell(path))
 	}
 	key, err := ReadKey(f)
 	if err != nil {
-		return "", &Error{Msg: fmt.Sprintf("%s cannot be read: %v", what, withoutPath(err)), Err: err}
+		return "", failf("%s cannot be read: %w", what, withoutPath(err))
 	}
 	return key, nil
 }
@@ -94,10 +92,7 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	if err := checkProgram(words[0]); err != nil {
 		return "", err
 	}
-	limit := k.commandLimit
-	if limit == 0 {
-		limit = commandLimit
-	}
+	limit := cmp.Or(k.commandLimit, commandLimit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var out bytes.Buffer
@@ -112,7 +107,7 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return "", &Error{Msg: fmt.Sprintf("the api_key_command %s failed (%v): run it by hand to see why", words[0], err), Err: err}
+		return "", failf("the api_key_command %s failed (%w): run it by hand to see why", words[0], err)
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -132,15 +127,14 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// fromKeyring returns "" where the keyring has no entry.
 func (k Keys) fromKeyring(ctx context.Context, s Settings) (string, error) {
 	if s.BaseURL == "" {
-		return "", nil
+		return "", noKey(s)
 	}
 	key, err := k.withKeyring(ctx, func(r Keyring) (string, error) { return r.Get(keyringService, s.keyringUser()) })
 	switch {
-	case errors.Is(err, keyring.ErrNotFound):
-		return "", nil
+	case errors.Is(err, keyring.ErrNotFound), err == nil && key == "":
+		return "", noKey(s)
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:

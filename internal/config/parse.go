@@ -95,7 +95,7 @@ func limits(raw []value, name string, registry money.Registry) (amounts []api.Am
 	for _, v := range raw {
 		a, err := registry.ParseAmount(v.text, api.Currency{})
 		if err != nil {
-			return nil, &problem{line: v.line, msg: name + ": " + err.Error(), advice: advice(err)}
+			return nil, &problem{line: v.line, msg: name + ": " + err.Error(), advice: hint(err)}
 		}
 		if slices.ContainsFunc(amounts, func(b api.Amount) bool { return b.Kind == a.Kind && strings.EqualFold(b.Code, a.Code) }) {
 			return nil, problemf(v.line, "%s: %s has two limits: take one away", name, a.Code)

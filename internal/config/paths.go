@@ -5,35 +5,26 @@ import (
 	"path/filepath"
 )
 
-// namedBy says what names the configuration.
-func (in Input) namedBy() string {
-	if f := in.flag("config"); f != nil && f.Changed {
-		return "--config"
-	}
-	return "TILL_CONFIG"
-}
-
-// Path returns where the configuration is: --config, TILL_CONFIG, or the place for configurations, in which case named is
-// false. Without a home directory there is no such place, which is an error rather than no configuration: a profile's
+// Path returns where the configuration is, and what names it: --config, TILL_CONFIG, or the default. Without a home directory there is no such place, which is an error rather than no configuration: a profile's
 // limits must not vanish with a variable.
-func (in Input) Path() (path string, named bool, err error) {
+func (in Input) Path() (path string, from Origin, err error) {
 	if f := in.flag("config"); f != nil && f.Changed {
 		if f.Value.String() == "" {
-			return "", true, usagef("--config is empty: write the path of a configuration file")
+			return "", from, usagef("--config is empty: write the path of a configuration file")
 		}
-		return f.Value.String(), true, nil
+		return f.Value.String(), Origin{Kind: FromFlag, Name: f.Name}, nil
 	}
 	if path := in.env("TILL_CONFIG"); path != "" {
-		return path, true, nil
+		return path, Origin{Kind: FromVariable, Name: "TILL_CONFIG"}, nil
 	}
 	dir := in.xdg("XDG_CONFIG_HOME", ".config")
 	if dir == "" {
-		return "", false, &Error{
+		return "", from, &Error{
 			Msg:    "the configuration cannot be found: " + noHome(in.Home) + ", nor is XDG_CONFIG_HOME: set one of them, or TILL_CONFIG",
 			Advice: "type: export TILL_CONFIG=/dev/null, to go without a configuration",
 		}
 	}
-	return filepath.Join(dir, "config.yaml"), false, nil
+	return filepath.Join(dir, "config.yaml"), from, nil
 }
 
 // noHome says why there is no home directory.

@@ -40,14 +40,14 @@ func checkProgram(path string) error {
 func checkDirectory(what, path string) error {
 	dir, why, err := place.Directory(path)
 	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the directory of %s cannot be looked at: %v", what, err), Err: err}
+		return failf("the directory of %s cannot be looked at: %w", what, err)
 	}
 	if why == "" {
 		return nil
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return &Error{Msg: fmt.Sprintf("the directory of %s cannot be looked at: %v", what, err), Err: err}
+		return failf("the directory of %s cannot be looked at: %w", what, err)
 	}
 	return distrusted("the directory "+filepath.Clean(dir)+" of "+what, dir, why, info)
 }

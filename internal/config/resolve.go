@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -53,19 +52,23 @@ func Resolve(in Input) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
+	_, named, err := in.Path()
+	if err != nil {
+		return Settings{}, err
+	}
 	name, from, err := in.chooseProfile(file)
 	if err != nil {
 		return Settings{}, err
 	}
 	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(), home: in.Home, common: file.Currencies,
-		profile: file.Profiles[name], origins: map[string]string{}, values: map[string]string{}}
+		profile: file.Profiles[name], origins: map[string]Origin{"config_file": named, "profile": from}, values: map[string]string{}}
 
 	v, err := in.layers(&s)
 	if err != nil {
 		return Settings{}, err
 	}
 	if err := v.Unmarshal(&s); err != nil {
-		return Settings{}, &Error{Msg: fmt.Sprintf("the settings cannot be decoded: %v", err), Err: err}
+		return Settings{}, failf("the settings cannot be decoded: %w", err)
 	}
 	s.keyFlag = v.GetString("api_key_flag")
 	s.Registry = file.registry(s.profile)
@@ -77,46 +80,44 @@ func Resolve(in Input) (Settings, error) {
 	}
 	s.Limits = s.profile.Limits
 	if s.TimeZone, err = time.LoadLocation(v.GetString("time_zone")); err != nil { // checked before, when it was read
-		return Settings{}, &Error{Msg: fmt.Sprintf("time_zone: %v", err), Err: err}
+		return Settings{}, failf("time_zone: %w", err)
 	}
 	if err := s.finish(in); err != nil {
 		return Settings{}, err
 	}
-	s.describe(in, v, from)
+	s.describe(v)
 	return s, nil
 }
 
 // chooseProfile returns the profile's name, or "" for none, and where the choice comes from.
-func (in Input) chooseProfile(file File) (name, from string, err error) {
+func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 	short := in.flag("sandbox")
 	isShort := short != nil && short.Changed && short.Value.String() == "true"
 	long := in.flag("profile")
 	switch {
 	case long != nil && long.Changed:
-		name, from = long.Value.String(), "flag --profile"
+		name, from = long.Value.String(), Origin{Kind: FromFlag, Name: "profile"}
 		if isShort && name != Sandbox {
-			return "", "", usagef("--sandbox and --profile %s name two profiles: leave one out", name)
+			return "", from, usagef("--sandbox and --profile %s name two profiles: leave one out", name)
 		}
 		if name == "" {
-			return "", "", usagef("--profile is empty: write the name of a profile")
+			return "", from, usagef("--profile is empty: write the name of a profile")
 		}
 	case isShort:
-		name, from = Sandbox, "flag --sandbox"
+		name, from = Sandbox, Origin{Kind: FromFlag, Name: "sandbox"}
 	case in.env("TILL_PROFILE") != "":
-		name, from = in.env("TILL_PROFILE"), "environment TILL_PROFILE"
+		name, from = in.env("TILL_PROFILE"), Origin{Kind: FromVariable, Name: "TILL_PROFILE"}
 	case file.Current != "":
-		name, from = file.Current, "configuration current"
+		name, from = file.Current, Origin{Kind: FromFile, Name: "current"}
 	default:
-		return "", "default", nil
+		return "", from, nil
 	}
 	if _, exists := file.Profiles[name]; exists || name == Sandbox {
 		return name, from, nil
 	}
 	names := append(file.Names(), Sandbox)
-	return "", "", &Error{
-		Msg:    fmt.Sprintf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from, strings.Join(names, ", ")),
-		Advice: "type: till profile set NAME base_url=https://...",
-	}
+	return "", from, failf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from, strings.Join(names, ", ")).
+		advise("type: till profile set NAME base_url=https://...")
 }
 
 // layers puts the sources on top of each other, each value checked, and notes where each comes from. Viper would read the
@@ -129,25 +130,24 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
-		s.origins[row.key] = "default"
 		if text, ok := s.profile.Values[row.key]; ok {
 			switch row.key {
-			case "journal", "ca_file", "api_key_file":
+			case "journal", "ca_file", keyPath:
 				text = expandHome(in.Home, text)
 			}
 			profile[row.key] = text
-			s.origins[row.key] = "profile " + s.Profile
+			s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
 		}
 		if text := in.env(row.env); row.env != "" && text != "" {
 			env[row.key] = text
-			s.origins[row.key] = "environment " + row.env
+			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
 		}
 		if f := in.bound(row); f != nil {
 			if err := v.BindPFlag(row.key, f); err != nil {
 				return nil, err
 			}
 			if f.Changed {
-				s.origins[row.key] = "flag --" + f.Name
+				s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
 			}
 		}
 	}
@@ -166,16 +166,16 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 }
 
 // checkLayered checks a value that was typed. One from the file was checked when that was read, and defaults are right.
-func checkLayered(row setting, origin, text string) error {
-	source, name, _ := strings.Cut(origin, " ")
-	if source != "flag" && source != "environment" {
+func checkLayered(row setting, from Origin, text string) error {
+	name := from.typed()
+	if name == "" {
 		return nil
 	}
 	err := row.checkTyped(text)
 	if err == nil {
 		return nil
 	}
-	if source == "flag" && !isPlainHTTP(err) && !errors.Is(err, place.ErrNotPlace) {
+	if from.Kind == FromFlag && !isPlainHTTP(err) && !errors.Is(err, place.ErrNotPlace) {
 		return usagef("%s: %v", name, err)
 	}
 	return failf("%s: %v", name, err)
@@ -198,26 +198,26 @@ func (s *Settings) finish(in Input) error {
 	if s.SandboxState == "" && s.StateDir != "" {
 		s.SandboxState = filepath.Join(s.StateDir, "sandbox.db")
 	}
-	if s.origins["journal"] == "flag --journal" && journalHasPassword(s.Journal) {
+	if s.origins["journal"].Kind == FromFlag && journalHasPassword(s.Journal) {
 		return usagef("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
 	}
 	if s.JQ != "" && s.Template != "" {
 		return usagef("--jq and --template both say what to print: leave one out")
 	}
-	for _, filter := range []struct{ flag, value string }{{"--jq", s.JQ}, {"--template", s.Template}} {
+	for _, filter := range []struct{ flag, value string }{{"jq", s.JQ}, {"template", s.Template}} {
 		switch {
 		case filter.value == "":
-		case s.origins["output"] != "flag --output":
-			s.Output, s.origins["output"] = "json", "flag "+filter.flag
+		case s.origins["output"].Kind != FromFlag:
+			s.Output, s.origins["output"] = "json", Origin{Kind: FromFlag, Name: filter.flag}
 		case s.Output != "json" && s.Output != "jsonl":
-			return usagef("%s works on JSON, and --output is %s: leave --output out", filter.flag, s.Output)
+			return usagef("--%s works on JSON, and --output is %s: leave --output out", filter.flag, s.Output)
 		}
 	}
 	if s.Color == "auto" {
 		if in.env("NO_COLOR") != "" {
-			s.Color, s.origins["color"] = "never", "environment NO_COLOR"
+			s.Color, s.origins["color"] = "never", Origin{Kind: FromVariable, Name: "NO_COLOR"}
 		} else if force := in.env("CLICOLOR_FORCE"); force != "" && force != "0" {
-			s.Color, s.origins["color"] = "always", "environment CLICOLOR_FORCE"
+			s.Color, s.origins["color"] = "always", Origin{Kind: FromVariable, Name: "CLICOLOR_FORCE"}
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func TestPrecedence(t *testing.T) {
 	} {
 		for _, c := range sources {
 			s := resolve(t, write(t, two), env(c.env...), c.args...)
-			if got := get[key](s); got != c.want || s.Origin(key) != c.origin {
+			if got := get[key](s); got != c.want || s.Origin(key).String() != c.origin {
 				t.Errorf("%s with %q and %q: %q (%s), want %q (%s)", key, c.args, c.env, got, s.Origin(key), c.want, c.origin)
 			}
 		}
@@ -110,7 +110,7 @@ func TestSettingsOfAProfile(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", nil)
-	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown || s.Origin("profile") != "default" {
+	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown || s.Origin("profile") != (Origin{}) {
 		t.Errorf("%+v", s)
 	}
 	// A person without flags at all, as completion is.
@@ -149,7 +149,7 @@ func TestCommandFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Resolve(in)
-	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 || s.Origin("lookup") != "flag --lookup" {
+	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 || s.Origin("lookup").String() != "flag --lookup" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := in.Command.Set("lookup", "often"); err != nil {
@@ -174,7 +174,7 @@ func TestChoosingAProfile(t *testing.T) {
 		{nil, []string{"--sandbox=false"}, "live", "configuration current"},
 	} {
 		s := resolve(t, path, env(c.env...), c.args...)
-		if s.Profile != c.want || s.Origin("profile") != c.origin || s.Sandbox != (c.want == "sandbox") {
+		if s.Profile != c.want || s.Origin("profile").String() != c.origin || s.Sandbox != (c.want == "sandbox") {
 			t.Errorf("%q %q: %s (%s), want %s (%s)", c.env, c.args, s.Profile, s.Origin("profile"), c.want, c.origin)
 		}
 	}
@@ -274,7 +274,7 @@ func TestColor(t *testing.T) {
 		{[]string{"NO_COLOR", "1", "CLICOLOR_FORCE", "1"}, nil, "never", "environment NO_COLOR"},
 		{[]string{"NO_COLOR", "1"}, []string{"--color", "always"}, "always", "flag --color"},
 	} {
-		if s := resolve(t, "", env(c.env...), c.args...); s.Color != c.want || s.Origin("color") != c.origin {
+		if s := resolve(t, "", env(c.env...), c.args...); s.Color != c.want || s.Origin("color").String() != c.origin {
 			t.Errorf("%q %q: %s (%s)", c.env, c.args, s.Color, s.Origin("color"))
 		}
 	}

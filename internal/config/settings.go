@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"time"
 
 	"example.com/till/internal/money"
@@ -53,7 +52,7 @@ type Settings struct {
 	keyFlag string            // --api-key-file
 	common  []money.Entry     // the file's own currencies
 	profile Profile           // as the file has it
-	origins map[string]string // by key
+	origins map[string]Origin // by key; what is missing is a default
 	values  map[string]string // by key, as `config show` prints them
 }
 
@@ -65,13 +64,8 @@ func (s Settings) RequireBaseURL() (string, error) {
 	}
 	const try = ", or try it out without a service: till --sandbox ..."
 	if s.Profile == "" {
-		return "", &Error{
-			Msg:    "no service is set up yet",
-			Advice: "type: till profile set live base_url=https://... && till auth login" + try,
-		}
+		return "", failf("no service is set up yet").advise("type: till profile set live base_url=https://... && till auth login" + try)
 	}
-	return "", &Error{
-		Msg:    fmt.Sprintf("the profile %s has no address: type `till profile set %s base_url=https://...`, then `till auth login`%s", s.Profile, s.Profile, try),
-		Advice: fmt.Sprintf("type: till profile set %s base_url=https://... && till auth login", s.Profile),
-	}
+	return "", failf("the profile %s has no address: type `till profile set %[1]s base_url=https://...`, then `till auth login`%s", s.Profile, try).
+		advise("type: till profile set %s base_url=https://... && till auth login", s.Profile)
 }

@@ -43,7 +43,7 @@ func table() []setting {
 			about: "whose payments these are; the profile's name if unset"},
 		{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace,
 			about: "file that holds the key; - is standard input"},
-		{key: "api_key_file", profile: true, check: checkKeyFile,
+		{key: keyPath, profile: true, check: checkKeyFile,
 			about: "file that holds the key, readable by you alone"},
 		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath,
 			about: "certificate authorities to trust, in PEM form"},
@@ -92,8 +92,9 @@ func table() []setting {
 	}
 }
 
-// The settings of a profile that are lists.
+// Settings of a profile that have code of their own.
 const (
+	keyPath     = "api_key_file"
 	keyCommand  = "api_key_command"
 	keyMax      = "max_per_withdrawal"
 	keyMaxRun   = "max_per_run"

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/config"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -53,7 +54,7 @@ make. These are the operations of the interface:
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
-			filtered := s.Render.Filter != nil || s.Template != "" || s.Origin("output") != "default"
+			filtered := s.Render.Filter != nil || s.Template != "" || s.Origin("output").Kind != config.FromDefault
 			if filtered {
 				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err

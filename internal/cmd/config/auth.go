@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
@@ -57,7 +55,7 @@ that file in the profile.`,
 			if store == "file" {
 				place, err = s.Keys.StoreKeyFile(s.Settings, key)
 			} else {
-				_, err = s.Keys.StoreKey(s.Ctx, s.Settings, key)
+				err = s.Keys.StoreKey(s.Ctx, s.Settings, key)
 			}
 			if err != nil {
 				return err
@@ -146,23 +144,24 @@ api_key_command or api_key_file, stays.`,
 			if err != nil {
 				return err
 			}
-			if len(removed) == 0 {
-				a.Note("there was no key to remove")
+			if removed.File != "" {
+				a.Note("the key is removed from %s", removed.File)
 			}
-			for _, place := range removed {
-				a.Note("the key is removed from %s", strings.Replace(place, "keyring", "the keyring", 1))
+			if removed.Keyring {
+				a.Note("the key is removed from the keyring")
+			}
+			if removed == (config.Removed{}) {
+				a.Note("there was no key to remove")
 			}
 			// The settings are from before: the source is still the file that is gone now, or the keyring.
 			source := s.Keys.Source(s.Settings)
-			if gone := source == "keyring" || strings.HasSuffix(source, "api_key_file") && slices.ContainsFunc(removed, isPath); !gone {
-				a.Note("a key is still there, and comes from %s", cmdutil.NameOfSource(source))
+			if gone := source.Kind == config.FromKeyring || source.Setting == "api_key_file" && removed.File != ""; !gone {
+				a.Note("a key is still there, and comes from %s", source.Phrase())
 			}
 			return nil
 		},
 	}
 }
-
-func isPath(place string) bool { return place != "keyring" }
 
 func statusCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
@@ -189,7 +188,7 @@ the service refuses ends it with exit code 31, and no key at all with 11.`,
 				}
 				break
 			}
-			return out.One(keyRow{Profile: s.Profile, Service: s.ServiceName(), Source: source, Accepted: true})
+			return out.One(keyRow{Profile: s.Profile, Service: s.ServiceName(), Source: source.String(), Accepted: true})
 		},
 	}, keyView)
 }
@@ -217,10 +216,10 @@ func keyView(money.Registry) render.View[keyRow] {
 }
 
 // withSource adds to any other error where the key comes from.
-func withSource(err error, source string) error {
+func withSource(err error, source config.Origin) error {
 	r := cmdutil.Explain(err)
 	if r.Code == cmdutil.ExitUnauthorized || r.Code == cmdutil.ExitInterrupted {
 		return err
 	}
-	return &cmdutil.Error{Code: r.Code, Rule: r.Rule, Err: err, Msg: fmt.Sprintf("%v; the key comes from %s", err, cmdutil.NameOfSource(source)), Hint: r.Hint}
+	return &cmdutil.Error{Code: r.Code, Rule: r.Rule, Err: err, Msg: fmt.Sprintf("%v; the key comes from %s", err, source.Phrase()), Hint: r.Hint}
 }

@@ -348,7 +348,7 @@ OLD is an account at the address in use. Nothing is sent.`,
 // has from a flag or the environment is not its own.
 func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	var set []string
-	if s.Profile == "" || s.Origin("base_url") == "profile "+s.Profile && base != s.BaseURL {
+	if s.Profile == "" || s.Origin("base_url").Kind == config.FromProfile && base != s.BaseURL {
 		set = append(set, "base_url="+base)
 	}
 	if name != s.Account {

@@ -257,8 +257,8 @@ func isSandboxSetting(name string) bool {
 func sandboxKey(s *cmdutil.Session) (string, error) {
 	settings := s.Settings
 	settings.BaseURL, settings.Sandbox = "", false // where the key goes is not decided by them
-	switch source, _, _ := strings.Cut(s.Keys.Source(settings), " "); source {
-	case "flag", "environment":
+	switch s.Keys.Source(settings).Kind {
+	case config.FromFlag, config.FromVariable:
 	default:
 		return "", nil
 	}
