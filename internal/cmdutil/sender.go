@@ -31,7 +31,7 @@ func (s *Session) ExistingJournal() (*payout.Journal, error) {
 // and that is an error.
 func (s *Session) JournalToList() (*payout.Journal, error) {
 	j, err := s.ExistingJournal()
-	if errors.Is(err, fs.ErrNotExist) && s.Origin("journal").Kind == config.FromDefault {
+	if errors.Is(err, fs.ErrNotExist) && s.Origin("journal").IsDefault() {
 		return nil, s.Note("there is no journal yet at %s: nothing was sent from here", s.Journal)
 	}
 	return j, err
@@ -108,7 +108,7 @@ func (s *Session) usualSettling() time.Duration {
 
 // settleAfter is how long after an attempt a person cannot yet decide that it was not sent.
 func (s *Session) settleAfter() time.Duration {
-	if s.Origin("settle_after").Kind == config.FromDefault {
+	if s.Origin("settle_after").IsDefault() {
 		return s.usualSettling()
 	}
 	return s.SettleAfter

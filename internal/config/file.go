@@ -67,7 +67,7 @@ func (in Input) Load() (File, error) {
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 		return f, err
-	case from.Kind == FromDefault:
+	case from.IsDefault():
 		return File{Path: path}, nil
 	}
 	return File{}, &Error{Msg: "the configuration file that " + from.typed() + " names does not exist: check the path, or make it with `till profile set`", Err: err}

@@ -22,6 +22,9 @@ const (
 	FromCaller // a key that is to be stored
 )
 
+// IsDefault reports whether nothing was set anywhere.
+func (o Origin) IsDefault() bool { return o.Kind == FromDefault }
+
 // String returns the origin as `config show` prints it.
 func (o Origin) String() string {
 	switch o.Kind {

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/config"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -54,7 +53,7 @@ make. These are the operations of the interface:
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
-			filtered := s.Render.Filter != nil || s.Template != "" || s.Origin("output").Kind != config.FromDefault
+			filtered := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault()
 			if filtered {
 				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err

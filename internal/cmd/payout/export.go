@@ -2,7 +2,6 @@ package payout
 
 import (
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -29,7 +28,7 @@ state under any plan, so they are not sent twice.`,
 			if err != nil {
 				return err
 			}
-			if s.Origin("output").Kind == config.FromDefault && s.Render.Filter == nil && s.Template == "" {
+			if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
 				s.Render.Format = render.CSV
 			}
 			out, err := cmdutil.NewOutput(s, exportView(s.Money))

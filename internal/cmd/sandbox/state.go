@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -129,7 +128,7 @@ read. It has hashes of the resellers' API keys, not the keys.
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
-			shaped := s.Render.Filter != nil || s.Template != "" || s.Origin("output").Kind != config.FromDefault // else it is JSON all the same
+			shaped := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault() // else it is JSON all the same
 			if shaped {
 				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err
