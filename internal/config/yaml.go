@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,47 +13,6 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 )
-
-// The file as YAML has it. The types say which keys there are and of which kind their values are.
-type (
-	fileYAML struct {
-		Current    value                  `yaml:"current"`
-		Currencies []currencyYAML         `yaml:"currencies"`
-		Profiles   map[string]profileYAML `yaml:"profiles"`
-	}
-	profileYAML struct {
-		Command    []value          `yaml:"api_key_command"`
-		Most       []value          `yaml:"max_per_withdrawal"`
-		MostInARun []value          `yaml:"max_per_run"`
-		Allow      []value          `yaml:"allow_addresses"`
-		Currencies []currencyYAML   `yaml:"currencies"`
-		Values     map[string]value `yaml:",inline"` // the settings of the table
-	}
-	currencyYAML struct {
-		line     int
-		Code     value     `yaml:"code"`
-		Kind     value     `yaml:"kind"`
-		Decimals yaml.Node `yaml:"decimals"`
-		Memo     value     `yaml:"memo"`
-		Format   value     `yaml:"address_format"`
-	}
-	// value is a text. Its line is 0 where the file does not have it.
-	value struct {
-		text string
-		line int
-	}
-)
-
-func (v *value) UnmarshalYAML(n *yaml.Node) error {
-	*v = value{n.Value, n.Line}
-	return nil
-}
-
-func (c *currencyYAML) UnmarshalYAML(n *yaml.Node) error {
-	type plain currencyYAML
-	c.line = n.Line
-	return n.Decode((*plain)(c))
-}
 
 // parseYAML reads a text that is one YAML document without aliases. The document's kind is zero where there
 // is nothing in it.
@@ -119,127 +77,122 @@ func isNull(n *yaml.Node) bool {
 
 const theTop = "the configuration" // the name of the outermost mapping
 
-// checkNode checks that a node can be decoded into a type as it is written. yaml.v3 refuses unknown keys as
-// well (Decoder.KnownFields), but its message has Go's types instead of the file's names, and it takes a
-// number for a text and a missing value for an empty one.
-func checkNode(n *yaml.Node, t reflect.Type, name string) error {
-	key := name[strings.LastIndexByte(name, '.')+1:]
-	switch {
-	case t == reflect.TypeFor[yaml.Node](): // its reader checks it
-		return nil
-	case t == reflect.TypeFor[value]():
-		return checkScalar(n, key, name)
-	case t.Kind() != reflect.Slice:
-		return checkMapping(n, t, name)
+// reader reads the nodes of a configuration and keeps the first problem. After that, what it returns means nothing.
+type reader struct{ err error }
+
+// fail notes that something is wrong with a node.
+func (r *reader) fail(n *yaml.Node, format string, args ...any) {
+	if r.err == nil {
+		err := fmt.Errorf(format, args...)
+		r.err = &problem{line: n.Line, msg: err.Error(), advice: hint(err)}
 	}
-	if isNull(n) {
-		switch key {
-		case keyMax, keyMaxRun, keyAllow: // somebody meant to set a limit
-			return noValue(n, name)
-		}
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
-		return problemf(n.Line, "%s: %s, where a list belongs: write it as [first, second]", name, kindName(n))
-	}
-	for _, item := range n.Content {
-		if isNull(item) {
-			return noValue(item, name)
-		}
-		if err := checkNode(item, t.Elem(), name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// checkMapping checks the keys of a mapping, and their values. Each key must be a text, and occur once.
-func checkMapping(n *yaml.Node, t reflect.Type, name string) error {
-	if isNull(n) {
+// mapping returns the values of a mapping by key; a missing or empty one has none. Each key must be a text, occur once, and
+// pass the check, which is given the key and its full name. yaml.v3 could decode into structs and refuse unknown keys as well,
+// but its messages have Go's types instead of the file's names, and it takes a number for a text and a missing value for an
+// empty one.
+func (r *reader) mapping(n *yaml.Node, name string, check func(key, full string) error) map[string]*yaml.Node {
+	if n == nil || isNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		return problemf(n.Line, "%s: %s, where keys with values belong", name, kindName(n))
+		r.fail(n, "%s: %s, where keys with values belong", name, kindName(n))
+		return nil
 	}
-	seen := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
-		switch k.ShortTag() {
+	values, lines := map[string]*yaml.Node{}, map[string]int{}
+	for pair := range slices.Chunk(n.Content, 2) {
+		key := pair[0]
+		switch key.ShortTag() {
 		case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp":
 		default:
-			return problemf(k.Line, "%s: %s as a key, where a name belongs", name, kindName(k))
+			r.fail(key, "%s: %s as a key, where a name belongs", name, kindName(key))
 		}
-		full := short(k.Value)
+		full := short(key.Value)
 		if name != theTop {
 			full = name + "." + full
 		}
-		if first, double := seen[k.Value]; double {
-			return problemf(k.Line, "the key %s is given twice, first in line %d: take one away", full, first)
+		if first, double := lines[key.Value]; double {
+			r.fail(key, "the key %s is given twice, first in line %d: take one away", full, first)
 		}
-		seen[k.Value] = k.Line
-		valueType, err := typeOfKey(t, k, full)
-		if err != nil {
-			return err
+		if err := check(key.Value, full); err != nil {
+			r.fail(key, "%w", err)
 		}
-		if err := checkNode(n.Content[i+1], valueType, full); err != nil {
-			return err
-		}
+		values[key.Value], lines[key.Value] = pair[1], key.Line
 	}
-	return nil
+	return values
 }
 
-// typeOfKey returns the type of the value of a key that a mapping may have.
-func typeOfKey(t reflect.Type, k *yaml.Node, full string) (reflect.Type, error) {
-	if t.Kind() == reflect.Map {
-		if err := checkProfileName(k.Value); err != nil {
-			return nil, problemf(k.Line, "profiles: %v", err)
+// oneOf returns a check for the keys of what has these only.
+func oneOf(what string, known ...string) func(key, full string) error {
+	return func(key, full string) error {
+		switch _, isSetting := scalar(key); {
+		case slices.Contains(known, key):
+			return nil
+		case key == "api_key":
+			return failf("api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere and take this line away").
+				advise("till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY")
+		case isSetting && what == theTop:
+			return fmt.Errorf("%s: it belongs to a profile: write it under profiles and the profile's name", key)
 		}
-		return t.Elem(), nil
+		return fmt.Errorf("the key %s is not known: %s has %s", full, what, strings.Join(known, ", "))
 	}
-	var known []string
-	for f := range t.Fields() {
-		tag := f.Tag.Get("yaml")
-		if tag != "" && tag == k.Value {
-			return f.Type, nil
-		}
-		known = append(known, tag)
-	}
-	where := theTop
-	switch _, scalar := scalar(k.Value); {
-	case t == reflect.TypeFor[currencyYAML]():
-		where, known = "a currency", known[1:]
-	case t == reflect.TypeFor[profileYAML]() && scalar:
-		return reflect.TypeFor[value](), nil
-	case t == reflect.TypeFor[profileYAML]():
-		where, known = "a profile", ProfileKeys()
-	case scalar:
-		return nil, problemf(k.Line, "%s: it belongs to a profile: write it under profiles and the profile's name", k.Value)
-	}
-	if k.Value == "api_key" {
-		return nil, &problem{line: k.Line, msg: "api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere and take this line away",
-			advice: "till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY"}
-	}
-	return nil, problemf(k.Line, "the key %s is not known: %s has %s", full, where, strings.Join(known, ", "))
 }
 
-// checkScalar checks that a value is a text. Numbers, booleans and the like are refused, because YAML would
-// not keep how they are written: 010 is 8, and no is false.
-func checkScalar(n *yaml.Node, key, name string) error {
-	switch tag := n.ShortTag(); {
-	case isNull(n):
-		return noValue(n, name)
-	case n.Kind != yaml.ScalarNode:
-	case tag == "!!str", tag == "!!timestamp" && key == "lookup_since", tag == "!!int" && key == "first_page":
+// list returns the items of a list; a missing or empty one has none.
+func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
+	switch {
+	case n == nil:
 		return nil
-	case (tag == "!!int" || tag == "!!float") && slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
-		return problemf(n.Line, "%s: %s is a number without a unit: write a duration such as 15m", name, quoted(n.Value))
+	case isNull(n):
+		switch lastKey(name) {
+		case keyMax, keyMaxRun, keyAllow: // somebody meant to set a limit
+			r.noValue(n, name)
+		}
+		return nil
+	case n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq":
+		r.fail(n, "%s: %s, where a list belongs: write it as [first, second]", name, kindName(n))
+		return nil
 	}
-	return problemf(n.Line, "%s: %s, where a text belongs: put it in quotes", name, kindName(n))
+	for _, item := range n.Content {
+		if isNull(item) {
+			r.noValue(item, name)
+		}
+	}
+	return n.Content
 }
 
-func noValue(n *yaml.Node, name string) *problem {
-	return problemf(n.Line, "%s: it has no value: write one, or take the line away", name)
+// texts adds each text of a list.
+func (r *reader) texts(n *yaml.Node, name string, add func(text string) error) {
+	for _, item := range r.list(n, name) {
+		text := r.text(item, name)
+		if err := add(text); err != nil {
+			r.fail(item, "%s: %w", name, err)
+		}
+	}
 }
+
+// text returns a value that is a text. Numbers, booleans and the like are refused, because YAML would not keep how they are
+// written: 010 is 8, and no is false.
+func (r *reader) text(n *yaml.Node, name string) string {
+	switch key, tag := lastKey(name), n.ShortTag(); {
+	case isNull(n):
+		r.noValue(n, name)
+	case n.Kind == yaml.ScalarNode && (tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!int" && key == "first_page"):
+		return n.Value
+	case (tag == "!!int" || tag == "!!float") && slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
+		r.fail(n, "%s: %s is a number without a unit: write a duration such as 15m", name, quoted(n.Value))
+	default:
+		r.fail(n, "%s: %s, where a text belongs: put it in quotes", name, kindName(n))
+	}
+	return ""
+}
+
+func (r *reader) noValue(n *yaml.Node, name string) {
+	r.fail(n, "%s: it has no value: write one, or take the line away", name)
+}
+
+func lastKey(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // short shows a key of any length and content in a message.
 func short(key string) string {
