@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"runtime"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -91,8 +91,10 @@ func readFile(path string) ([]byte, error) {
 	if info.IsDir() {
 		return nil, failf("the configuration file %s is a directory: name a file", path)
 	}
-	if err := checkPlace(path, info); err != nil {
-		return nil, err
+	if info.Mode().IsRegular() { // pipes and devices have no place that matters
+		if err := checkTrust("the configuration file "+path, path, info); err != nil {
+			return nil, err
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
@@ -104,20 +106,10 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// openTo returns which of the permission bits in mask a file has. Pipes and devices have no content to protect, and on
-// Windows the bits say nothing.
-func openTo(info fs.FileInfo, mask fs.FileMode) fs.FileMode {
-	if !info.Mode().IsRegular() || runtime.GOOS == "windows" {
-		return 0
-	}
-	return info.Mode().Perm() & mask
-}
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+,@%-]+$`)
 
 func quoteShell(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,@%", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+	if plainWord.MatchString(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

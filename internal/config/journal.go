@@ -9,9 +9,10 @@ import (
 // What is wrong with a journal never shows it, because it may hold a password.
 
 func checkJournal(text string) error {
-	if err := checkText(text); err != nil && text == "" {
-		return err
-	} else if err != nil {
+	if err := checkText(text); err != nil {
+		if text == "" {
+			return err
+		}
 		return errors.New("it begins or ends in a space or has control characters: write a path, or postgres://USER@HOST/DATABASE")
 	}
 	return place.Check(text)
@@ -22,11 +23,6 @@ func checkProfileJournal(text string) error {
 		return err
 	}
 	return checkPath(text)
-}
-
-// journalHasPassword reports whether a journal's address holds a password, in either of its two places.
-func journalHasPassword(text string) bool {
-	return place.IsPostgres(text) && place.Redact(text) != text
 }
 
 // RedactJournal returns a journal as it may be shown: without a password.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 
 	"github.com/zalando/go-keyring"
@@ -57,7 +57,8 @@ func (k Keys) readFlag(path string) (string, error) {
 	return readKeyFile("the file of --api-key-file", path)
 }
 
-// readKeyFile reads a file that only its owner may read. Pipes, such as those of a shell's <(command), have no mode that matters.
+// readKeyFile reads a file that only its owner may read. Pipes, such as those of a shell's <(command), have no mode that matters,
+// nor has anything on Windows.
 func readKeyFile(what, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,7 +69,7 @@ func readKeyFile(what, path string) (string, error) {
 	if err != nil {
 		return "", failf("%s cannot be looked at: %w", what, withoutPath(err))
 	}
-	if openTo(info, 0o077) != 0 {
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		return "", failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()).
 			advise("type: chmod 600 %s", quoteShell(path))
 	}
@@ -89,15 +90,18 @@ func withoutPath(err error) error {
 
 // runCommand runs the profile's key command: no shell, nothing on its standard input, and only its first bytes of output.
 func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
-	if err := checkProgram(words[0]); err != nil {
-		return "", err
+	if info, err := os.Stat(words[0]); err == nil { // otherwise running it says why
+		// Who can change the program is given to read, and says, what the key is.
+		if err := checkTrust("the program "+words[0]+" of api_key_command", words[0], info); err != nil {
+			return "", err
+		}
 	}
 	limit := cmp.Or(k.commandLimit, commandLimit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var out bytes.Buffer
+	var out keyBuffer
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdout = &limitedWriter{w: &out, left: maxKey + 64}
+	cmd.Stdout = &out
 	cmd.Stderr = k.Stderr
 	cmd.WaitDelay = limit / 10 // a child of the command may hold its output open
 	err := cmd.Run()
@@ -112,19 +116,12 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// limitedWriter keeps the first bytes and lets the rest go by.
-type limitedWriter struct {
-	w    io.Writer
-	left int
-}
+// keyBuffer keeps the first bytes, enough to see that a key is too long, and drops the rest.
+type keyBuffer struct{ strings.Builder }
 
-func (l *limitedWriter) Write(b []byte) (int, error) {
-	keep := min(len(b), l.left)
-	l.left -= keep
-	if _, err := l.w.Write(b[:keep]); err != nil {
-		return 0, err
-	}
-	return len(b), nil
+func (b *keyBuffer) Write(text []byte) (int, error) {
+	b.Builder.Write(text[:min(len(text), maxKey+64-b.Len())])
+	return len(text), nil
 }
 
 func (k Keys) fromKeyring(ctx context.Context, s Settings) (string, error) {

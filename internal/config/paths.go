@@ -8,21 +8,16 @@ import (
 // Path returns where the configuration is, and what names it: --config, TILL_CONFIG, or the default. Without a home directory there is no such place, which is an error rather than no configuration: a profile's
 // limits must not vanish with a variable.
 func (in Input) Path() (path string, from Origin, err error) {
-	if f := in.flag("config"); f != nil && f.Changed {
-		if f.Value.String() == "" {
-			return "", from, usagef("--config is empty: write the path of a configuration file")
-		}
-		return f.Value.String(), Origin{Kind: FromFlag, Name: f.Name}, nil
-	}
-	if path := in.env("TILL_CONFIG"); path != "" {
-		return path, Origin{Kind: FromVariable, Name: "TILL_CONFIG"}, nil
+	switch path, from = in.choice("config", "TILL_CONFIG"); {
+	case path == "" && !from.IsDefault():
+		return "", from, usagef("--config is empty: write the path of a configuration file")
+	case !from.IsDefault():
+		return path, from, nil
 	}
 	dir := in.xdg("XDG_CONFIG_HOME", ".config")
 	if dir == "" {
-		return "", from, &Error{
-			Msg:    "the configuration cannot be found: " + noHome(in.Home) + ", nor is XDG_CONFIG_HOME: set one of them, or TILL_CONFIG",
-			Advice: "type: export TILL_CONFIG=/dev/null, to go without a configuration",
-		}
+		return "", from, failf("the configuration cannot be found: %s, nor is XDG_CONFIG_HOME: set one of them, or TILL_CONFIG", noHome(in.Home)).
+			advise("type: export TILL_CONFIG=/dev/null, to go without a configuration")
 	}
 	return filepath.Join(dir, "config.yaml"), from, nil
 }

@@ -38,6 +38,17 @@ func (in Input) flag(name string) *pflag.Flag {
 	return in.Flags.Lookup(name)
 }
 
+// choice returns what a flag or else a variable says. A flag may say that it is empty.
+func (in Input) choice(flag, variable string) (string, Origin) {
+	if f := in.flag(flag); f != nil && f.Changed {
+		return f.Value.String(), Origin{Kind: FromFlag, Name: flag}
+	}
+	if text := in.env(variable); variable != "" && text != "" {
+		return text, Origin{Kind: FromVariable, Name: variable}
+	}
+	return "", Origin{}
+}
+
 // bound returns the flag that a setting is read from, or nil.
 func (in Input) bound(s setting) *pflag.Flag {
 	if s.local != "" && in.Command != nil {
@@ -91,22 +102,17 @@ func Resolve(in Input) (Settings, error) {
 
 // chooseProfile returns the profile's name, or "" for none, and where the choice comes from.
 func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
-	short := in.flag("sandbox")
-	isShort := short != nil && short.Changed && short.Value.String() == "true"
-	long := in.flag("profile")
+	short, _ := in.choice("sandbox", "")
+	name, from = in.choice("profile", "TILL_PROFILE")
 	switch {
-	case long != nil && long.Changed:
-		name, from = long.Value.String(), Origin{Kind: FromFlag, Name: "profile"}
-		if isShort && name != Sandbox {
-			return "", from, usagef("--sandbox and --profile %s name two profiles: leave one out", name)
-		}
-		if name == "" {
-			return "", from, usagef("--profile is empty: write the name of a profile")
-		}
-	case isShort:
+	case from.Kind == FromFlag && short == "true" && name != Sandbox:
+		return "", from, usagef("--sandbox and --profile %s name two profiles: leave one out", name)
+	case from.Kind == FromFlag && name == "":
+		return "", from, usagef("--profile is empty: write the name of a profile")
+	case from.Kind == FromFlag:
+	case short == "true":
 		name, from = Sandbox, Origin{Kind: FromFlag, Name: "sandbox"}
-	case in.env("TILL_PROFILE") != "":
-		name, from = in.env("TILL_PROFILE"), Origin{Kind: FromVariable, Name: "TILL_PROFILE"}
+	case from.Kind == FromVariable:
 	case file.Current != "":
 		name, from = file.Current, Origin{Kind: FromFile, Name: "current"}
 	default:
@@ -198,7 +204,7 @@ func (s *Settings) finish(in Input) error {
 	if s.SandboxState == "" && s.StateDir != "" {
 		s.SandboxState = filepath.Join(s.StateDir, "sandbox.db")
 	}
-	if s.origins["journal"].Kind == FromFlag && journalHasPassword(s.Journal) {
+	if s.origins["journal"].Kind == FromFlag && place.IsPostgres(s.Journal) && place.Redact(s.Journal) != s.Journal {
 		return usagef("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
 	}
 	if s.JQ != "" && s.Template != "" {

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"example.com/till/internal/place"
+)
+
+// checkTrust refuses a file that somebody else can change, by itself or by putting another in its place.
+func checkTrust(what, path string, info fs.FileInfo) error {
+	if why := place.Distrust(info); why != "" {
+		return distrusted(what, path, why, info)
+	}
+	return checkDirectory(what, path)
+}
+
+// checkDirectory refuses the directory of a file, or of the file that a link leads to, in which somebody else can put
+// another file in its place.
+func checkDirectory(what, path string) error {
+	dir, why, err := place.Directory(path)
+	if err != nil {
+		return failf("the directory of %s cannot be looked at: %w", what, err)
+	}
+	if why == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return failf("the directory of %s cannot be looked at: %w", what, err)
+	}
+	return distrusted("the directory "+filepath.Clean(dir)+" of "+what, dir, why, info)
+}
+
+func distrusted(what, path, why string, info fs.FileInfo) error {
+	e := failf("%s %s, who could send your money elsewhere: take that away", what, why)
+	if info.Mode().Perm()&0o022 != 0 {
+		return e.advise("type: chmod go-w %s", quoteShell(path))
+	}
+	return e.advise("look at what is in it, and type: chown %d %s", os.Geteuid(), quoteShell(path))
+}
