@@ -99,5 +99,3 @@ func serverOf(text string) string {
 	}
 	return u.Scheme + "://" + u.Host
 }
-
-func isPlainHTTP(err error) bool { return errors.Is(err, errPlainHTTP) }

@@ -1,12 +1,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"example.com/till/internal/place"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -77,18 +75,15 @@ func settingNode(key, value string) (*yaml.Node, error) {
 		}
 		return n, nil
 	}
-	s, known := scalar(key)
-	if !known {
+	s := find(key)
+	if !s.isProfileText() {
 		return nil, usagef("the setting %s is not known: a profile has %s", nameOnly(key), strings.Join(ProfileKeys(), ", "))
 	}
 	if value == "" {
 		return nil, nil
 	}
 	if err := s.checkValue(value); err != nil {
-		if isPlainHTTP(err) || errors.Is(err, place.ErrNotPlace) {
-			return nil, failf("%s: %v", key, err)
-		}
-		return nil, usagef("%s: %v", key, err)
+		return nil, wrongValue(true, key, err)
 	}
 	return textNode(value), nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 	"github.com/spf13/viper"
 )
 
@@ -26,11 +27,9 @@ func (s Settings) Explain(keys Keys) []Row {
 		{"profile", s.Profile, s.Origin("profile").String()},
 	}
 	for _, t := range table() {
-		switch t.key {
-		case "api_key_flag", keyPath:
-			continue
+		if t.key != "api_key_flag" && t.key != keyPath && !t.list {
+			rows = append(rows, Row{t.key, s.values[t.key], s.Origin(t.key).String()})
 		}
-		rows = append(rows, Row{t.key, s.values[t.key], s.Origin(t.key).String()})
 	}
 	profile := Origin{Kind: FromProfile, Name: s.Profile}
 	own := func(name string, values []string) {
@@ -40,15 +39,8 @@ func (s Settings) Explain(keys Keys) []Row {
 		}
 		rows = append(rows, Row{name, strings.Join(values, ", "), from.String()})
 	}
-	var most, run []string
-	for _, a := range s.Limits.MaxPerWithdrawal {
-		most = append(most, s.Registry.Format(a))
-	}
-	for _, a := range s.Limits.MaxPerRun {
-		run = append(run, s.Registry.Format(a))
-	}
-	own(keyMax, most)
-	own(keyMaxRun, run)
+	own(keyMax, amountTexts(s.Registry, s.Limits.MaxPerWithdrawal))
+	own(keyMaxRun, amountTexts(s.Registry, s.Limits.MaxPerRun))
 	if without := s.Limits.Without(s.Registry); len(without) > 0 {
 		rows = append(rows, Row{"without_limit", strings.Join(without, "; "), profile.String()})
 	}
@@ -75,6 +67,13 @@ func (s *Settings) describe(v *viper.Viper) {
 	if s.Timeout == 0 {
 		s.values["timeout"] = "30s for reads, 90s for creates"
 	}
+}
+
+func amountTexts(registry money.Registry, amounts []api.Amount) (texts []string) {
+	for _, a := range amounts {
+		texts = append(texts, registry.Format(a))
+	}
+	return texts
 }
 
 func currencyTexts(entries []money.Entry) []string {

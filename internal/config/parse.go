@@ -58,7 +58,7 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	name += "."
 	for _, s := range table() {
 		n := values[s.key]
-		if n == nil {
+		if n == nil || s.list {
 			continue
 		}
 		value := r.text(n, name+s.key)

@@ -130,9 +130,8 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 // process's environment by itself; here the environment is handed in, so it is merged over the profile.
 func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	v := viper.New()
-	rows := table()
 	profile, env := map[string]any{}, map[string]any{}
-	for _, row := range rows {
+	for _, row := range table() {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
@@ -163,25 +162,21 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 			return nil, err
 		}
 	}
-	for _, row := range rows {
-		if err := checkLayered(row, s.origins[row.key], v.GetString(row.key)); err != nil {
-			return nil, err
+	for _, row := range table() {
+		name := s.origins[row.key].typed()
+		if name == "" { // it was checked when the file was read, or is a default
+			continue
+		}
+		if err := row.checkTyped(v.GetString(row.key)); err != nil {
+			return nil, wrongValue(s.origins[row.key].Kind == FromFlag, name, err)
 		}
 	}
 	return v, nil
 }
 
-// checkLayered checks a value that was typed. One from the file was checked when that was read, and defaults are right.
-func checkLayered(row setting, from Origin, text string) error {
-	name := from.typed()
-	if name == "" {
-		return nil
-	}
-	err := row.checkTyped(text)
-	if err == nil {
-		return nil
-	}
-	if from.Kind == FromFlag && !isPlainHTTP(err) && !errors.Is(err, place.ErrNotPlace) {
+// wrongValue returns the error for a value of a setting. What is dangerous rather than misspelled is no matter of usage.
+func wrongValue(isArgument bool, name string, err error) error {
+	if isArgument && !errors.Is(err, errPlainHTTP) && !errors.Is(err, place.ErrNotPlace) {
 		return usagef("%s: %v", name, err)
 	}
 	return failf("%s: %v", name, err)

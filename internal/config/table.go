@@ -22,6 +22,7 @@ type setting struct {
 	values  []string // those that it can have; empty: any that the check takes
 	check   func(text string) error
 	profile bool // whether a profile may have it
+	list    bool // not one text; only a profile has it
 	about   string
 }
 
@@ -34,7 +35,7 @@ func choices() []setting {
 	}
 }
 
-// table returns all settings that are one text.
+// table returns all settings.
 func table() []setting {
 	return []setting{
 		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true, check: checkBaseURL,
@@ -89,6 +90,11 @@ func table() []setting {
 			about: "how long an unknown payment may still turn up"},
 		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration,
 			about: "how long the same payment again is held up"},
+		{key: keyCommand, profile: true, list: true, about: "program that prints the key, with an absolute path"},
+		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
+		{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
+		{key: keyAllow, profile: true, list: true, about: "the only addresses that may be paid"},
+		{key: keyCurrency, profile: true, list: true, about: "what the service counts in; till currency set writes it"},
 	}
 }
 
@@ -102,17 +108,6 @@ const (
 	keyCurrency = "currencies"
 	keyFormat   = "address_format" // of a currency
 )
-
-// lists returns the settings that are lists. Only a profile has them.
-func lists() []setting {
-	return []setting{
-		{key: keyCommand, about: "program that prints the key, with an absolute path"},
-		{key: keyMax, about: "the most that one withdrawal may be, by currency"},
-		{key: keyMaxRun, about: "the most that one run may come to, by currency"},
-		{key: keyAllow, about: "the only addresses that may be paid"},
-		{key: keyCurrency, about: "what the service counts in; till currency set writes it"},
-	}
-}
 
 // AddFlags declares the flags that every command has. Resolve reads them back.
 func AddFlags(fs *pflag.FlagSet) {
@@ -159,25 +154,21 @@ func (s setting) checkTyped(text string) error {
 	return s.checkValue(text)
 }
 
-// scalar finds a setting that a profile may have.
-func scalar(key string) (setting, bool) {
-	all := table()
-	i := slices.IndexFunc(all, func(s setting) bool { return s.profile && s.key == key })
-	if i < 0 {
-		return setting{}, false
-	}
-	return all[i], true
-}
-
-// Values returns all that a setting can be, for completion.
-func Values(key string) []string {
+// find finds a setting, or else returns one that has nothing.
+func find(key string) setting {
 	for _, s := range table() {
 		if s.key == key {
-			return s.values
+			return s
 		}
 	}
-	return nil
+	return setting{}
 }
+
+// isProfileText reports whether a profile can have the setting as one text.
+func (s setting) isProfileText() bool { return s.profile && !s.list }
+
+// Values returns all that a setting can be, for completion.
+func Values(key string) []string { return find(key).values }
 
 // Described is a name with what is to be said about it.
 type Described struct{ Name, About string }
@@ -189,9 +180,6 @@ func ProfileSettings() []Described {
 		if s.profile {
 			all = append(all, Described{s.key, s.about})
 		}
-	}
-	for _, s := range lists() {
-		all = append(all, Described{s.key, s.about})
 	}
 	return all
 }
@@ -205,17 +193,17 @@ func ProfileKeys() []string {
 	return keys
 }
 
-// Variables returns the variables of the environment that settings, the key and the places of files come
-// from.
+// Variables returns the variables of the environment that settings, the key and the places of files come from.
 func Variables() []Described {
 	var all []Described
 	for _, s := range slices.Concat(choices(), table()) {
-		switch {
-		case s.env != "" && s.flag != "":
-			all = append(all, Described{s.env, s.about + " (--" + s.flag + ")"})
-		case s.env != "":
-			all = append(all, Described{s.env, s.about})
+		if s.env == "" {
+			continue
 		}
+		if s.flag != "" {
+			s.about += " (--" + s.flag + ")"
+		}
+		all = append(all, Described{s.env, s.about})
 	}
 	return append(all,
 		Described{"TILL_API_KEY", "the key itself"},

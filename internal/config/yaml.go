@@ -126,13 +126,13 @@ func (r *reader) mapping(n *yaml.Node, name string, check func(key, full string)
 // oneOf returns a check for the keys of what has these only.
 func oneOf(what string, known ...string) func(key, full string) error {
 	return func(key, full string) error {
-		switch _, isSetting := scalar(key); {
+		switch {
 		case slices.Contains(known, key):
 			return nil
 		case key == "api_key":
 			return failf("api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere and take this line away").
 				advise("till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY")
-		case isSetting && what == theTop:
+		case what == theTop && find(key).isProfileText():
 			return fmt.Errorf("%s: it belongs to a profile: write it under profiles and the profile's name", key)
 		}
 		return fmt.Errorf("the key %s is not known: %s has %s", full, what, strings.Join(known, ", "))
