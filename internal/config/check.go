@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -125,17 +126,9 @@ func checkTimeLayout(text string) error {
 
 // ValidProfileName reports whether a profile can have this name: lower-case letters, digits, - and _, beginning with a
 // letter or a digit.
-func ValidProfileName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case (c == '-' || c == '_') && i > 0:
-		default:
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
-}
+func ValidProfileName(name string) bool { return profileName.MatchString(name) }
+
+var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 func checkProfileName(name string) error {
 	if !ValidProfileName(name) {

@@ -100,10 +100,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, failf("the configuration file cannot be read: %w", err)
 	}
-	if len(data) > maxFile {
-		return nil, failf("the configuration file %s is larger than 1 MiB: it cannot be a configuration, name another", path)
-	}
-	return data, nil
+	return data, nil // too much is parse's to refuse
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+,@%-]+$`)

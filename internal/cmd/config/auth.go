@@ -72,19 +72,8 @@ that file in the profile.`,
 	return cmd
 }
 
-// startAuth is for commands that change where the key is.
 func startAuth(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
-	if err := noDryRun(cmd); err != nil {
-		return nil, err
-	}
-	s, err := a.Start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	if s.Sandbox {
-		return nil, cmdutil.UsageError("the profile sandbox keeps no key, its sandbox has one of its own", "choose another profile with --profile")
-	}
-	return s, nil
+	return startEdit(a, cmd, "the profile sandbox keeps no key, its sandbox has one of its own")
 }
 
 // newKey reads the key that is to be kept.

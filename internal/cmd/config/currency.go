@@ -134,42 +134,24 @@ profiles share.`,
 // currencyEntry is what the flags say, with decimals that they do not. A code that is built in keeps its spelling, which is
 // the one that the service knows.
 func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
-	e := money.Entry{Code: code, Decimals: money.Unknown}
-	if known, ok := money.NewRegistry().Lookup(code); ok {
-		e.Code = known.Code
-	}
-	switch kind {
-	case "":
-	case "crypto":
-		e.Kind = api.Crypto
-	case "fiat":
-		e.Kind = api.Fiat
-	default:
+	kinds := map[string]api.Kind{"": "", "crypto": api.Crypto, "fiat": api.Fiat}
+	apiKind, ok := kinds[kind]
+	switch {
+	case !ok:
 		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
-	}
-	switch memo {
-	case "":
-	case "required":
-		e.MemoRequired = true
-	default:
+	case memo != "" && memo != "required":
 		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--memo: %q is not one of its values", memo), "write required, or leave it out")
-	}
-	if e.AddressFormat = format; format != "" && !slices.Contains(address.Formats(), format) {
+	case format != "" && !slices.Contains(address.Formats(), format):
 		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format), "write one of "+strings.Join(address.Formats(), ", "))
 	}
-	return e, nil
+	if known, ok := money.NewRegistry().Lookup(code); ok {
+		code = known.Code
+	}
+	return money.Entry{Code: code, Kind: apiKind, Decimals: money.Unknown, MemoRequired: memo != "", AddressFormat: format}, nil
 }
 
-// startCurrency is for commands that write to the profile in use.
 func startCurrency(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
-	s, err := a.Start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	if s.Sandbox {
-		return nil, cmdutil.UsageError("the currencies of the profile sandbox cannot be changed", "choose another profile with --profile")
-	}
-	return s, nil
+	return startEdit(a, cmd, "the currencies of the profile sandbox cannot be changed")
 }
 
 func currencyPlace(s *cmdutil.Session) string {

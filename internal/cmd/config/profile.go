@@ -26,11 +26,7 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
   till profile list --columns name,base_url,first_page`,
 		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, out, err := cmdutil.BeginAlone(a, cmd, profileView)
-			if err != nil {
-				return err
-			}
-			file, err := a.Input(cmd).Load()
+			out, file, err := beginFile(a, cmd)
 			if err != nil {
 				return err
 			}
@@ -48,6 +44,14 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 			return nil
 		},
 	}, profileView)
+}
+
+// beginFile begins a command that shows the configuration as it is written.
+func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileRow], file config.File, err error) {
+	if _, out, err = cmdutil.BeginAlone(a, cmd, profileView); err == nil {
+		file, err = a.Input(cmd).Load()
+	}
+	return out, file, err
 }
 
 const firstSteps = "till profile set live base_url=https://... && till auth login"
@@ -71,15 +75,11 @@ tells.`,
 		Args:              cmdutil.OptionalArg("NAME"),
 		ValidArgsFunction: completeProfile(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, out, err := cmdutil.BeginAlone(a, cmd, profileView)
+			out, file, err := beginFile(a, cmd)
 			if err != nil {
 				return err
 			}
 			name, err := profileNamed(a, cmd, args)
-			if err != nil {
-				return err
-			}
-			file, err := a.Input(cmd).Load()
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ tells.`,
 				}
 			}
 			row := newProfileRow(file, name)
-			out.View = viewOfProfile(func(key string) bool { return row.settings[key] != nil })
+			out.View = viewOfProfile(func(key string) bool { return row.settings[key].value != nil })
 			return out.One(row)
 		},
 	}, profileView)
@@ -240,6 +240,18 @@ it is: take that away before, with till auth logout --profile NAME.`,
 	}
 }
 
+// startEdit starts a command that changes something of the profile in use. The profile sandbox has no such thing, and why says so.
+func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session, error) {
+	if err := noDryRun(cmd); err != nil {
+		return nil, err
+	}
+	s, err := a.Start(cmd)
+	if err == nil && s.Sandbox {
+		err = cmdutil.UsageError(why, "choose another profile with --profile")
+	}
+	return s, err
+}
+
 // edit changes the configuration file.
 func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) error) error {
 	if err := noDryRun(cmd); err != nil {
@@ -274,11 +286,16 @@ type profileRow struct {
 	name     string
 	current  bool
 	builtIn  bool
-	settings map[string]any // by key: a string, a []string or a []currencyRow; what is not set is not there
+	settings map[string]profileSetting // by key; what is not set is not there
+}
+
+type profileSetting struct {
+	value any    // as it is encoded: a string, a []string or a []currencyRow
+	text  string // on one line
 }
 
 func newProfileRow(file config.File, name string) profileRow {
-	row := profileRow{name: name, current: name == file.Current, builtIn: name == config.Sandbox, settings: map[string]any{}}
+	row := profileRow{name: name, current: name == file.Current, builtIn: name == config.Sandbox, settings: map[string]profileSetting{}}
 	p, exists := file.Profiles[name]
 	if !exists {
 		return row
@@ -287,7 +304,12 @@ func newProfileRow(file config.File, name string) profileRow {
 		if key == "journal" {
 			value = config.RedactJournal(value)
 		}
-		row.settings[key] = value
+		row.settings[key] = profileSetting{value, value}
+	}
+	list := func(key string, values []string, separator string) {
+		if len(values) > 0 {
+			row.settings[key] = profileSetting{values, strings.Join(values, separator)}
+		}
 	}
 	registry := money.NewRegistry().With(file.Currencies...).With(p.Currencies...)
 	amounts := func(limits []api.Amount) (texts []string) {
@@ -296,52 +318,29 @@ func newProfileRow(file config.File, name string) profileRow {
 		}
 		return texts
 	}
-	for key, values := range map[string][]string{
-		"api_key_command":    p.APIKeyCommand,
-		"max_per_withdrawal": amounts(p.Limits.MaxPerWithdrawal),
-		"max_per_run":        amounts(p.Limits.MaxPerRun),
-		"allow_addresses":    p.Limits.AllowAddresses,
-	} {
-		if len(values) > 0 {
-			row.settings[key] = values
-		}
+	list("api_key_command", p.APIKeyCommand, " ")
+	list("max_per_withdrawal", amounts(p.Limits.MaxPerWithdrawal), ", ")
+	list("max_per_run", amounts(p.Limits.MaxPerRun), ", ")
+	list("allow_addresses", p.Limits.AllowAddresses, ", ")
+	var currencies []currencyRow
+	var codes []string
+	for _, e := range p.Currencies {
+		currencies, codes = append(currencies, newCurrencyRow(e, "")), append(codes, e.Code)
 	}
-	if len(p.Currencies) > 0 {
-		var rows []currencyRow
-		for _, e := range p.Currencies {
-			rows = append(rows, newCurrencyRow(e, ""))
-		}
-		row.settings["currencies"] = rows
+	if len(currencies) > 0 {
+		row.settings["currencies"] = profileSetting{currencies, strings.Join(codes, ", ")}
 	}
 	return row
 }
 
-// text is a setting on one line.
-func (r profileRow) text(key string) string {
-	switch value := r.settings[key].(type) {
-	case string:
-		return value
-	case []string:
-		if key == "api_key_command" {
-			return strings.Join(value, " ")
-		}
-		return strings.Join(value, ", ")
-	case []currencyRow:
-		var codes []string
-		for _, c := range value {
-			codes = append(codes, c.Code)
-		}
-		return strings.Join(codes, ", ")
-	}
-	return ""
-}
+func (r profileRow) text(key string) string { return r.settings[key].text }
 
 // json keeps the order of the columns, which a map would lose.
 func (r profileRow) json() []byte {
 	b := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, render.Encode(r.name), r.current, r.builtIn)
 	for _, key := range config.ProfileKeys() {
-		if value := r.settings[key]; value != nil {
-			b = fmt.Appendf(b, ",%s:%s", render.Encode(key), render.Encode(value))
+		if setting, set := r.settings[key]; set {
+			b = fmt.Appendf(b, ",%s:%s", render.Encode(key), render.Encode(setting.value))
 		}
 	}
 	return append(b, '}')
