@@ -66,10 +66,9 @@ func parseBaseURL(text string) (*url.URL, error) {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	if port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
-		u.Host = host
-	} else {
-		u.Host = host + ":" + port
+	u.Host = host
+	if ofScheme := map[string]string{"https": "443", "http": "80"}[u.Scheme]; port != "" && port != ofScheme {
+		u.Host += ":" + port
 	}
 	return u, nil
 }

@@ -54,13 +54,10 @@ func checkDuration(text string) error {
 }
 
 func checkPositiveDuration(text string) error {
-	if err := checkDuration(text); err != nil {
-		return err
-	}
-	if d, _ := time.ParseDuration(text); d == 0 {
+	if d, err := time.ParseDuration(text); err == nil && d == 0 {
 		return fmt.Errorf("%q is no time at all: write a duration such as 30s", text)
 	}
-	return nil
+	return checkDuration(text)
 }
 
 // checkPath is for paths in the file, which must not depend on the directory in which a command happens to run.

@@ -24,7 +24,7 @@
 // # Keys
 //
 // [Keys.Key] takes the first of: --api-key-file, TILL_API_KEY, the profile's api_key_command, its api_key_file, the
-// operating system's keyring. A key that comes from the profile is sent to the profile's own origin only. One
+// operating system's keyring. A key that comes from the profile is sent to the profile's own server only. One
 // that is marked as a sandbox's is sent to loopback addresses only, and the profile sandbox takes no other.
 //
 // # Errors

@@ -141,13 +141,8 @@ func (d *Document) encode() ([]byte, error) {
 	}
 	enc := yaml.NewEncoder(out)
 	enc.SetIndent(2)
-	if err := enc.Encode(d.doc); err != nil {
-		return nil, err
-	}
-	if err := enc.Close(); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	err := errors.Join(enc.Encode(d.doc), enc.Close())
+	return out.Bytes(), err
 }
 
 func (d *Document) top() *yaml.Node { return d.doc.Content[0] }

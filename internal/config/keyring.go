@@ -32,7 +32,7 @@ const (
 	keyringLimit   = 3 * time.Second
 )
 
-// keyringUser names the entry of a profile's key. The origin is part of it, so that a key never goes elsewhere when the
+// keyringUser names the entry of a profile's key. The server is part of it, so that a key never goes elsewhere when the
 // profile's address is changed.
 func (s Settings) keyringUser() string {
 	return cmp.Or(s.Profile, "default") + "@" + serverOf(s.BaseURL)

@@ -50,9 +50,9 @@ func (k Keys) Source(s Settings) Origin {
 	return Origin{Kind: FromKeyring}
 }
 
-// Key returns the key for the service at s.BaseURL, and where it comes from. Where no source has one, the error has
-// ErrNoKey in its chain. That is also so in the profile sandbox unless a flag or the environment gives a key: an embedded
-// sandbox makes its own.
+// Key returns the key for the service at s.BaseURL, and where it comes from. If no source has one, the error has
+// ErrNoKey in its chain. That is also so in the profile sandbox unless a flag or the environment gives a key: an
+// embedded sandbox makes its own.
 func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, err error) {
 	source = k.Source(s)
 	if source.Kind == FromProfile {

@@ -57,8 +57,8 @@ func (k Keys) readFlag(path string) (string, error) {
 	return readKeyFile("the file of --api-key-file", path)
 }
 
-// readKeyFile reads a file that only its owner may read. Pipes, such as those of a shell's <(command), have no mode that matters,
-// nor has anything on Windows.
+// readKeyFile reads a file that only its owner may read. The mode means nothing for pipes, such as those of a
+// shell's <(command), and on Windows.
 func readKeyFile(what, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

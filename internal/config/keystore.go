@@ -11,8 +11,8 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// StoreKey keeps a key in the keyring, for the profile and the server of its address. A key that would never be used, because
-// another source goes before the keyring, is refused.
+// StoreKey keeps a key in the keyring, for the profile and the server of its address. A key that would never be
+// used, because another source goes before the keyring, is refused.
 func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	if err := s.mayStore(key, "the keyring", keyCommand, keyPath); err != nil {
 		return err
@@ -27,8 +27,8 @@ func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	return nil
 }
 
-// StoreKeyFile keeps a key in a file that only its owner can read, next to the configuration, and names that file as the
-// profile's api_key_file.
+// StoreKeyFile keeps a key in a file that only its owner can read, next to the configuration, and names that file
+// as the profile's api_key_file.
 func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	if err := s.mayStore(key, "a file", keyCommand); err != nil {
 		return "", err
@@ -96,8 +96,8 @@ type Removed struct {
 	Keyring bool
 }
 
-// DeleteKey removes the profile's key from the places in which StoreKey and StoreKeyFile put it, and says which those were.
-// What a person has set up, a command or a file elsewhere, stays.
+// DeleteKey removes the profile's key from the places in which StoreKey and StoreKeyFile put it, and says which
+// those were. What a person has set up, a command or a file elsewhere, stays.
 func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err error) {
 	if s.Sandbox {
 		return removed, usagef("the profile %s keeps no key: there is nothing to remove", Sandbox)

@@ -15,8 +15,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// parse reads a configuration. The document is returned for edits; its kind is zero where there is none. The error is a
-// *problem.
+// parse reads a configuration. The document is returned for edits; its kind is zero where there is none. The
+// error is a *problem.
 func parse(data []byte) (File, *yaml.Node, error) {
 	doc, err := parseYAML(data)
 	if err != nil {
@@ -126,7 +126,10 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 		}
 	}
 	kinds := map[string]api.Kind{"crypto": api.Crypto, "fiat": api.Fiat}
-	e := money.Entry{Code: values["code"], Kind: kinds[values["kind"]], Decimals: money.Unknown, MemoRequired: nodes["memo"] != nil, AddressFormat: values[keyFormat]}
+	e := money.Entry{
+		Code: values["code"], Kind: kinds[values["kind"]], Decimals: money.Unknown,
+		MemoRequired: nodes["memo"] != nil, AddressFormat: values[keyFormat],
+	}
 	decimals := nodes["decimals"]
 	if decimals != nil {
 		var err error

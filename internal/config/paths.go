@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Path returns where the configuration is, and what names it: --config, TILL_CONFIG, or the default. Without a home directory there is no such place, which is an error rather than no configuration: a profile's
-// limits must not vanish with a variable.
+// Path returns where the configuration is, and whether --config or TILL_CONFIG names it. If neither does and there
+// is no home directory, that is an error rather than an empty configuration: a profile's limits must not vanish with
+// a variable.
 func (in Input) Path() (path string, from Origin, err error) {
 	switch path, from = in.choice("config", "TILL_CONFIG"); {
 	case path == "" && !from.IsDefault():

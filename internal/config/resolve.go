@@ -136,8 +136,7 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 			v.SetDefault(row.key, row.def)
 		}
 		if text, ok := s.profile.Values[row.key]; ok {
-			switch row.key {
-			case "journal", "ca_file", keyPath:
+			if row.home {
 				text = expandHome(in.Home, text)
 			}
 			profile[row.key] = text

@@ -13,14 +13,18 @@ const Sandbox = "sandbox"
 
 // setting is one line of the table of settings: under which name each source knows it, and what it may be.
 type setting struct {
-	key     string // in a profile, in `config show`, and in the struct tags of Settings
-	flag    string // of the program; empty: none
-	letter  string // short for the flag
-	local   string // a flag of single commands only
-	env     string
-	def     any      // the default; its type is the flag's, a text if nil
-	values  []string // those that it can have; empty: any that the check takes
-	check   func(text string) error
+	key    string // in a profile, in `config show`, and in the struct tags of Settings
+	flag   string // of the program; empty: none
+	letter string // short for the flag
+	local  string // a flag of single commands only
+	env    string
+	def    any      // the default; its type is the flag's, a text if nil
+	values []string // those that it can have; empty: any that the check takes
+	check  func(text string) error
+	// typed checks a path from a flag or the environment. It may be relative, because the person who types it sees
+	// the directory. Without it, check does that too.
+	typed   func(text string) error
+	home    bool // whether the file may write it with ~/
 	profile bool // whether a profile may have it
 	list    bool // not one text; only a profile has it
 	about   string
@@ -44,9 +48,9 @@ func table() []setting {
 			about: "whose payments these are; the profile's name if unset"},
 		{key: "api_key_flag", flag: "api-key-file", check: checkKeyPlace,
 			about: "file that holds the key; - is standard input"},
-		{key: keyPath, profile: true, check: checkKeyFile,
+		{key: keyPath, profile: true, check: checkKeyFile, home: true,
 			about: "file that holds the key, readable by you alone"},
-		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath,
+		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath, typed: checkText, home: true,
 			about: "certificate authorities to trust, in PEM form"},
 		{key: "output", flag: "output", letter: "o", env: "TILL_OUTPUT", def: "table", values: []string{"table", "json", "jsonl", "csv", "yaml"},
 			about: "format of the output: table, json, jsonl, csv, yaml"},
@@ -69,7 +73,7 @@ func table() []setting {
 			about: "trace HTTP on standard error, without secrets"},
 		{key: "color", flag: "color", def: "auto", values: []string{"auto", "always", "never"},
 			about: "colour: auto, always, never"},
-		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkProfileJournal,
+		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkProfileJournal, typed: checkJournal, home: true,
 			about: "record of sends: a file, or postgres://USER@HOST/DATABASE"},
 		{key: "sandbox_state", env: "TILL_SANDBOX_STATE", about: "file of the sandbox inside till"},
 		{key: "reseller_auth", def: "bearer", profile: true, values: []string{"bearer", "none"},
@@ -142,14 +146,10 @@ func (s setting) checkValue(text string) error {
 	return nil
 }
 
-// checkTyped is the check of a value from a flag or the environment, where a path may be relative: the person
-// who types it sees the directory.
+// checkTyped checks a value from a flag or the environment.
 func (s setting) checkTyped(text string) error {
-	switch s.key {
-	case "journal":
-		return checkJournal(text)
-	case "ca_file":
-		return checkText(text)
+	if s.typed != nil {
+		return s.typed(text)
 	}
 	return s.checkValue(text)
 }

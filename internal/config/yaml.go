@@ -88,10 +88,10 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// mapping returns the values of a mapping by key; a missing or empty one has none. Each key must be a text, occur once, and
-// pass the check, which is given the key and its full name. yaml.v3 could decode into structs and refuse unknown keys as well,
-// but its messages have Go's types instead of the file's names, and it takes a number for a text and a missing value for an
-// empty one.
+// mapping returns the values of a mapping by key; a missing or empty one has none. Each key must be a text, occur
+// once, and pass the check, which is given the key and its full name. yaml.v3 could decode into structs and refuse
+// unknown keys as well, but its messages have Go's types instead of the file's names, and it takes a number for a
+// text and a missing value for an empty one.
 func (r *reader) mapping(n *yaml.Node, name string, check func(key, full string) error) map[string]*yaml.Node {
 	if n == nil || isNull(n) {
 		return nil
@@ -172,8 +172,8 @@ func (r *reader) texts(n *yaml.Node, name string, add func(text string) error) {
 	}
 }
 
-// text returns a value that is a text. Numbers, booleans and the like are refused, because YAML would not keep how they are
-// written: 010 is 8, and no is false.
+// text returns a value that is a text. Numbers, booleans and the like are refused, because YAML would not keep how
+// they are written: 010 is 8, and no is false.
 func (r *reader) text(n *yaml.Node, name string) string {
 	switch key, tag := lastKey(name), n.ShortTag(); {
 	case isNull(n):

@@ -240,7 +240,8 @@ it is: take that away before, with till auth logout --profile NAME.`,
 	}
 }
 
-// startEdit starts a command that changes something of the profile in use. The profile sandbox has no such thing, and why says so.
+// startEdit starts a command that changes something of the profile in use. The profile sandbox has no such thing,
+// and why says so.
 func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session, error) {
 	if err := noDryRun(cmd); err != nil {
 		return nil, err
