@@ -73,34 +73,50 @@ func (in Input) Load() (File, error) {
 	return File{}, &Error{Msg: "the configuration file that " + from.typed() + " names does not exist: check the path, or make it with `till profile set`", Err: err}
 }
 
-// readFile reads a configuration file that only its owner can write or replace. Mode and content are of one open file, so that
-// neither can be exchanged in between.
+// readFile reads a configuration file that only its owner can write or replace.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	// parse refuses a file that has the one byte more
+	data, err := readChecked("the configuration file", path, maxFile+1, func(info fs.FileInfo) error {
+		switch {
+		case info.IsDir():
+			return failf("the configuration file %s is a directory: name a file", path)
+		case info.Mode().IsRegular(): // pipes and devices have no place that matters
+			return checkTrust("the configuration file "+path, path, info)
+		}
+		return nil
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{Msg: "the configuration file does not exist: check the path, or make it with `till profile set`", Err: err}
 	}
+	return data, err
+}
+
+// readChecked reads the beginning of a file that passes a check. What is checked and what is read is one open file, so
+// that neither can be exchanged in between. No error of its own shows the path: a key may have been given instead.
+func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) ([]byte, error) {
+	withoutPath := func(err error) error {
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			return at.Err
+		}
+		return err
+	}
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, failf("the configuration file cannot be opened: %w", withoutPath(err))
+		return nil, failf("%s cannot be opened: %w", what, withoutPath(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, failf("the configuration file cannot be looked at: %w", err)
+		return nil, failf("%s cannot be looked at: %w", what, withoutPath(err))
 	}
-	if info.IsDir() {
-		return nil, failf("the configuration file %s is a directory: name a file", path)
+	if err := check(info); err != nil {
+		return nil, err
 	}
-	if info.Mode().IsRegular() { // pipes and devices have no place that matters
-		if err := checkTrust("the configuration file "+path, path, info); err != nil {
-			return nil, err
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
-		return nil, failf("the configuration file cannot be read: %w", err)
+		return nil, failf("%s cannot be read: %w", what, withoutPath(err))
 	}
-	return data, nil // too much is parse's to refuse
+	return data, nil
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+,@%-]+$`)

@@ -12,7 +12,8 @@ import (
 const SandboxKeyPrefix = "till_sandbox_"
 
 const (
-	maxKey       = 4096 // bytes; more would not pass as a header
+	maxKey       = 4096       // bytes; more would not pass as a header
+	maxKeyText   = maxKey + 3 // with the newline after it, and one more to see that a key is too long
 	commandLimit = 10 * time.Second
 )
 

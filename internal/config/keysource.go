@@ -16,7 +16,7 @@ import (
 
 // ReadKey reads a key from a stream to its end, such as standard input, and takes a newline at its end away.
 func ReadKey(r io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxKey+3))
+	data, err := io.ReadAll(io.LimitReader(r, maxKeyText))
 	if err != nil {
 		return "", err
 	}
@@ -60,32 +60,14 @@ func (k Keys) readFlag(path string) (string, error) {
 // readKeyFile reads a file that only its owner may read. The mode means nothing for pipes, such as those of a
 // shell's <(command), and on Windows.
 func readKeyFile(what, path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", failf("%s cannot be opened: %w", what, withoutPath(err))
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", failf("%s cannot be looked at: %w", what, withoutPath(err))
-	}
-	if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()).
-			advise("type: chmod 600 %s", quoteShell(path))
-	}
-	key, err := ReadKey(f)
-	if err != nil {
-		return "", failf("%s cannot be read: %w", what, withoutPath(err))
-	}
-	return key, nil
-}
-
-// withoutPath leaves out the path of an error about a file: a key may have been given instead of a path.
-func withoutPath(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
+	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
+		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+			return failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()).
+				advise("type: chmod 600 %s", quoteShell(path))
+		}
+		return nil
+	})
+	return trimNewline(string(data)), err
 }
 
 // runCommand runs the profile's key command: no shell, nothing on its standard input, and only its first bytes of output.
