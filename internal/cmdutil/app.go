@@ -46,9 +46,9 @@ type App struct {
 	Ctx     context.Context // for everything except creates; the first signal ends it
 	SendCtx context.Context // for creates; the second signal ends it
 	Spinner Spinner
-	bar     atomic.Pointer[Progress] // on the screen; nil: none
-	KeyFrom config.Origin            // where the key of the calls comes from, once it is known
-	box     *sandbox.Server          // the embedded sandbox, where one was opened
+	bar     atomic.Pointer[Progress] // on the screen; nil if there is none
+	KeyFrom config.Origin            // where the key of the calls comes from, once known
+	box     *sandbox.Server          // the embedded sandbox, if one is open
 	journal *payout.Journal
 	JSON    bool      // whether standard error is JSON too
 	Subject About     // what the command is about, once known

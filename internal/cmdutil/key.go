@@ -45,8 +45,8 @@ func (r *hiddenReader) Read(p []byte) (int, error) {
 	return r.line.Read(p)
 }
 
-// SourceOfKey says where the key of a call comes from, without reading it: a second reading of standard input would find
-// nothing, and a key command may ask a person.
+// SourceOfKey says where the key of a call comes from without reading it. Standard input cannot be read
+// twice, and a key command may ask a person.
 func (s *Session) SourceOfKey() config.Origin {
 	if s.Sandbox && s.BaseURL == "" {
 		return config.Origin{Kind: config.FromSandbox}
@@ -54,8 +54,8 @@ func (s *Session) SourceOfKey() config.Origin {
 	return s.Keys.Source(s.Settings)
 }
 
-// RefusedKey adds to the error of a call whose key the service refused where that key came from, once. Any other error it
-// leaves alone, and all of them where the source is not known.
+// RefusedKey adds the source of the key to the error of a call that was refused for its key, once. It returns
+// any other error unchanged, and every error if the source is not known.
 func RefusedKey(err error, source config.Origin) error {
 	if err == nil || source.Kind == config.FromDefault || Explain(err).Code != ExitUnauthorized {
 		return err
@@ -70,7 +70,7 @@ func RefusedKey(err error, source config.Origin) error {
 	}
 }
 
-// otherKey says how to change the key that comes from a source.
+// otherKey says how to change the key of a source.
 func otherKey(source config.Origin) payout.Hint {
 	switch {
 	case source.Kind == config.FromKeyring:
