@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -14,185 +15,144 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// How the values of settings are read, one function for each sort of value.
-
-// choice is a setting with a fixed list of values; the first is the default.
-func choice(name, values, meaning string, field func(*settings) *string) definition {
-	allowed := strings.Split(values, "|")
-	return definition{Setting{name, allowed[0], values, meaning}, func(s *settings, value string) error {
-		if !slices.Contains(allowed, value) {
-			return fmt.Errorf("use %s", strings.Join(allowed, " or "))
+// parsed is a setting whose value parse turns into what the field holds, or refuses with the advice.
+func parsed[T any](setting Setting, field *T, advice string, parse func(value string) (T, bool)) definition {
+	return definition{setting, func(value string) error {
+		v, ok := parse(value)
+		if !ok {
+			return errors.New(advice)
 		}
-		*field(s) = value
+		*field = v
 		return nil
 	}}
 }
 
-func number(name, def string, low, high int64, meaning string, field func(*settings) *int64) definition {
+// choice is a setting with a fixed list of values; the first is the default.
+func choice(name, values, meaning string, field *string) definition {
+	allowed := strings.Split(values, "|")
+	return parsed(Setting{name, allowed[0], values, meaning}, field, "use "+strings.Join(allowed, " or "),
+		func(value string) (string, bool) { return value, slices.Contains(allowed, value) })
+}
+
+func number(name, def string, low, high int64, meaning string, field *int64) definition {
 	values := fmt.Sprintf("%d to %d", low, high)
+	advice := "use a whole number from " + values
 	if high == math.MaxInt64 {
 		values = fmt.Sprintf("from %d", low)
 	}
-	return definition{Setting{name, def, values, meaning}, func(s *settings, value string) error {
+	return parsed(Setting{name, def, values, meaning}, field, advice, func(value string) (int64, bool) {
 		n, ok := money.ParseInteger(value)
-		if !ok || n < low || n > high {
-			return fmt.Errorf("use a whole number from %d to %d", low, high)
-		}
-		*field(s) = n
-		return nil
-	}}
+		return n, ok && n >= low && n <= high
+	})
 }
 
 // duration takes a time from a millisecond to a limit, which is given as a person
 // would write it.
-func duration(name, def, limit, meaning string, field func(*settings) *time.Duration) definition {
+func duration(name, def, limit, meaning string, field *time.Duration) definition {
 	high, _ := time.ParseDuration(limit)
-	return definition{Setting{name, def, "1ms to " + limit, meaning}, func(s *settings, value string) error {
-		d, err := time.ParseDuration(value)
-		if err != nil || d < time.Millisecond || d > high {
-			return fmt.Errorf("use a time from 1ms to %s, such as 500ms or 2s", limit)
-		}
-		*field(s) = d
-		return nil
-	}}
+	return parsed(Setting{name, def, "1ms to " + limit, meaning}, field, "use a time from 1ms to "+limit+", such as 500ms or 2s",
+		func(value string) (time.Duration, bool) {
+			d, err := time.ParseDuration(value)
+			return d, err == nil && d >= time.Millisecond && d <= high
+		})
 }
 
 // unlimited is the value none of a limit.
 const unlimited = math.MaxInt64
 
 // limit is a number that may also be none, which is the default.
-func limit(name string, meaning string, field func(*settings) *int64) definition {
-	return definition{Setting{name, "none", "none, or from 1", meaning}, func(s *settings, value string) error {
-		n, ok := money.ParseInteger(value)
+func limit(name string, meaning string, field *int64) definition {
+	return parsed(Setting{name, "none", "none, or from 1", meaning}, field, "use none or a whole number from 1", func(value string) (int64, bool) {
 		if value == "none" {
-			n, ok = unlimited, true
+			return unlimited, true
 		}
-		if !ok || n < 1 {
-			return fmt.Errorf("use none or a whole number from 1")
-		}
-		*field(s) = n
-		return nil
-	}}
+		n, ok := money.ParseInteger(value)
+		return n, ok && n >= 1
+	})
 }
 
-func text(name, def, meaning string, field func(*settings) *string) definition {
-	return definition{Setting{name, def, "any text", meaning}, func(s *settings, value string) error {
-		*field(s) = value
-		return nil
-	}}
+func text(name, def, meaning string, field *string) definition {
+	return parsed(Setting{name, def, "any text", meaning}, field, "", func(value string) (string, bool) { return value, true })
 }
 
 // layout takes a Go time layout that loses nothing down to the second: a list
 // could not be filtered by times that it does not show.
-func layout(name, meaning string, field func(*settings) *string) definition {
-	return definition{Setting{name, "2006-01-02T15:04:05", "a Go time layout", meaning}, func(s *settings, value string) error {
-		sample := time.Date(2031, 11, 23, 17, 48, 59, 0, time.UTC)
-		back, err := time.ParseInLocation(value, sample.Format(value), time.UTC)
-		if err != nil || !back.Equal(sample) {
-			return fmt.Errorf("it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05")
-		}
-		*field(s) = value
-		return nil
-	}}
+func layout(name, meaning string, field *string) definition {
+	return parsed(Setting{name, "2006-01-02T15:04:05", "a Go time layout", meaning}, field,
+		"it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05", func(value string) (string, bool) {
+			sample := time.Date(2031, 11, 23, 17, 48, 59, 0, time.UTC)
+			back, err := time.ParseInLocation(value, sample.Format(value), time.UTC)
+			return value, err == nil && back.Equal(sample)
+		})
 }
 
-func names(field func(*settings) *[3]string) func(*settings, string) error {
-	return func(s *settings, value string) error {
+// names is a setting of three names, one for each phase of an invoice.
+func names(setting Setting, field *[3]string, distinct bool) definition {
+	return definition{setting, func(value string) error {
 		parts := strings.Split(value, ",")
 		if len(parts) != 3 || !refusal.IsName(parts[0]) || !refusal.IsName(parts[1]) || !refusal.IsName(parts[2]) {
 			return fmt.Errorf("use three names of letters, digits, - and _, separated by commas")
 		}
-		*field(s) = [3]string(parts)
+		if distinct && (parts[0] == parts[1] || parts[1] == parts[2] || parts[0] == parts[2]) {
+			return fmt.Errorf("use three different names")
+		}
+		*field = [3]string(parts)
 		return nil
-	}
+	}}
 }
 
-// setInvoiceStatuses wants three different names; states may share one.
-func setInvoiceStatuses(s *settings, value string) error {
-	if err := names(func(s *settings) *[3]string { return &s.InvoiceStatuses })(s, value); err != nil {
-		return err
-	}
-	if n := s.InvoiceStatuses; n[0] == n[1] || n[1] == n[2] || n[0] == n[2] {
-		return fmt.Errorf("use three different names")
-	}
-	return nil
-}
-
-func setFlow(s *settings, value string) (err error) {
+func (s *settings) setFlow(value string) (err error) {
 	s.Flow, err = store.ParseFlow(value)
 	return err
 }
 
 // setPace comes after setFlow: its steps are some of the flow's.
-func setPace(s *settings, value string) (err error) {
+func (s *settings) setPace(value string) (err error) {
 	s.Pace, err = store.ParsePace(value, &s.Flow)
 	return err
 }
 
-func setExpiry(s *settings, value string) error {
+func parseExpiry(value string) (time.Duration, bool) {
 	if value == "never" {
-		return nil
+		return 0, true
 	}
-	d, ok := store.ParseWait(value)
-	if !ok {
-		return fmt.Errorf("use never, or a duration of whole seconds such as 15m, 36h or 7d")
-	}
-	s.InvoiceExpiry = d
-	return nil
+	return store.ParseWait(value)
 }
 
-func setFiatCurrency(s *settings, value string) error {
-	c, ok := money.ByCode[value]
-	if !ok || c.Kind != money.Fiat {
-		return fmt.Errorf("use one of %s", money.Codes(money.Fiat))
-	}
-	s.fiatCurrency = c.Code
-	return nil
+func parseFiatCurrency(value string) (string, bool) {
+	c := money.ByCode[value]
+	return c.Code, c.Kind == money.Fiat
 }
 
-func setRebate(s *settings, value string) error {
+func parseRebate(value string) (int64, bool) {
 	n, ok := money.ParseDecimal(value, 4)
-	if !ok || n > 100*store.PercentScale {
-		return fmt.Errorf("use a number from 0 to 100 with at most four decimals, such as 1.25")
-	}
-	s.RebatePercent = n
-	return nil
+	return n, ok && n <= 100*store.PercentScale
 }
 
-// setCurrencies takes a part of the registry, in any order.
-func setCurrencies(s *settings, value string) error {
-	s.Currencies = nil
+// parseCurrencies takes a part of the registry, in any order.
+func parseCurrencies(value string) (all []money.Currency, ok bool) {
 	for code := range strings.SplitSeq(value, ",") {
 		c := money.ByCode[code]
-		if c.Code != code || code == "" || slices.Contains(s.Currencies, c) {
-			return fmt.Errorf("use codes of %s, separated by commas, each once", money.Codes(""))
+		if c.Code != code || code == "" || slices.Contains(all, c) {
+			return nil, false
 		}
-		s.Currencies = append(s.Currencies, c)
+		all = append(all, c)
 	}
-	return nil
+	return all, true
 }
 
-func setPaidIn(s *settings, value string) error {
-	s.PaidIn = value
+func parsePaidIn(value string) (string, bool) {
 	if value == "invoice" {
-		s.PaidIn = ""
-	} else if c := money.ByCode[value]; c.Code != value || value == "" {
-		return fmt.Errorf("use invoice or one of %s", money.Codes(""))
+		return "", true
 	}
-	return nil
+	return value, value != "" && money.ByCode[value].Code == value
 }
 
-func setInviteLabel(s *settings, value string) error {
-	if value != "" && !wire.IsPlain(value) {
-		return fmt.Errorf("it is blank or holds control characters; use plain text, or nothing at all")
-	}
-	s.InviteLabel = value
-	return nil
-}
+func parseInviteLabel(value string) (string, bool) { return value, value == "" || wire.IsPlain(value) }
 
 // setRate turns a rate into the value of one minor unit. Rates have up to nine
 // decimals and so do currencies, hence 18 decimals hold every value exactly.
-func setRate(s *settings, c money.Currency, value string) error {
+func (s *settings) setRate(c money.Currency, value string) error {
 	rate, ok := money.ParseDecimal(value, 9)
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {
 		return fmt.Errorf("use a number above 0 with at most nine digits and nine decimals, such as 0.25")

@@ -8,36 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind names one sort of refusal. Everything the sandbox can say no to is in
-// the list below, so that the documentation, the settings and the answers
-// cannot drift apart.
+// A Kind names one sort of refusal: it is the index of its rule in Rules.
 type Kind int
-
-const (
-	Unauthorized Kind = iota
-	Forbidden
-	WrongHost
-	CrossOrigin
-	UnknownPath
-	WrongMethod
-	InvalidQuery
-	InvalidBody
-	BodyTooLarge
-	PageOutOfRange
-	WrongContentType
-	RateLimited
-	NotFound
-	UnknownCurrency
-	InvalidAmount
-	MemoRequired
-	InsufficientFunds
-	DuplicateOrderID
-	AmountTooLarge
-	InviteExists
-	InviteUsed
-	WrongStatus
-	InternalError
-)
 
 // A Rule is what one kind looks like on the wire.
 type Rule struct {
@@ -46,33 +18,42 @@ type Rule struct {
 	Code   int
 }
 
+// Rules has a rule for each kind. Everything the sandbox can say no to is in the list below, so that the documentation,
+// the settings and the answers cannot drift apart.
+var Rules []Rule
+
 // A create that is refused must be refused for certain. That is why money and
 // state problems are 422 and not 409 or 5xx, which a careful client has to read
 // as "it may have happened".
-var Rules = [...]Rule{
-	Unauthorized:      {"unauthorized", 401, 1001},
-	Forbidden:         {"forbidden", 403, 1002},
-	WrongHost:         {"wrong_host", 403, 1003},
-	CrossOrigin:       {"cross_origin", 403, 1004},
-	UnknownPath:       {"unknown_path", 404, 1101},
-	WrongMethod:       {"wrong_method", 405, 1102},
-	InvalidQuery:      {"invalid_query", 400, 1201},
-	InvalidBody:       {"invalid_body", 400, 1202},
-	BodyTooLarge:      {"body_too_large", 413, 1203},
-	PageOutOfRange:    {"page_out_of_range", 400, 1204},
-	WrongContentType:  {"wrong_content_type", 415, 1205},
-	RateLimited:       {"rate_limited", 429, 1206},
-	NotFound:          {"not_found", 404, 1301},
-	UnknownCurrency:   {"unknown_currency", 400, 2001},
-	InvalidAmount:     {"invalid_amount", 400, 2002},
-	MemoRequired:      {"memo_required", 400, 2003},
-	InsufficientFunds: {"insufficient_funds", 422, 2004},
-	DuplicateOrderID:  {"duplicate_order_id", 422, 2005},
-	AmountTooLarge:    {"amount_too_large", 422, 2006},
-	InviteExists:      {"invite_exists", 422, 2101},
-	InviteUsed:        {"invite_used", 422, 2102},
-	WrongStatus:       {"wrong_status", 422, 2201},
-	InternalError:     {"internal_error", 500, 1501},
+var (
+	Unauthorized      = kind("unauthorized", 401, 1001)
+	Forbidden         = kind("forbidden", 403, 1002)
+	WrongHost         = kind("wrong_host", 403, 1003)
+	CrossOrigin       = kind("cross_origin", 403, 1004)
+	UnknownPath       = kind("unknown_path", 404, 1101)
+	WrongMethod       = kind("wrong_method", 405, 1102)
+	InvalidQuery      = kind("invalid_query", 400, 1201)
+	InvalidBody       = kind("invalid_body", 400, 1202)
+	BodyTooLarge      = kind("body_too_large", 413, 1203)
+	PageOutOfRange    = kind("page_out_of_range", 400, 1204)
+	WrongContentType  = kind("wrong_content_type", 415, 1205)
+	RateLimited       = kind("rate_limited", 429, 1206)
+	NotFound          = kind("not_found", 404, 1301)
+	UnknownCurrency   = kind("unknown_currency", 400, 2001)
+	InvalidAmount     = kind("invalid_amount", 400, 2002)
+	MemoRequired      = kind("memo_required", 400, 2003)
+	InsufficientFunds = kind("insufficient_funds", 422, 2004)
+	DuplicateOrderID  = kind("duplicate_order_id", 422, 2005)
+	AmountTooLarge    = kind("amount_too_large", 422, 2006)
+	InviteExists      = kind("invite_exists", 422, 2101)
+	InviteUsed        = kind("invite_used", 422, 2102)
+	WrongStatus       = kind("wrong_status", 422, 2201)
+	InternalError     = kind("internal_error", 500, 1501)
+)
+
+func kind(reason string, status, code int) Kind {
+	Rules = append(Rules, Rule{reason, status, code})
+	return Kind(len(Rules) - 1)
 }
 
 // An Error is a refusal: which kind, and one sentence that says what is
