@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"strings"
-	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -49,7 +48,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	if !ok {
 		return nil, refusal.New(refusal.InvalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", refusal.Shorten(string(raw)))
 	}
-	v, err := s.store.AddInvite(sent, time.Time{})
+	v, err := s.store.AddInvite(sent)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		return "", "", refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.", refusal.Shorten(label))
 	}
 	key = newKey()
-	if resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key), time.Time{}); err != nil {
+	if resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key)); err != nil {
 		return "", "", err
 	}
 	return resellerID, key, nil

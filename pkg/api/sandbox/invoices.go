@@ -103,10 +103,10 @@ func (s *Server) invoiceOf(account, id string) (v store.Invoice, err error) {
 // PayInvoice pays a waiting invoice in full, in its own currency or the one that
 // the setting paid_in names. The money goes to the balance of the one who made the
 // invoice; a reseller earns its rebate beside that.
-func (s *Server) PayInvoice(id string) error { return s.store.PayInvoice(id, time.Time{}) }
+func (s *Server) PayInvoice(id string) error { return s.store.PayInvoice(id) }
 
 // ExpireInvoice ends a waiting invoice unpaid.
-func (s *Server) ExpireInvoice(id string) error { return s.store.ExpireInvoice(id, time.Time{}) }
+func (s *Server) ExpireInvoice(id string) error { return s.store.ExpireInvoice(id) }
 
 // finished is what the route .../invoice/finished answers.
 func (s *settings) finished(v *store.Invoice) bool {

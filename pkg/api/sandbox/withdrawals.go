@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"slices"
-	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
@@ -135,7 +134,7 @@ func (s *Server) AdvanceWithdrawal(id, status string) error {
 }
 
 func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, error) {
-	made, err := s.store.Advance(id, status, time.Time{})
+	made, err := s.store.Advance(id, status)
 	if err != nil || made == nil {
 		return nil, err
 	}

@@ -183,7 +183,7 @@ func (s *Pages) invoicePage(id string) (page, error) {
 // payPage pays an invoice at the push of a button. A customer who pushes it twice
 // has paid once and is led on all the same.
 func (s *Pages) payPage(id string) (page, error) {
-	refused := s.Store.PayInvoice(id, time.Time{})
+	refused := s.Store.PayInvoice(id)
 	v, err := s.invoice(id)
 	if err != nil {
 		return page{}, err

@@ -29,33 +29,37 @@ type Maker struct {
 func (o *Maker) Named(name string) (store.Change, error) {
 	b := store.Beginning{ID: store.NewUUID(), Merchant: store.NewUUID()}
 	c := store.Change{Begin: &b}
-	p := planter{store.NewDraft(o.Terms, o.Clock, b, func(next store.Change) { c.Then = append(c.Then, next) }), b.Merchant}
-	err := p.seed(name)
+	p := &planter{merchant: b.Merchant, now: o.Clock()}
+	p.Store = store.NewDraft(o.Terms, func() time.Time { return p.now }, b, func(next store.Change) { c.Then = append(c.Then, next) })
+	var err error
+	switch name {
+	case "none":
+	case "":
+		err = p.fund()
+	case "demo":
+		if err = p.fund(); err == nil {
+			err = p.demo()
+		}
+	default:
+		err = fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
+	}
 	return c, err
 }
 
 // A planter fills a store with what a named seed holds.
 type planter struct {
 	*store.Store
-	merchantID string
+	merchant string
+	now      time.Time // the store's clock, which the planter sets
 }
 
-func (s planter) seed(name string) error {
-	switch name {
-	case "none":
-		return nil
-	case "", "demo":
-		for _, c := range s.Terms.Currencies {
-			if err := s.Fund(c.Code, freshFunds(c)); err != nil {
-				return err
-			}
+func (s *planter) fund() error {
+	for _, c := range s.Terms.Currencies {
+		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
+			return err
 		}
-		if name == "" {
-			return nil
-		}
-		return s.seedDemo()
 	}
-	return fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
+	return nil
 }
 
 func freshFunds(c money.Currency) int64 {
@@ -81,39 +85,41 @@ var demoSellers = []struct {
 
 const demoMonths = 6
 
-func (s planter) seedDemo() error {
-	now := s.Now()
-	begin := time.Date(now.Year(), now.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
+func (s *planter) demo() error {
+	today := s.Now()
+	begin := time.Date(today.Year(), today.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
 	first := "" // of the resellers
 	for _, d := range demoSellers {
-		id := s.merchantID
+		id := s.merchant
 		if d.label != "" {
-			v, err := s.AddInvite(store.NewUUID(), begin)
+			s.now = begin
+			v, err := s.AddInvite(store.NewUUID())
 			if err != nil {
 				return err
 			}
-			if id, err = s.RedeemInvite(v.ID, d.label, store.HashKey(rand.Text()), begin); err != nil {
+			if id, err = s.RedeemInvite(v.ID, d.label, store.HashKey(rand.Text())); err != nil {
 				return err
 			}
 			first = cmp.Or(first, id)
 		}
 		for month := range demoMonths {
 			for n := range d.perMonth + month {
-				created := begin.AddDate(0, month, n*26/(d.perMonth+month)).Add(time.Duration(n%9) * time.Hour)
-				if err := s.seedInvoice(id, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n, created); err != nil {
+				s.now = begin.AddDate(0, month, n*26/(d.perMonth+month)).Add(time.Duration(n%9) * time.Hour)
+				if err := s.invoice(id, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	if _, err := s.AddInvite(store.NewUUID(), now.AddDate(0, 0, -1)); err != nil { // this one is not redeemed
+	s.now = today.AddDate(0, 0, -1)
+	if _, err := s.AddInvite(store.NewUUID()); err != nil { // this one is not redeemed
 		return err
 	}
-	return s.seedWithdrawals(now, first)
+	return s.withdrawals(today, first)
 }
 
-// seedInvoice leaves every seventh invoice waiting and lets one expire.
-func (s planter) seedInvoice(account, currency string, cents int64, n int, created time.Time) error {
+// invoice leaves every seventh invoice waiting and lets one expire.
+func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	number := int64(1000 + n)
 	amount, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
 	if err != nil {
@@ -127,34 +133,31 @@ func (s planter) seedInvoice(account, currency string, cents int64, n int, creat
 		Currency: currency,
 		Items:    []store.Item{{Name: "Goods", Amount: strconv.FormatInt(amount, 10)}},
 		Total:    amount,
-		Created:  created,
 	}
 	if err := s.AddInvoice(v); err != nil {
 		return err
 	}
-	switch {
-	case n%7 == 6:
+	switch n % 7 {
+	case 6:
 		return nil
-	case n%7 == 5:
-		return s.ExpireInvoice(v.ID, created.AddDate(0, 0, 1))
+	case 5:
+		s.now = s.now.AddDate(0, 0, 1)
+		return s.ExpireInvoice(v.ID)
 	}
-	return s.PayInvoice(v.ID, created.Add(20*time.Minute))
+	s.now = s.now.Add(20 * time.Minute)
+	return s.PayInvoice(v.ID)
 }
 
-// seedWithdrawals makes one of the merchant's own for each status, whatever the
+// withdrawals makes one of the merchant's own for each status, whatever the
 // settings call it, and one of a reseller, each a day after the one before.
-func (s planter) seedWithdrawals(now time.Time, reseller string) error {
+func (s *planter) withdrawals(today time.Time, reseller string) error {
+	flow := &s.Terms.Flow
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000}, {Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
-	statuses := slices.DeleteFunc(slices.Clone(s.Terms.Flow.Statuses), func(status string) bool { return s.Terms.Flow.Way(status) == nil })
+	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses), func(status string) bool { return flow.Way(status) == nil })
 	for i, status := range statuses {
-		w := &store.Withdrawal{
-			Account:  s.merchantID,
-			Amount:   amounts[i%len(amounts)],
-			Address:  fmt.Sprintf("demo-address-%d", i+1),
-			OrderID:  strconv.Itoa(4711 + i),
-			Statuses: []store.Reached{{Status: s.Terms.Flow.First, At: now.AddDate(0, 0, i-len(statuses)-1)}},
-		}
-		if err := s.seedWithdrawal(w, status); err != nil {
+		s.now = today.AddDate(0, 0, i-len(statuses)-1)
+		w := &store.Withdrawal{Account: s.merchant, Amount: amounts[i%len(amounts)], Address: fmt.Sprintf("demo-address-%d", i+1), OrderID: strconv.Itoa(4711 + i)}
+		if err := s.withdrawal(w, status); err != nil {
 			return err
 		}
 	}
@@ -162,29 +165,23 @@ func (s planter) seedWithdrawals(now time.Time, reseller string) error {
 	if err != nil {
 		return err
 	}
-	w := &store.Withdrawal{
-		Account:  reseller,
-		Amount:   money.Amount{Code: "Btc", Minor: paidOut},
-		Address:  "demo-address-of-a-reseller",
-		Statuses: []store.Reached{{Status: s.Terms.Flow.First, At: now.AddDate(0, 0, -1)}},
-	}
-	status := s.Terms.Flow.First
-	if next := s.Terms.Flow.Next[status]; len(next) > 0 {
+	s.now = today.AddDate(0, 0, -1)
+	status := flow.First
+	if next := flow.Next[status]; len(next) > 0 {
 		status = next[0]
 	}
-	return s.seedWithdrawal(w, status)
+	return s.withdrawal(&store.Withdrawal{Account: reseller, Amount: money.Amount{Code: "Btc", Minor: paidOut}, Address: "demo-address-of-a-reseller"}, status)
 }
 
-// seedWithdrawal brings a withdrawal to a status, with five minutes for each step.
-func (s planter) seedWithdrawal(w *store.Withdrawal, status string) error {
+// withdrawal brings a withdrawal to a status, with five minutes for each step.
+func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
 	w.ID, w.Currency = s.Terms.NewWithdrawalID(), w.Amount.Code
 	if err := s.AddWithdrawal(w); err != nil {
 		return err
 	}
-	at := w.MadeAt()
 	for _, next := range s.Terms.Flow.Way(status)[1:] {
-		at = at.Add(5 * time.Minute)
-		if _, err := s.Advance(w.ID, next, at); err != nil {
+		s.now = s.now.Add(5 * time.Minute)
+		if _, err := s.Advance(w.ID, next); err != nil {
 			return err
 		}
 	}

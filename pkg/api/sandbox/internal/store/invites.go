@@ -16,9 +16,8 @@ type Invite struct {
 	Redeemed bool      `json:"redeemed"`
 }
 
-// AddInvite makes an invite, now or where the demo wants it.
-func (s *Store) AddInvite(sent string, at time.Time) (*Invite, error) {
-	v := &Invite{ID: sent, Created: at}
+func (s *Store) AddInvite(sent string) (*Invite, error) {
+	v := &Invite{ID: sent}
 	if s.Terms.InviteUUID == "reference" {
 		v.ID, v.Label = NewUUID(), sent
 	}
@@ -26,9 +25,7 @@ func (s *Store) AddInvite(sent string, at time.Time) (*Invite, error) {
 		if st.Invites[v.ID] != nil {
 			return Change{}, refusal.New(refusal.InviteExists, "There is an invite %s already; send another UUID.", v.ID)
 		}
-		if v.Created.IsZero() {
-			v.Created = s.Now()
-		}
+		v.Created = s.Now()
 		if v.Label == "" {
 			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.InviteOrder)+1), "{invite}", v.ID).Replace(s.Terms.InviteLabel)
 		}
@@ -36,9 +33,8 @@ func (s *Store) AddInvite(sent string, at time.Time) (*Invite, error) {
 	})
 }
 
-// RedeemInvite turns an invite into a reseller, now or when the demo says. A label
-// replaces the invite's; an empty one leaves it.
-func (s *Store) RedeemInvite(id, label string, key KeyHash, at time.Time) (resellerID string, err error) {
+// RedeemInvite turns an invite into a reseller. A label replaces the invite's; an empty one leaves it.
+func (s *Store) RedeemInvite(id, label string, key KeyHash) (resellerID string, err error) {
 	r := &Reseller{ID: NewUUID(), Invite: id, Key: key}
 	return r.ID, s.Write(func(st *State) (Change, error) {
 		old := st.Invites[id]
@@ -53,9 +49,7 @@ func (s *Store) RedeemInvite(id, label string, key KeyHash, at time.Time) (resel
 		if label != "" {
 			v.Label = label
 		}
-		if r.Label, r.Created = v.Label, at; at.IsZero() {
-			r.Created = s.Now()
-		}
+		r.Label, r.Created = v.Label, s.Now()
 		return Change{Invite: &v, Reseller: r}, nil
 	})
 }

@@ -53,16 +53,13 @@ func (v *Invoice) Payment() money.Amount {
 	return money.Amount{Code: v.Currency, Minor: v.Total}
 }
 
-// AddInvoice stores an invoice, made now or when the demo says.
 func (s *Store) AddInvoice(v *Invoice) error {
 	return s.Write(func(st *State) (Change, error) {
 		a, err := st.Account(v.Account)
 		if err != nil {
 			return Change{}, err
 		}
-		if v.Created.IsZero() {
-			v.Created = s.Now()
-		}
+		v.Created = s.Now()
 		if v.OrderID != nil && s.Terms.DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
 			return Change{}, refusal.New(refusal.DuplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
 		}
@@ -70,16 +67,13 @@ func (s *Store) AddInvoice(v *Invoice) error {
 	})
 }
 
-func (s *Store) PayInvoice(id string, at time.Time) error {
+func (s *Store) PayInvoice(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
 		if err != nil {
 			return Change{}, err
 		}
-		v.Phase, v.PaidAt = Paid, at
-		if at.IsZero() {
-			v.PaidAt = s.Now()
-		}
+		v.Phase, v.PaidAt = Paid, s.Now()
 		if v.Paid, err = s.Terms.Paid(&v); err != nil {
 			return Change{}, err
 		}
@@ -116,13 +110,10 @@ func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	return money.Amount{Code: code, Minor: worth.Int64()}, nil
 }
 
-func (s *Store) ExpireInvoice(id string, at time.Time) error {
+func (s *Store) ExpireInvoice(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
-		if at.IsZero() {
-			at = s.Now()
-		}
-		return v.expire(at), err
+		return v.expire(s.Now()), err
 	})
 }
 

@@ -31,8 +31,7 @@ func (w *Withdrawal) MadeAt() time.Time    { return w.Statuses[0].At }
 func (w *Withdrawal) CurrencyCode() string { return w.Currency }
 func (w *Withdrawal) Current() string      { return w.Statuses[len(w.Statuses)-1].Status }
 
-// AddWithdrawal takes the money and stores the withdrawal, in one change. It is
-// made now, unless the demo has given it a history.
+// AddWithdrawal takes the money and stores the withdrawal, in one change.
 func (s *Store) AddWithdrawal(w *Withdrawal) error {
 	debit, err := s.Terms.Debit(w.Amount, w.Currency)
 	if err != nil {
@@ -44,9 +43,7 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		if err != nil {
 			return Change{}, err
 		}
-		if w.Statuses == nil {
-			w.Statuses = []Reached{{s.Terms.Flow.First, s.Now()}}
-		}
+		w.Statuses = []Reached{{s.Terms.Flow.First, s.Now()}}
 		if s.Terms.DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
 			return Change{}, refusal.New(refusal.DuplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
 		}
@@ -82,18 +79,14 @@ func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (
 	return c, nil
 }
 
-// Advance moves a withdrawal to its next status, now or when the demo says. It returns the delivery, or nil where
-// the withdrawal has no callback.
-func (s *Store) Advance(id, status string, at time.Time) (made *Delivery, err error) {
+// Advance moves a withdrawal to its next status. It returns the delivery, or nil where the withdrawal has no callback.
+func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		w := st.Withdrawals[id]
 		if w == nil {
 			return Change{}, refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
 		}
-		if at.IsZero() {
-			at = s.Now()
-		}
-		c, err := s.proceed(st, w, status, at)
+		c, err := s.proceed(st, w, status, s.Now())
 		made = c.Delivery
 		return c, err
 	})
