@@ -27,15 +27,13 @@ const dumpFormat = "till-sandbox/1"
 
 // DumpOf is the whole state of a store.
 func DumpOf(s *store.Store) (d Dump) {
-	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Invites: []*store.Invite{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{}, Withdrawals: []*store.Withdrawal{}, Deliveries: []*store.Delivery{}, Swaps: []store.Swap{}}
+	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{}, Withdrawals: []*store.Withdrawal{}, Swaps: []store.Swap{}}
 	s.Read(func(st *store.State) {
 		d.Merchant, d.ClockAhead = st.Merchant, int64(st.Offset/time.Second)
-		for _, v := range st.InviteOrder {
-			d.Invites = append(d.Invites, copied(v))
-		}
+		d.Invites, d.Deliveries = copies(st.InviteOrder), copies(st.DeliveryOrder)
 		for _, id := range append([]string{st.Merchant}, st.ResellerIDs...) {
 			if r := st.Resellers[id]; r != nil {
-				d.Resellers = append(d.Resellers, copied(r))
+				d.Resellers = append(d.Resellers, copies([]*store.Reseller{r})...)
 			}
 			a := st.Accounts[id]
 			for _, b := range []store.Book{store.Balance, store.Volume, store.Rebates} {
@@ -45,17 +43,11 @@ func DumpOf(s *store.Store) (d Dump) {
 					}
 				}
 			}
-			for _, v := range a.Invoices {
-				d.Invoices = append(d.Invoices, copied(v))
-			}
-			for _, w := range a.Withdrawals {
-				d.Withdrawals = append(d.Withdrawals, copied(w))
-			}
+			d.Invoices = append(d.Invoices, copies(a.Invoices)...)
+			d.Withdrawals = append(d.Withdrawals, copies(a.Withdrawals)...)
 		}
-		for _, v := range st.DeliveryOrder {
-			free := copied(v)
-			free.Holder, free.Until = "", time.Time{}
-			d.Deliveries = append(d.Deliveries, free)
+		for _, v := range d.Deliveries {
+			v.Holder, v.Until = "", time.Time{}
 		}
 		d.Swaps = append(d.Swaps, st.Swaps...)
 		d.Faults = s.ListFaults()
@@ -63,7 +55,13 @@ func DumpOf(s *store.Store) (d Dump) {
 	return d
 }
 
-func copied[R any](r *R) *R { kept := *r; return &kept }
+func copies[R any](records []*R) []*R {
+	all := make([]*R, len(records))
+	for i, r := range records {
+		all[i] = new(*r)
+	}
+	return all
+}
 
 // FromJSON is the change that begins a state with such a seed in it.
 func (o *Maker) FromJSON(seed []byte) (store.Change, error) {

@@ -37,6 +37,7 @@ type seedReader struct {
 	keys     map[store.KeyHash]bool   // of resellers
 	stated   map[string]bool          // accounts of which balances says what they hold
 	books    map[store.Move]*big.Int  // what follows from invoices, withdrawals and swaps
+	booked   []store.Move             // the keys of books, in the order in which they came
 	lines    map[store.Move]bool      // that balances names
 	invites  map[string]*store.Invite // by id and by label; nil: several
 	byID     map[string]*store.Withdrawal
@@ -194,8 +195,7 @@ func (p *seedReader) account(in *wire.Object) string {
 func byLabel[V any](all map[string]V, id, label string, v V) {
 	all[id] = v
 	if _, several := all[label]; several {
-		var none V
-		v = none
+		v = *new(V)
 	}
 	all[label] = v
 }
@@ -431,6 +431,7 @@ func (p *seedReader) book(account string, b store.Book, code string, minor int64
 	line := store.Move{Account: account, Book: b, Code: code}
 	if p.books[line] == nil {
 		p.books[line] = new(big.Int)
+		p.booked = append(p.booked, line)
 	}
 	p.books[line].Add(p.books[line], big.NewInt(minor))
 }
@@ -453,25 +454,17 @@ func (p *seedReader) close() error {
 			return refusal.New(refusal.InvalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, follows)
 		}
 	}
-	ids := []string{p.d.Merchant}
-	for _, r := range p.d.Resellers {
-		ids = append(ids, r.ID)
-	}
-	for _, id := range ids {
-		for _, b := range []store.Book{store.Balance, store.Volume, store.Rebates} {
-			for _, c := range money.Registry {
-				minor := p.books[store.Move{Account: id, Book: b, Code: c.Code}]
-				switch {
-				case minor == nil || b == store.Balance && (p.whole || p.stated[id]):
-					continue
-				case minor.Sign() < 0:
-					return refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", id, minor.Neg(minor), c.Code)
-				case !minor.IsInt64():
-					return refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", b, id, c.Code)
-				case minor.Sign() > 0:
-					all = append(all, store.Move{Account: id, Book: b, Code: c.Code, Delta: minor.Int64()})
-				}
-			}
+	for _, m := range p.booked {
+		minor := p.books[m]
+		switch {
+		case m.Book == store.Balance && (p.whole || p.stated[m.Account]):
+		case minor.Sign() < 0:
+			return refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", m.Account, minor.Neg(minor), m.Code)
+		case !minor.IsInt64():
+			return refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", m.Book, m.Account, m.Code)
+		case minor.Sign() > 0:
+			m.Delta = minor.Int64()
+			all = append(all, m)
 		}
 	}
 	p.d.Balances = all
