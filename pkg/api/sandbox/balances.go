@@ -36,11 +36,8 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 		return nil, err
 	}
 	held, err := s.heldIn(id, store.Balance, currency.Code)
-	if err != nil {
-		return nil, err
-	}
-	if fiatCode == "" {
-		return s.settings.ViewBalance(held, nil), nil
+	if err != nil || fiatCode == "" {
+		return s.settings.ViewBalance(held, nil), err
 	}
 	worth := s.settings.Convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
@@ -98,9 +95,6 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 		return nil, err
 	}
 	earned, err := s.heldIn(id, store.Rebates, currency.Code)
-	if err != nil {
-		return nil, err
-	}
 	return map[string]wire.AmountView{s.settings.RebateCode(earned.Code): wire.ViewAmount(earned)}, err
 }
 

@@ -152,10 +152,8 @@ func (s *Server) controlReset(r *request) (any, error) {
 	if !slices.Contains([]string{"", "demo", "none"}, seed) {
 		return nil, refusal.New(refusal.InvalidBody, "There is no seed %q; use demo or none, or leave it out for funds in every currency.", refusal.Shorten(seed))
 	}
-	if err := s.Reset(seed); err != nil {
-		return nil, err
-	}
-	return s.viewState(), nil
+	err := s.Reset(seed)
+	return s.viewState(), err
 }
 
 func (s *Server) controlDump(r *request) (any, error) {
@@ -168,10 +166,8 @@ func (s *Server) controlRestore(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Restore(text); err != nil {
-		return nil, err
-	}
-	return s.viewState(), nil
+	err = s.Restore(text)
+	return s.viewState(), err
 }
 
 // clockView is the sandbox's time, and by how much it is ahead of the machine's.
@@ -214,8 +210,6 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
-	if err := move(); err != nil {
-		return nil, err
-	}
-	return s.viewClock(), nil
+	err := move()
+	return s.viewClock(), err
 }

@@ -11,17 +11,6 @@ import (
 )
 
 func (s *Server) createInvoice(r *request) (any, error) {
-	v, err := s.readInvoice(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.store.AddInvoice(v); err != nil {
-		return nil, err
-	}
-	return v.ID, nil
-}
-
-func (s *Server) readInvoice(r *request) (*store.Invoice, error) {
 	in := r.object()
 	v := &store.Invoice{ID: store.NewUUID(), Account: r.account}
 	if in.Has("order_id") {
@@ -42,7 +31,10 @@ func (s *Server) readInvoice(r *request) (*store.Invoice, error) {
 		}
 	}
 	v.Callback = in.URLOr("callback_url", "")
-	return v, in.Done()
+	if err := in.Done(); err != nil {
+		return nil, err
+	}
+	return v.ID, s.store.AddInvoice(v)
 }
 
 func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
@@ -80,24 +72,25 @@ func (s *Server) getInvoice(r *request) (any, error) {
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
-	v, err := s.invoiceOf(r.account, id)
-	if err != nil {
-		return nil, err
-	}
-	return s.settings.ViewInvoice(&v), nil
+	return s.ofInvoice(r.account, id, s.viewInvoice)
 }
 
-// invoiceOf is a copy of an invoice. Another account's is not found.
-func (s *Server) invoiceOf(account, id string) (v store.Invoice, err error) {
+// ofInvoice returns what view makes of an invoice while nothing changes. Another account's is not found.
+func (s *Server) ofInvoice(account, id string, view func(*store.Invoice) any) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
-		if found := st.Invoices[id]; found != nil && s.settings.Shows(st, account, found.Account) {
-			v = *found
+		if v := st.Invoices[id]; v != nil && s.settings.Shows(st, account, v.Account) {
+			answer = view(v)
+		} else {
+			err = refusal.New(refusal.NotFound, "There is no invoice %s in this account; check the id.", id)
 		}
 	})
-	if v.ID == "" {
-		return v, refusal.New(refusal.NotFound, "There is no invoice %s in this account; check the id.", id)
-	}
-	return v, nil
+	return answer, err
+}
+
+func (s *Server) viewInvoice(v *store.Invoice) any { return s.settings.ViewInvoice(v) }
+
+func (s *Server) viewFinished(v *store.Invoice) any {
+	return v.Phase == store.Paid || v.Phase == store.Expired && s.settings.invoiceFinished == "closed"
 }
 
 // PayInvoice pays a waiting invoice in full, in its own currency or the one that
@@ -107,8 +100,3 @@ func (s *Server) PayInvoice(id string) error { return s.store.PayInvoice(id) }
 
 // ExpireInvoice ends a waiting invoice unpaid.
 func (s *Server) ExpireInvoice(id string) error { return s.store.ExpireInvoice(id) }
-
-// finished is what the route .../invoice/finished answers.
-func (s *settings) finished(v *store.Invoice) bool {
-	return v.Phase == store.Paid || v.Phase == store.Expired && s.invoiceFinished == "closed"
-}

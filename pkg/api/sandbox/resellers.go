@@ -51,7 +51,7 @@ func (s *Server) viewReseller(r *store.Reseller, a *store.Account) any {
 	return s.settings.ViewReseller(r, a)
 }
 
-func viewInvite(r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
+func viewInviteOf(r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
 
 // viewStats counts the invoices and lists the paid ones. The totals come
 // from the books, which every payment enters in the same change as the invoice.
@@ -100,12 +100,11 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
-	id, withdrawal := q.UUID("id"), ""
+	read := q.Text
 	if s.settings.IDFormat == "uuid" {
-		withdrawal = q.UUID("withdraw")
-	} else {
-		withdrawal = q.Text("withdraw")
+		read = q.UUID
 	}
+	id, withdrawal := q.UUID("id"), read("withdraw")
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
@@ -147,29 +146,16 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	return view, nil
 }
 
-func (s *Server) getResellerInvoice(r *request) (any, error) {
-	v, err := s.resellerInvoice(r)
-	if err != nil {
-		return nil, err
+// aboutResellerInvoice handles a request whose query is a reseller's id and an invoice's.
+func (s *Server) aboutResellerInvoice(view func(*store.Invoice) any) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		q := r.query()
+		id, invoice := q.UUID("id"), q.UUID("invoice")
+		if err := s.knownReseller(q, id); err != nil {
+			return nil, err
+		}
+		return s.ofInvoice(id, invoice, view)
 	}
-	return s.settings.ViewInvoice(&v), nil
-}
-
-func (s *Server) getResellerInvoiceFinished(r *request) (any, error) {
-	v, err := s.resellerInvoice(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.settings.finished(&v), nil
-}
-
-func (s *Server) resellerInvoice(r *request) (store.Invoice, error) {
-	q := r.query()
-	id, invoiceID := q.UUID("id"), q.UUID("invoice")
-	if err := s.knownReseller(q, id); err != nil {
-		return store.Invoice{}, err
-	}
-	return s.invoiceOf(id, invoiceID)
 }
 
 // knownReseller ends the reading of a query that names a reseller.

@@ -119,8 +119,7 @@ func (s *Server) open(o options) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
-	if err != nil {
+	if err := s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} }); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
@@ -245,7 +244,7 @@ func (s *Server) routeTable() map[string]map[string]route {
 		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
 		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
 		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller(s.viewReseller)},
-		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller(viewInvite)},
+		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller(viewInviteOf)},
 		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller(s.viewStats)},
 
 		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
@@ -257,8 +256,8 @@ func (s *Server) routeTable() map[string]map[string]route {
 		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
 
 		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
-		{"GET", "/api/reseller/invoice", merchantOnly, s.getResellerInvoice},
-		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.getResellerInvoiceFinished},
+		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice(s.viewInvoice)},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice(s.viewFinished)},
 	}...) {
 		if r.access.controls() {
 			r.handle = withoutQuery(r.handle)

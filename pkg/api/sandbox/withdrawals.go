@@ -14,17 +14,6 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
 		return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
 	}
-	w, err := s.readWithdrawal(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.store.AddWithdrawal(w); err != nil {
-		return nil, err
-	}
-	return w.ID, nil
-}
-
-func (s *Server) readWithdrawal(r *request) (*store.Withdrawal, error) {
 	in := r.object()
 	currency := in.Currency("currency")
 	w := &store.Withdrawal{
@@ -33,8 +22,8 @@ func (s *Server) readWithdrawal(r *request) (*store.Withdrawal, error) {
 		Currency: currency.Code,
 		Amount:   in.Amount("amount"),
 		Address:  in.Text("address"),
+		Callback: in.URLOr("callback", ""),
 	}
-	w.Callback = in.URLOr("callback", "")
 	if in.Has("external_order_id") {
 		w.OrderID = in.Text("external_order_id")
 		if _, ok := wire.OrderNumber(w.OrderID); !ok && s.settings.OrderIDFormat == "digits" {
@@ -52,7 +41,10 @@ func (s *Server) readWithdrawal(r *request) (*store.Withdrawal, error) {
 	if unit := money.ByCode[w.Amount.Code]; unit.Kind == money.Crypto && unit.Code != currency.Code {
 		in.FailKind(refusal.InvalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
 	}
-	return w, in.Done()
+	if err := in.Done(); err != nil {
+		return nil, err
+	}
+	return w.ID, s.store.AddWithdrawal(w)
 }
 
 func (s *Server) getWithdrawal(r *request) (any, error) {
@@ -67,9 +59,7 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 // withdrawalOf is the single view of a withdrawal. Another account's is not
 // found, the same as one that never was.
 func (s *Server) withdrawalOf(account, id string) (wire.WithdrawalView, error) {
-	if uuid, ok := wire.ParseUUID(id); ok {
-		id = uuid
-	}
+	id = wire.Lower(id)
 	var w store.Withdrawal
 	s.store.Read(func(st *store.State) {
 		if found := st.Withdrawals[id]; found != nil && s.settings.Shows(st, account, found.Account) {
