@@ -3,6 +3,7 @@ package checkout
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -14,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
@@ -23,10 +23,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// The pages are what a browser shows: an invoice, which a customer pays there,
-// and an invite. Anyone who has such an address may see the page, as with any hosted
-// checkout, so no key is wanted. There is no script in them, and nothing is loaded
-// from anywhere.
+// Anyone who has the address of a page may see it, as with any hosted checkout, so no key is wanted. There is no script in
+// the pages, and nothing is loaded from anywhere.
 const (
 	invoicePages = "/invoice/"
 	invitePages  = "/invite/"
@@ -52,6 +50,11 @@ var checkout = sync.OnceValue(func() (c struct {
 	c.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"style":   func() template.CSS { return template.CSS(checkoutCSS) },
 		"visible": visible,
+		"amount":  amount,
+
+		"awaiting": func() store.InvoicePhase { return store.Awaiting },
+		"paid":     func() store.InvoicePhase { return store.Paid },
+		"expired":  func() store.InvoicePhase { return store.Expired },
 	}).Parse(checkoutHTML))
 	sum := sha256.Sum256([]byte(checkoutCSS))
 	c.styleHash = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -87,7 +90,7 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	}
 	header := w.Header()
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src "+checkout().styleHash+
-		"; form-action "+orNone(p.formAction)+"; base-uri 'none'; frame-ancestors 'none'")
+		"; form-action "+cmp.Or(p.formAction, "'none'")+"; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
 	// Other sites are told nothing. The page itself still is, because a browser
 	// that may not send a Referer does not say where a form comes from either.
@@ -108,13 +111,6 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	if r.Method != http.MethodHead {
 		w.Write(body.Bytes())
 	}
-}
-
-func orNone(sources string) string {
-	if sources == "" {
-		return "'none'"
-	}
-	return sources
 }
 
 func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
@@ -151,83 +147,41 @@ func IsVisit(r *http.Request) bool {
 
 // invoicePageView is an invoice as its page shows it.
 type invoicePageView struct {
-	ID, Title, Status          string
-	Number                     *int64
-	Items                      []shownItem
-	Total                      string
-	Long                       bool // amounts too long for one line of a phone
-	Expired                    bool
-	Created, PaidAt, ExpiredAt shownTime
-	Awaiting, Paid             bool   // or expired
-	Shop                       string // the callback_url
-	Alert                      string // why a payment was not taken
+	store.Invoice
+	Status string
+	Sum    string
+	Alert  string // why a payment was not taken
 }
 
-type shownItem struct{ Name, Amount string }
-
-// A shownTime is for people, and for machines.
-type shownTime struct{ Text, Exact string }
-
-func shownAt(t time.Time) shownTime {
-	return shownTime{t.Format("2 January 2006, 15:04:05 UTC"), t.Format(time.RFC3339)}
+// amount shows minor units, which an item has as text.
+func amount(minor, code string) string {
+	c := money.ByCode[code]
+	n, _ := money.ParseInteger(minor) // was checked
+	return money.Format(n, c.Decimals) + " " + c.AmountCode()
 }
 
-func (s *Pages) invoicePage(id string) (page, error) {
-	v, err := s.invoice(id)
-	if err != nil {
-		return page{}, err
-	}
-	return s.showInvoice(v, nil), nil
-}
+func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, nil) }
 
 // payPage pays an invoice at the push of a button. A customer who pushes it twice
 // has paid once and is led on all the same.
 func (s *Pages) payPage(id string) (page, error) {
 	refused := s.Store.PayInvoice(id)
-	v, err := s.invoice(id)
-	if err != nil {
-		return page{}, err
+	if v, _ := s.Store.Invoice(id); v.Phase == store.Paid {
+		return page{next: cmp.Or(v.Callback, invoicePages+v.ID)}, nil
 	}
-	switch {
-	case v.Phase != store.Paid:
-		return s.showInvoice(v, refused), nil
-	case v.Callback != "":
-		return page{next: v.Callback}, nil
-	}
-	return page{next: invoicePages + v.ID}, nil
+	return s.showInvoice(id, refused)
 }
 
-// invoice is a copy of an invoice, whichever key made it.
-func (s *Pages) invoice(id string) (store.Invoice, error) {
+// showInvoice is the page of an invoice, whichever key made it, and says why it could not be paid when somebody has just
+// tried.
+func (s *Pages) showInvoice(id string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {
-		return v, refusal.New(refusal.NotFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
+		return page{}, refusal.New(refusal.NotFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
-	return v, nil
-}
-
-// showInvoice is the page of an invoice, and says why it could not be paid when
-// somebody has just tried.
-func (s *Pages) showInvoice(v store.Invoice, refused error) page {
-	c := money.ByCode[v.Currency]
-	view := invoicePageView{
-		ID: v.ID, Title: v.Title, Number: v.Number, Status: s.Store.Terms.InvoiceStatuses[v.Phase],
-		Total: money.Format(v.Total, c.Decimals) + " " + c.AmountCode(), Created: shownAt(v.Created),
-		Awaiting: v.Phase == store.Awaiting, Paid: v.Phase == store.Paid, Expired: v.Phase == store.Expired && !v.ExpiredAt.IsZero(), Shop: v.Callback,
-	}
-	view.Long = len(view.Total) > 20
-	for _, item := range v.Items {
-		minor, _ := money.ParseInteger(item.Amount) // was checked
-		view.Items = append(view.Items, shownItem{item.Name, money.Format(minor, c.Decimals) + " " + c.AmountCode()})
-	}
-	if view.Paid {
-		view.PaidAt = shownAt(v.PaidAt)
-	}
-	if view.Expired {
-		view.ExpiredAt = shownAt(v.ExpiredAt)
-	}
+	view := invoicePageView{v, s.Store.Terms.InvoiceStatuses[v.Phase], amount(strconv.FormatInt(v.Total, 10), v.Currency), ""}
 	p := page{status: http.StatusOK, template: "invoice"}
-	if view.Awaiting {
+	if v.Phase == store.Awaiting {
 		p.formAction = formAction(v.Callback)
 	}
 	if refused != nil {
@@ -238,7 +192,7 @@ func (s *Pages) showInvoice(v store.Invoice, refused error) page {
 		}
 	}
 	p.view = view
-	return p
+	return p, nil
 }
 
 // formAction is where the form of an invoice may lead: to the sandbox, and on to
@@ -256,17 +210,12 @@ func formAction(callback string) string {
 	return "'self' " + shop.Scheme + ":"
 }
 
-// invitePageView is an invite as its page shows it.
-type invitePageView struct {
-	ID, Label string
-	Redeemed  bool // and cannot be again
-}
-
 func (s *Pages) invitePage(id string) (page, error) {
-	var view invitePageView
+	var view store.Invite
 	s.Store.Read(func(st *store.State) {
 		if v := st.Invites[id]; v != nil {
-			view = invitePageView{v.ID, v.Label, v.Redeemed && s.Store.Terms.InviteReuse == "reject"}
+			view = *v
+			view.Redeemed = v.Redeemed && s.Store.Terms.InviteReuse == "reject" // or it can be again
 		}
 	})
 	if view.ID == "" {
