@@ -129,7 +129,7 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var page wire.PageOf[store.Invoice]
+	var page wire.Page[store.Invoice]
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {

@@ -371,8 +371,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return fault.WithEnd(ctx) }, // its end ends the waiting for callbacks and faults
 	}
-	defer beside(ctx, s.store.KeepTime)()
-	defer beside(ctx, s.sender.AdoptOrphans)()
+	meanwhile, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer end()
+	running.Go(func() { s.store.KeepTime(meanwhile) })
+	running.Go(func() { s.sender.AdoptOrphans(meanwhile) })
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -396,15 +400,4 @@ const KeyPrefix = "till_sandbox_"
 
 func newKey() string {
 	return KeyPrefix + rand.Text()
-}
-
-// beside runs work until the function that it returns is called.
-func beside(ctx context.Context, work func(context.Context)) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { work(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
 }

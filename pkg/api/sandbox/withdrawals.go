@@ -95,7 +95,7 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 		}
 		return slices.ContainsFunc(w.Statuses, func(r store.Reached) bool { return slices.Contains(tags, r.Status) })
 	}
-	var page wire.PageOf[store.Withdrawal]
+	var page wire.Page[store.Withdrawal]
 	var err error
 	s.store.Read(func(st *store.State) {
 		var a *store.Account

@@ -22,7 +22,6 @@ type Store struct {
 	mu    sync.RWMutex
 	state State
 	file  *file        // nil: the state is in memory only
-	seen  func(Change) // where the changes themselves are wanted
 	Made  func(Change) // told of what each write has changed, with no lock held
 
 	Terms    *Terms
@@ -41,9 +40,9 @@ type Store struct {
 
 // pending is a write that waits for its commit.
 type pending struct {
-	decide  func(*State) (Change, error)
-	done    bool // like the rest, under store.mu
-	refused bool // by decide itself
+	decide  func(*State) (Change, error) // nil: only what is due
+	done    bool                         // like the rest, under store.mu
+	refused bool                         // by decide itself
 	err     error
 }
 
@@ -53,9 +52,9 @@ func New(t *Terms, clock func() time.Time, announce func(*Withdrawal) *Delivery)
 		schedule: schedule{pace: t.Pace, expiry: t.InvoiceExpiry, wake: make(chan struct{}, 1)}}
 }
 
-// NewDraft makes a store in memory in which nothing happens by itself. It is told what each write changes.
-func NewDraft(t *Terms, clock func() time.Time, b Beginning, seen func(Change)) *Store {
-	return &Store{Terms: t, clock: clock, state: newState(b), seen: seen, announce: func(*Withdrawal) *Delivery { return nil }}
+// NewDraft makes a store in memory in which nothing happens by itself.
+func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) *Store {
+	return &Store{Terms: t, clock: clock, state: newState(b), Made: made, announce: func(*Withdrawal) *Delivery { return nil }}
 }
 
 // Open finds the state in a file, or begins it with first. Without a path it is in memory. What is wrong with the file is
@@ -120,20 +119,6 @@ func (s *Store) Write(decide func(*State) (Change, error)) error {
 
 // Put is a write that nothing follows from.
 func (s *Store) Put(decide func(*State) (Change, error)) error {
-	if s.file == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.settle()
-		if decide == nil {
-			return nil
-		}
-		c, err := decide(&s.state)
-		if err == nil {
-			s.apply(c)
-			s.settle()
-		}
-		return err
-	}
 	p := &pending{decide: decide, err: errors.New("a write beside this one broke off before anything was saved")}
 	s.queueing.Lock()
 	s.queue = append(s.queue, p)
@@ -219,9 +204,6 @@ func (s *Store) apply(c Change) {
 		s.Faults.Store(&list)
 	} else {
 		s.Faults.Store(nil) // so that requests need not look any further
-	}
-	if s.seen != nil {
-		s.seen(c)
 	}
 }
 

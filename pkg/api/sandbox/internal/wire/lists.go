@@ -98,34 +98,19 @@ func (s *Rules) ReadPaging(q *Query) Paging {
 	return p
 }
 
-// A PageOf is the answer of a list: the records of one page, copied, and how
-// many there are in all.
-type PageOf[R any] struct {
-	records []R
-	pages   int64
-	total   int64
-}
-
-// A pageView is the answer of a list on the wire, section 2.4.
-type pageView[V any] struct {
+// A Page is the answer of a list, section 2.4: copies of records, or how the wire shows them.
+type Page[V any] struct {
 	Content []V   `json:"page_content"`
 	Pages   int64 `json:"page_count"`
 	Total   int64 `json:"total"`
 }
 
-// ViewPage is a page as the wire shows it.
-func ViewPage[R, V any](p PageOf[R], view func(*R) V) pageView[V] {
-	content := make([]V, len(p.records))
-	for i := range p.records {
-		content[i] = view(&p.records[i])
+func ViewPage[R, V any](p Page[R], view func(*R) V) Page[V] {
+	content := make([]V, len(p.Content))
+	for i := range p.Content {
+		content[i] = view(&p.Content[i])
 	}
-	return pageView[V]{content, p.pages, p.total}
-}
-
-// listed is a record in a list.
-type listed interface {
-	store.Dated
-	CurrencyCode() string
+	return Page[V]{content, p.Pages, p.Total}
 }
 
 // Pick finds one page in records, which are in order of creation. The period is
@@ -133,9 +118,20 @@ type listed interface {
 // only a filter by currency or status looks at every record of the period.
 func Pick[R any, P interface {
 	*R
-	listed
-}](s *Rules, records []P, f Filter, p Paging, tagged func(P, []string) bool) (PageOf[R], error) {
-	records = within(records, f)
+	store.Dated
+	CurrencyCode() string
+}](s *Rules, records []P, f Filter, p Paging, tagged func(P, []string) bool) (Page[R], error) {
+	before := func(t time.Time) int {
+		return sort.Search(len(records), func(i int) bool { return !records[i].MadeAt().Before(t) })
+	}
+	low, high := 0, len(records)
+	if !f.from.IsZero() {
+		low = before(f.from)
+	}
+	if !f.to.IsZero() {
+		high = before(f.to)
+	}
+	records = records[low:max(low, high)]
 	if len(f.currencies) > 0 || len(f.tags) > 0 {
 		var matching []P
 		for _, r := range records {
@@ -148,11 +144,11 @@ func Pick[R any, P interface {
 	}
 
 	total := int64(len(records))
-	answer := PageOf[R]{total: total, pages: s.EmptyPageCount, records: []R{}}
+	answer := Page[R]{Content: []R{}, Pages: s.EmptyPageCount, Total: total}
 	if total > 0 {
-		answer.pages = (total-1)/p.size + 1
+		answer.Pages = (total-1)/p.size + 1
 	}
-	last := max(answer.pages-1, 0)
+	last := max(answer.Pages-1, 0)
 	number := p.page - s.FirstPage // from 0, whatever the base
 	if number < 0 || number > last {
 		switch s.PageOutOfRange {
@@ -164,25 +160,12 @@ func Pick[R any, P interface {
 		number = min(max(number, 0), last)
 	}
 	start := number * p.size
-	end := min(start+p.size, total)
-	for i := start; i < end; i++ {
+	for i := start; i < min(start+p.size, total); i++ {
+		at := i
 		if s.ListOrder == "newest" {
-			answer.records = append(answer.records, *records[total-1-i])
-		} else {
-			answer.records = append(answer.records, *records[i])
+			at = total - 1 - i
 		}
+		answer.Content = append(answer.Content, *records[at])
 	}
 	return answer, nil
-}
-
-// within cuts records down to the filter's period.
-func within[R store.Dated](records []R, f Filter) []R {
-	low, high := 0, len(records)
-	if !f.from.IsZero() {
-		low = sort.Search(high, func(i int) bool { return !records[i].MadeAt().Before(f.from) })
-	}
-	if !f.to.IsZero() {
-		high = sort.Search(high, func(i int) bool { return !records[i].MadeAt().Before(f.to) })
-	}
-	return records[low:max(low, high)]
 }
