@@ -31,10 +31,7 @@ type Attempt struct {
 }
 
 func viewDelivery(d *store.Delivery) Delivery {
-	attempts := make([]Attempt, len(d.Attempts))
-	for i, a := range d.Attempts {
-		attempts[i] = Attempt(a)
-	}
+	attempts := mapped(d.Attempts, func(a store.Attempt) Attempt { return Attempt(a) })
 	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body)}
 }
 
@@ -58,12 +55,8 @@ func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 // Deliveries returns what was posted to callbacks, or is to be, the oldest first.
 func (s *Server) Deliveries() []Delivery {
 	s.store.Refresh()
-	all := []Delivery{}
-	s.store.Read(func(st *store.State) {
-		for _, d := range st.DeliveryOrder {
-			all = append(all, viewDelivery(d))
-		}
-	})
+	var all []Delivery
+	s.store.Read(func(st *store.State) { all = mapped(st.DeliveryOrder, viewDelivery) })
 	return all
 }
 

@@ -66,16 +66,10 @@ func (s *Server) Faults() ([]Fault, error) {
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
-	return viewFaults(s.store.ListFaults()), nil
+	return mapped(s.store.ListFaults(), viewFault), nil
 }
 
-func viewFaults(list []store.Fault) []Fault {
-	all := make([]Fault, len(list))
-	for i, f := range list {
-		all[i] = Fault(f)
-	}
-	return all
-}
+func viewFault(f store.Fault) Fault { return Fault(f) }
 
 // ClearFaults takes faults away, or all of them when it is given no id. It
 // returns them as they were last.
@@ -84,7 +78,7 @@ func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return viewFaults(list), nil
+	return mapped(list, viewFault), nil
 }
 
 // Operations returns the operations of the interface, each as METHOD PATH.

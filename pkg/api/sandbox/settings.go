@@ -26,10 +26,14 @@ type Setting struct {
 // Settings returns every setting. The table in the package documentation has a
 // row for each.
 func Settings() []Setting {
-	defs := noSettings().definitions()
-	all := make([]Setting, len(defs))
-	for i, d := range defs {
-		all[i] = d.Setting
+	return mapped(noSettings().definitions(), func(d definition) Setting { return d.Setting })
+}
+
+// mapped is what view makes of each record; of none it is empty, not nil.
+func mapped[R, V any](records []R, view func(R) V) []V {
+	all := make([]V, len(records))
+	for i, r := range records {
+		all[i] = view(r)
 	}
 	return all
 }

@@ -90,6 +90,3 @@ func cleaned(text string) string {
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
-
-// delivered reports whether an answer takes the body on.
-func delivered(a store.Attempt) bool { return a.Status >= 200 && a.Status < 300 }

@@ -37,8 +37,7 @@ type Sender struct {
 	stop   context.CancelFunc
 	slots  chan struct{} // bounds the requests that are out at a time
 
-	mu      sync.Mutex
-	closed  bool
+	mu      sync.Mutex        // is held while ctx ends, so that nothing begins to run after it
 	rounds  map[string]*round // by withdrawal
 	running sync.WaitGroup
 }
@@ -122,7 +121,7 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 		d = *old
 		d.Attempts = append(append([]store.Attempt{}, old.Attempts...), a)
 		switch {
-		case delivered(a):
+		case a.Status >= 200 && a.Status < 300:
 			d.State = store.Delivered
 		case old.State == store.Delivered:
 		case refused:
@@ -186,16 +185,12 @@ func (c *Sender) start(withdrawal, cause string) *round {
 		r.more = true
 		return r
 	}
-	if c.closed {
+	if c.ctx.Err() != nil {
 		return nil
 	}
 	r := &round{cause: cause, news: make(chan struct{}), wake: make(chan struct{}, 1)}
 	c.rounds[withdrawal] = r
-	c.running.Add(1)
-	go func() {
-		defer c.running.Done()
-		c.deliver(withdrawal, r)
-	}()
+	c.running.Go(func() { c.deliver(withdrawal, r) })
 	return nil
 }
 
@@ -215,7 +210,9 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 			continue
 		}
 		d, err := c.attempt(d)
-		c.tell(r)
+		c.mu.Lock()
+		r.renew()
+		c.mu.Unlock()
 		pause := time.Duration(0)
 		switch {
 		case err == errGone, err == nil && d.State != store.Pending:
@@ -246,12 +243,6 @@ func (c *Sender) leave(withdrawal string, r *round, whatever bool) bool {
 	delete(c.rounds, withdrawal)
 	close(r.news)
 	return true
-}
-
-func (c *Sender) tell(r *round) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.renew()
 }
 
 func (r *round) renew() {
@@ -333,21 +324,18 @@ func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) 
 
 // again posts a delivery that was over and done with.
 func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return d, errClosed
-	}
-	c.running.Add(1)
-	c.mu.Unlock()
-	var after store.Delivery
-	var err error
+	after, err := d, errClosed
 	done := make(chan struct{})
-	go func() {
-		defer c.running.Done()
-		defer close(done)
-		after, err = c.attempt(d)
-	}()
+	c.mu.Lock()
+	if c.ctx.Err() == nil {
+		c.running.Go(func() {
+			defer close(done)
+			after, err = c.attempt(d)
+		})
+	} else {
+		close(done)
+	}
+	c.mu.Unlock()
 	select {
 	case <-done:
 		return after, err
@@ -395,15 +383,20 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 	}
 }
 
-// AdoptOrphans takes up, until ctx is done, what is pending and held by no server.
+// AdoptOrphans takes up, until ctx is done, what is pending and held by no server. What this server holds has a round,
+// unless that broke off because the state could not be written.
 func (c *Sender) AdoptOrphans(ctx context.Context) {
 	tick := time.NewTicker(adoptEvery)
 	defer tick.Stop()
 	for {
 		c.store.Refresh()
-		for withdrawal, id := range c.unheld() {
-			c.start(withdrawal, id)
-		}
+		c.store.Read(func(st *store.State) {
+			for withdrawal, queue := range st.Pending {
+				if queue[0].Free(c.name, time.Now()) {
+					c.start(withdrawal, queue[0].ID)
+				}
+			}
+		})
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -412,27 +405,12 @@ func (c *Sender) AdoptOrphans(ctx context.Context) {
 	}
 }
 
-// unheld finds those, by withdrawal. One that this server holds has a round, but
-// for one that broke off because the state could not be written.
-func (c *Sender) unheld() map[string]string {
-	found := map[string]string{}
-	c.store.Read(func(st *store.State) {
-		for withdrawal, queue := range st.Pending {
-			if queue[0].Free(c.name, time.Now()) {
-				found[withdrawal] = queue[0].ID
-			}
-		}
-	})
-	return found
-}
-
 // Close ends all rounds, cuts off the request that is out, and lets go of what is
 // pending, so that another server need not wait for the end of a term.
 func (c *Sender) Close() {
 	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
 	c.stop()
+	c.mu.Unlock()
 	c.running.Wait()
 	held := func(st *store.State) (all []store.Change) {
 		for _, queue := range st.Pending {
