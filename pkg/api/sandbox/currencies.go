@@ -22,9 +22,7 @@ type Currency struct {
 // Currencies returns the complete registry: every currency that the sandbox
 // knows, in the order in which an automatic swap draws on them.
 func Currencies() []Currency {
-	all := make([]Currency, len(money.Registry))
-	for i, c := range money.Registry {
-		all[i] = Currency{c.Code, Kind(c.Kind), c.Decimals, c.MemoRequired}
-	}
-	return all
+	return mapped(money.Registry, func(c money.Currency) Currency {
+		return Currency{c.Code, Kind(c.Kind), c.Decimals, c.MemoRequired}
+	})
 }

@@ -161,7 +161,7 @@ func (s *settings) definitions() []definition {
 		number("min_items", "1", 0, 1, "The fewest items of an invoice.", &s.minItems),
 		limit("max_items", "The most items.", &s.maxItems),
 		parsed(Setting{"paid_in", "invoice", "invoice or a code of the registry", "The currency that customers pay in: the invoice's, or another, by the rate table and rounded up."},
-			&s.PaidIn, "use invoice or one of "+money.Codes(""), parsePaidIn),
+			&s.PaidIn, "use invoice or one of "+money.Codes(money.Registry, ""), parsePaidIn),
 		text("due_date_text", "deprecated", "The placeholder in due_date.", &s.DueDate),
 		choice("duplicate_invoice_order_ids", "accept|reject", "What becomes of an invoice whose order_id the account has used before.", &s.DuplicateInvoiceIDs),
 
@@ -181,15 +181,15 @@ func (s *settings) definitions() []definition {
 		choice("include_fiat_is", "flag|currency", "What include_fiat is: true, false or empty (true), and adds the equivalent in fiat_currency, rounded down; or the code of the fiat currency to add it in.", &s.includeFiatIs),
 		choice("include_fiat", "optional|required", "Whether include_fiat must be given.", &s.includeFiat),
 		parsed(Setting{"fiat_currency", "Usd", "a fiat code of the registry", "The currency of the fiat equivalent."},
-			&s.fiatCurrency, "use one of "+money.Codes(money.Fiat), parseFiatCurrency),
+			&s.fiatCurrency, "use one of "+money.Codes(money.Registry, money.Fiat), parseFiatCurrency),
 		choice("stats_codes", "amount|currency", "Fiat codes as keys in reseller statistics: as in an Amount (USD) or as in a Currency (Usd).", &s.StatsCodes),
 		choice("rebate_codes", "currency|amount", "Fiat codes as keys of rebates: as in a Currency (Usd) or as in an Amount (USD).", &s.RebateCodes),
 		choice("stats_zeros", "show|omit", "Whether invoice_stats names statuses that no invoice has.", &s.StatsZeros),
 		choice("rebate_created", "invoice|payment", "The created in invoice_rebates: when the invoice was made, or when it was paid.", &s.RebateCreated),
 
 		// Money
-		parsed(Setting{"currencies", strings.ReplaceAll(money.Codes(""), ", ", ","), "codes of the registry, comma-separated", "The currencies that there are, in the order in which an automatic swap draws on them."},
-			&s.Currencies, "use codes of "+money.Codes("")+", separated by commas, each once", parseCurrencies),
+		parsed(Setting{"currencies", strings.ReplaceAll(money.Codes(money.Registry, ""), ", ", ","), "codes of the registry, comma-separated", "The currencies that there are, in the order in which an automatic swap draws on them."},
+			&s.Currencies, "use codes of "+money.Codes(money.Registry, "")+", separated by commas, each once", parseCurrencies),
 		choice("fiat_codes_in", "either|as_shown", "Fiat codes in requests: Usd and USD anywhere, or Usd in a Currency and a query and USD in an Amount.", &s.FiatCodesIn),
 		choice("code_case", "exact|any", "Whether btc is Btc.", &s.CodeCase),
 
@@ -206,7 +206,7 @@ func (s *settings) definitions() []definition {
 	for _, c := range money.Registry {
 		defs = append(defs, definition{
 			Setting{"rate_" + c.Code, c.Rate, "above 0, 9 digits, 9 decimals", "What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
-			func(value string) error { return s.setRate(c.Currency, value) },
+			func(value string) error { return s.setRate(c, value) },
 		})
 	}
 	for k, rule := range refusal.Rules {

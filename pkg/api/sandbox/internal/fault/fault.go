@@ -83,14 +83,13 @@ type fields struct {
 	body  json.RawMessage // nil: none, or no JSON
 }
 
+// newFields leaves out what cannot be read.
 func newFields(query string, body []byte) *fields {
 	in := &fields{}
 	if values, err := url.ParseQuery(query); err == nil {
 		in.query = values
 	}
-	if raw, err := wire.DecodeBody(body); err == nil {
-		in.body = raw
-	}
+	in.body, _ = wire.DecodeBody(body)
 	return in
 }
 
@@ -107,7 +106,12 @@ func (in *fields) hold(path, value string) bool {
 			return false
 		}
 		if raw[0] == '[' {
-			raw = elementAt(raw, name)
+			var elements []json.RawMessage
+			n, ok := money.ParseInteger(name) // counted from 0
+			if json.Unmarshal(raw, &elements) != nil || !ok || n < 0 || n >= int64(len(elements)) {
+				return false
+			}
+			raw = elements[n]
 			continue
 		}
 		raw = wire.NewObject(raw, "", nil, &err).Fields[name]
@@ -119,16 +123,6 @@ func (in *fields) hold(path, value string) bool {
 		return text == value
 	}
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
-}
-
-// elementAt is one element of an array, counted from 0.
-func elementAt(list json.RawMessage, index string) json.RawMessage {
-	var elements []json.RawMessage
-	n, ok := money.ParseInteger(index)
-	if json.Unmarshal(list, &elements) != nil || !ok || n < 0 || n >= int64(len(elements)) {
-		return nil
-	}
-	return elements[n]
 }
 
 // errNobodyAsks breaks a write off in which nothing is to be counted.

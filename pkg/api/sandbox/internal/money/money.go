@@ -21,6 +21,7 @@ type Currency struct {
 	Kind         string
 	Decimals     int
 	MemoRequired bool
+	Rate         string // what one whole unit is worth in Usd until a setting says otherwise
 }
 
 // AmountCode is the code as an Amount has it: fiat codes are upper
@@ -32,26 +33,22 @@ func (c Currency) AmountCode() string {
 	return c.Code
 }
 
-// Registry is in the order in which an automatic swap looks for funds. The rate
-// is what one whole unit is worth in Usd until a setting says otherwise.
+// Registry is in the order in which an automatic swap looks for funds.
 //
 // Eth has 9 decimals (a gwei), not 18: an int64 of wei ends at 9.2 Eth.
-var Registry = []struct {
-	Currency
-	Rate string
-}{
-	{Currency{"Btc", Crypto, 8, false}, "60000"},
-	{Currency{"Eth", Crypto, 9, false}, "3000"},
-	{Currency{"Ltc", Crypto, 8, false}, "80"},
-	{Currency{"UsdtErc20", Crypto, 6, false}, "1"},
-	{Currency{"UsdtTrc20", Crypto, 6, false}, "1"},
-	{Currency{"Xlr", Crypto, 7, true}, "0.1"},
-	{Currency{"UsdcXlr", Crypto, 7, true}, "1"},
-	{Currency{"Usd", Fiat, 2, false}, "1"},
-	{Currency{"Eur", Fiat, 2, false}, "1.08"},
-	{Currency{"Gbp", Fiat, 2, false}, "1.27"},
-	{Currency{"Jpy", Fiat, 0, false}, "0.0067"},
-	{Currency{"Kwd", Fiat, 3, false}, "3.25"},
+var Registry = []Currency{
+	{"Btc", Crypto, 8, false, "60000"},
+	{"Eth", Crypto, 9, false, "3000"},
+	{"Ltc", Crypto, 8, false, "80"},
+	{"UsdtErc20", Crypto, 6, false, "1"},
+	{"UsdtTrc20", Crypto, 6, false, "1"},
+	{"Xlr", Crypto, 7, true, "0.1"},
+	{"UsdcXlr", Crypto, 7, true, "1"},
+	{"Usd", Fiat, 2, false, "1"},
+	{"Eur", Fiat, 2, false, "1.08"},
+	{"Gbp", Fiat, 2, false, "1.27"},
+	{"Jpy", Fiat, 0, false, "0.0067"},
+	{"Kwd", Fiat, 3, false, "3.25"},
 }
 
 // ByCode finds a currency under each spelling it may have on input: Usd and
@@ -59,16 +56,16 @@ var Registry = []struct {
 var ByCode = func() map[string]Currency {
 	m := make(map[string]Currency, 2*len(Registry))
 	for _, c := range Registry {
-		m[c.Code] = c.Currency
-		m[c.AmountCode()] = c.Currency
+		m[c.Code] = c
+		m[c.AmountCode()] = c
 	}
 	return m
 }()
 
-// Codes is the list of codes for an error message.
-func Codes(kind string) string {
+// Codes is the list of codes of a kind, or of both, for an error message.
+func Codes(currencies []Currency, kind string) string {
 	var codes []string
-	for _, c := range Registry {
+	for _, c := range currencies {
 		if kind == "" || c.Kind == kind {
 			codes = append(codes, c.Code)
 		}

@@ -34,7 +34,7 @@ type file struct {
 
 	mu      sync.Mutex // holds conn while the store is only read
 	last    int64      // the commit up to which the store has it; 0: nothing is known
-	version int64      // what SQLite counts when another process commits
+	version int64      // of the data, as of the last reading
 }
 
 // marks in the header of the database: whose it is, and how it is laid out.
@@ -137,8 +137,10 @@ func (f *file) exec(query string, args ...any) error {
 	return err
 }
 
-func (f *file) number(query string, n *int64) error {
-	return f.conn.QueryRowContext(context.Background(), query).Scan(n)
+// dataVersion is what SQLite counts when another process commits.
+func (f *file) dataVersion() (n int64, err error) {
+	err = f.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n)
+	return n, err
 }
 
 // transaction holds the write lock while work is done. It commits, or leaves
@@ -215,8 +217,8 @@ func (f *file) append(apply func(Change), decide func() []Change) error {
 func (f *file) changed() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	version := int64(0)
-	if err := f.number("PRAGMA data_version", &version); err != nil {
+	version, err := f.dataVersion()
+	if err != nil {
 		return false, f.failed(err)
 	}
 	return f.last == 0 || version != f.version, nil
@@ -226,8 +228,7 @@ func (f *file) changed() (bool, error) {
 func (f *file) read(apply func(Change)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	version := int64(0)
-	err := f.number("PRAGMA data_version", &version)
+	version, err := f.dataVersion()
 	if err == nil {
 		err = f.catchUp(apply)
 	}

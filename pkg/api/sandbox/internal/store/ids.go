@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/big"
 )
 
@@ -34,14 +35,7 @@ func NewUUID() string {
 	rand.Read(b[:]) // never fails
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	var text [36]byte
-	hex.Encode(text[0:], b[0:4])
-	hex.Encode(text[9:], b[4:6])
-	hex.Encode(text[14:], b[6:8])
-	hex.Encode(text[19:], b[8:10])
-	hex.Encode(text[24:], b[10:16])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return string(text[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // NewWithdrawalID is a withdrawal's id, of which the interface says only that it is

@@ -61,7 +61,7 @@ func (s *Rules) Held(a *store.Account, b store.Book) []money.Amount {
 	all := []money.Amount{}
 	for _, c := range money.Registry {
 		minor := a.Books[store.Line{Book: b, Code: c.Code}]
-		if minor != 0 || s.ZeroAmounts == "show" && slices.Contains(s.Currencies, c.Currency) {
+		if minor != 0 || s.ZeroAmounts == "show" && slices.Contains(s.Currencies, c) {
 			all = append(all, money.Amount{Code: c.Code, Minor: minor})
 		}
 	}

@@ -10,32 +10,31 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// The shapes of section 2.1. Plain structs and a one-key map: encoding/json
-// writes them without any help.
-type currencyView struct {
-	Crypto string `json:"Crypto,omitempty"`
-	Fiat   string `json:"Fiat,omitempty"`
+// A union is a shape of section 2.1: a value below the kind of its currency.
+type union[V any] struct {
+	Crypto V `json:"Crypto,omitempty"`
+	Fiat   V `json:"Fiat,omitempty"`
 }
 
-type AmountView struct {
-	Crypto map[string]int64 `json:"Crypto,omitempty"`
-	Fiat   map[string]int64 `json:"Fiat,omitempty"`
-}
-
-func ViewCurrency(c money.Currency) currencyView {
-	if c.Kind == money.Fiat {
-		return currencyView{Fiat: c.Code}
+func viewUnion[V any](kind string, value V) (u union[V]) {
+	if kind == money.Fiat {
+		u.Fiat = value
+	} else {
+		u.Crypto = value
 	}
-	return currencyView{Crypto: c.Code}
+	return u
 }
+
+type (
+	currencyView = union[string]
+	AmountView   = union[map[string]int64]
+)
+
+func ViewCurrency(c money.Currency) currencyView { return viewUnion(c.Kind, c.Code) }
 
 func ViewAmount(m money.Amount) AmountView {
 	c := money.ByCode[m.Code]
-	value := map[string]int64{c.AmountCode(): m.Minor}
-	if c.Kind == money.Fiat {
-		return AmountView{Fiat: value}
-	}
-	return AmountView{Crypto: value}
+	return viewUnion(c.Kind, map[string]int64{c.AmountCode(): m.Minor})
 }
 
 // Currency reads a Currency of the registry.
@@ -153,13 +152,7 @@ func (s *Rules) find(code string, in Place) (money.Currency, bool) {
 // Known is the list of codes that find finds, for an error message.
 func (s *Rules) Known(kind string) string {
 	if s == nil {
-		return money.Codes(kind)
+		return money.Codes(money.Registry, kind)
 	}
-	var codes []string
-	for _, c := range s.Currencies {
-		if kind == "" || c.Kind == kind {
-			codes = append(codes, c.Code)
-		}
-	}
-	return strings.Join(codes, ", ")
+	return money.Codes(s.Currencies, kind)
 }

@@ -32,22 +32,18 @@ type statusView struct {
 	At     string `json:"at"`
 }
 
-type listAddress struct {
-	Crypto *addressIn `json:"Crypto,omitempty"`
-	Fiat   *addressIn `json:"Fiat,omitempty"`
-}
-
 type addressIn struct {
 	Currency string `json:"currency"`
 	Address  string `json:"address"`
 }
 
-func (s *Rules) ListAddress(w *store.Withdrawal) listAddress {
-	in := &addressIn{w.Currency, w.Address}
-	if s.FiatAddress == "fiat" && money.ByCode[w.Currency].Kind == money.Fiat {
-		return listAddress{Fiat: in}
+// ListAddress is the address in the view of a list.
+func (s *Rules) ListAddress(w *store.Withdrawal) any {
+	kind := money.Crypto
+	if s.FiatAddress == "fiat" {
+		kind = money.ByCode[w.Currency].Kind
 	}
-	return listAddress{Crypto: in}
+	return viewUnion(kind, &addressIn{w.Currency, w.Address})
 }
 
 func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string) WithdrawalView {
