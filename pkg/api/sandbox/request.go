@@ -28,7 +28,6 @@ type request struct {
 
 func (r *request) query() *wire.Query { return wire.NewQuery(r.http.URL.RawQuery, r.rules) }
 
-// body reads the whole body and checks that it is one JSON value.
 func (r *request) body() (json.RawMessage, error) {
 	if r.http.Body == nil {
 		return wire.DecodeBody(nil)
@@ -110,7 +109,6 @@ func checkOrigin(r *http.Request) error {
 	return refusal.New(refusal.CrossOrigin, "The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
 }
 
-// bearer returns the key of the Authorization header.
 func bearer(r *http.Request) (key string, err error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {

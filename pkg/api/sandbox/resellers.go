@@ -19,7 +19,6 @@ func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account
 	return answer, err
 }
 
-// aboutReseller handles a request whose query is nothing but a reseller's id.
 func (s *Server) aboutReseller(view func(*store.Reseller, *store.Account) any) func(*request) (any, error) {
 	return func(r *request) (any, error) {
 		q := r.query()
@@ -146,7 +145,6 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	return view, nil
 }
 
-// aboutResellerInvoice handles a request whose query is a reseller's id and an invoice's.
 func (s *Server) aboutResellerInvoice(view func(*store.Invoice) any) func(*request) (any, error) {
 	return func(r *request) (any, error) {
 		q := r.query()

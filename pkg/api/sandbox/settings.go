@@ -70,7 +70,6 @@ func noSettings() *settings {
 	return &settings{Terms: t, Rules: wire.Rules{Terms: t}, errors: slices.Clone(refusal.Rules)}
 }
 
-// newSettings applies the defaults and then the values that were asked for.
 func newSettings(values map[string]string) (*settings, error) {
 	s := noSettings()
 	known := map[string]bool{}

@@ -145,7 +145,6 @@ func IsVisit(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// invoicePageView is an invoice as its page shows it.
 type invoicePageView struct {
 	store.Invoice
 	Status string
@@ -224,7 +223,6 @@ func (s *Pages) invitePage(id string) (page, error) {
 	return page{status: http.StatusOK, template: "invite", view: view}, nil
 }
 
-// problemView is a page that could not be shown.
 type problemView struct {
 	Title, Text string
 	Invoice     string // whose page leads further

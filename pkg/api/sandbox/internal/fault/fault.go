@@ -93,8 +93,7 @@ func newFields(query string, body []byte) *fields {
 	return in
 }
 
-// hold says whether a field of the query or the body has a value. The path to a
-// field inside another has points in it. Numbers are compared as they are written.
+// hold compares numbers as they are written. The path to a field inside another has points in it.
 func (in *fields) hold(path, value string) bool {
 	if slices.Contains(in.query[path], value) {
 		return true
@@ -125,8 +124,8 @@ func (in *fields) hold(path, value string) bool {
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
 }
 
-// errNobodyAsks breaks a write off in which nothing is to be counted.
-var errNobodyAsks = errors.New("no fault wants to be asked")
+// errNoneAsks breaks a write off in which nothing is to be counted.
+var errNoneAsks = errors.New("no fault wants to be asked")
 
 // maxDelay keeps a delay within what a test may want to wait.
 const maxDelay = 10 * time.Minute
@@ -134,7 +133,6 @@ const maxDelay = 10 * time.Minute
 // everyOperation is what On says when a fault is for all of them.
 const everyOperation = "*"
 
-// nearestOperation is the one that the fewest changes of a letter lead to.
 func nearestOperation(text string, operations []string) (nearest string) {
 	least := -1
 	for _, op := range operations {
@@ -170,7 +168,6 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// asks says whether the fault wants to be asked about a request.
 func asks(f store.Fault, operation string, in *fields) bool {
 	if f.Times > 0 && f.Fired >= f.Times || f.On != everyOperation && f.On != operation {
 		return false
@@ -191,7 +188,7 @@ func strikes(f store.Fault, n int64) bool {
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
 }
 
-// struck asks the faults about a request, in their order, until one ends it, and
+// struckBy asks the faults about a request, in their order, until one ends it, and
 // returns those that strike. What it counts is a part of the state, like
 // anything else, so that all servers of a file count together.
 func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
@@ -214,11 +211,11 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 			}
 		}
 		if c.Then == nil {
-			return c, errNobodyAsks
+			return c, errNoneAsks
 		}
 		return c, nil
 	})
-	if err == errNobodyAsks {
+	if err == errNoneAsks {
 		err = nil
 	}
 	return struck, err

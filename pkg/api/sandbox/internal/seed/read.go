@@ -43,7 +43,6 @@ type seedReader struct {
 	byID     map[string]*store.Withdrawal
 }
 
-// readSeed returns the complete dump that a seed describes.
 func (o *Maker) readSeed(text []byte) (Dump, error) {
 	p := &seedReader{
 		Maker: o, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[store.KeyHash]bool{{}: true, o.MerchantKey: true},
@@ -132,7 +131,6 @@ func (p *seedReader) each(in *wire.Object, key, fields string, read func(*wire.O
 	}
 }
 
-// id reads an id, or makes one.
 func (p *seedReader) id(in *wire.Object, key string) string {
 	if !in.Has(key) {
 		return store.NewUUID()
@@ -145,7 +143,6 @@ func (p *seedReader) id(in *wire.Object, key string) string {
 	return p.unique(in, key, id)
 }
 
-// unique refuses an id that was there before.
 func (p *seedReader) unique(in *wire.Object, key, id string) string {
 	if p.ids[id] {
 		in.FailAt(key, "is %s, as that of another is", refusal.Shorten(id))

@@ -60,7 +60,6 @@ func (s *Rules) ViewInvoice(v *store.Invoice) invoiceView {
 	return view
 }
 
-// viewChoosen is the payment choice in a paid invoice.
 func (s *Rules) viewChoosen(v *store.Invoice) any {
 	got := v.Payment()
 	switch s.ChoosenPaid {
