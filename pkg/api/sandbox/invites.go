@@ -20,12 +20,7 @@ func (s *Server) listInvites(r *request) (any, error) {
 	return all, nil
 }
 
-func (s *Server) getInvite(r *request) (any, error) {
-	q := r.query()
-	id := q.UUID("id")
-	if err := q.Done(); err != nil {
-		return nil, err
-	}
+func (s *Server) getInvite(_ *request, id string) (any, error) {
 	var view wire.InviteView
 	s.store.Read(func(st *store.State) {
 		if v := st.Invites[id]; v != nil {

@@ -66,12 +66,7 @@ func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-func (s *Server) getInvoice(r *request) (any, error) {
-	q := r.query()
-	id := q.UUID("id")
-	if err := q.Done(); err != nil {
-		return nil, err
-	}
+func (s *Server) getInvoice(r *request, id string) (any, error) {
 	return s.ofInvoice(r.account, id, s.viewInvoice)
 }
 

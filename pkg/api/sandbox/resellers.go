@@ -20,14 +20,7 @@ func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account
 }
 
 func (s *Server) aboutReseller(view func(*store.Reseller, *store.Account) any) func(*request) (any, error) {
-	return func(r *request) (any, error) {
-		q := r.query()
-		id := q.UUID("id")
-		if err := q.Done(); err != nil {
-			return nil, err
-		}
-		return s.ofReseller(id, view)
-	}
+	return withID(func(_ *request, id string) (any, error) { return s.ofReseller(id, view) })
 }
 
 func (s *Server) listResellers(r *request) (any, error) {

@@ -119,7 +119,8 @@ func (s *Server) open(o options) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} }); err != nil {
+	err = s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
+	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
@@ -227,6 +228,18 @@ func withoutQuery(handle func(*request) (any, error)) func(*request) (any, error
 	}
 }
 
+// withID is a handler of requests whose query is nothing but an id.
+func withID(handle func(r *request, id string) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		q := r.query()
+		id := q.UUID("id")
+		if err := q.Done(); err != nil {
+			return nil, err
+		}
+		return handle(r, id)
+	}
+}
+
 func (s *Server) routeTable() map[string]map[string]route {
 	table := map[string]map[string]route{}
 	for _, r := range append(s.controls(), []route{
@@ -235,10 +248,10 @@ func (s *Server) routeTable() map[string]map[string]route {
 		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
 
 		{"POST", "/api/invoice", anyAccount, withoutQuery(s.createInvoice)},
-		{"GET", "/api/invoice", anyAccount, s.getInvoice},
+		{"GET", "/api/invoice", anyAccount, withID(s.getInvoice)},
 
 		{"GET", "/api/invites", merchantOnly, withoutQuery(s.listInvites)},
-		{"GET", "/api/invite", merchantOnly, s.getInvite},
+		{"GET", "/api/invite", merchantOnly, withID(s.getInvite)},
 		{"POST", "/api/invite", merchantOnly, withoutQuery(s.createInvite)},
 
 		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},

@@ -62,13 +62,14 @@ const unlimited = math.MaxInt64
 
 // limit is a number that may also be none, which is the default.
 func limit(name string, meaning string, field *int64) definition {
-	return parsed(Setting{name, "none", "none, or from 1", meaning}, field, "use none or a whole number from 1", func(value string) (int64, bool) {
-		if value == "none" {
-			return unlimited, true
-		}
-		n, ok := money.ParseInteger(value)
-		return n, ok && n >= 1
-	})
+	return parsed(Setting{name, "none", "none, or from 1", meaning}, field, "use none or a whole number from 1",
+		func(value string) (int64, bool) {
+			if value == "none" {
+				return unlimited, true
+			}
+			n, ok := money.ParseInteger(value)
+			return n, ok && n >= 1
+		})
 }
 
 func text(name, def, meaning string, field *string) definition {
@@ -79,7 +80,8 @@ func text(name, def, meaning string, field *string) definition {
 // could not be filtered by times that it does not show.
 func layout(name, meaning string, field *string) definition {
 	return parsed(Setting{name, "2006-01-02T15:04:05", "a Go time layout", meaning}, field,
-		"it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05", func(value string) (string, bool) {
+		"it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05",
+		func(value string) (string, bool) {
 			sample := time.Date(2031, 11, 23, 17, 48, 59, 0, time.UTC)
 			back, err := time.ParseInLocation(value, sample.Format(value), time.UTC)
 			return value, err == nil && back.Equal(sample)

@@ -23,8 +23,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// Anyone who has the address of a page may see it, as with any hosted checkout, so no key is wanted. There is no script in
-// the pages, and nothing is loaded from anywhere.
+// Anyone who has the address of a page may see it, as with any hosted checkout, so no key is wanted. There
+// is no script in the pages, and nothing is loaded from anywhere.
 const (
 	invoicePages = "/invoice/"
 	invitePages  = "/invite/"
@@ -171,8 +171,8 @@ func (s *Pages) payPage(id string) (page, error) {
 	return s.showInvoice(id, refused)
 }
 
-// showInvoice is the page of an invoice, whichever key made it, and says why it could not be paid when somebody has just
-// tried.
+// showInvoice is the page of an invoice, whichever key made it, and says why it could not be paid when
+// somebody has just tried.
 func (s *Pages) showInvoice(id string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {

@@ -18,8 +18,8 @@ type Rule struct {
 	Code   int
 }
 
-// Rules has a rule for each kind. Everything the sandbox can say no to is in the list below, so that the documentation,
-// the settings and the answers cannot drift apart.
+// Rules has a rule for each kind. Everything the sandbox can say no to is in the list below, so that the
+// documentation, the settings and the answers cannot drift apart.
 var Rules []Rule
 
 // A create that is refused must be refused for certain. That is why money and

@@ -156,7 +156,12 @@ func (s *planter) withdrawals(today time.Time, reseller string) error {
 	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses), func(status string) bool { return flow.Way(status) == nil })
 	for i, status := range statuses {
 		s.now = today.AddDate(0, 0, i-len(statuses)-1)
-		w := &store.Withdrawal{Account: s.merchant, Amount: amounts[i%len(amounts)], Address: fmt.Sprintf("demo-address-%d", i+1), OrderID: strconv.Itoa(4711 + i)}
+		w := &store.Withdrawal{
+			Account: s.merchant,
+			Amount:  amounts[i%len(amounts)],
+			Address: fmt.Sprintf("demo-address-%d", i+1),
+			OrderID: strconv.Itoa(4711 + i),
+		}
 		if err := s.withdrawal(w, status); err != nil {
 			return err
 		}
@@ -170,7 +175,8 @@ func (s *planter) withdrawals(today time.Time, reseller string) error {
 	if next := flow.Next[status]; len(next) > 0 {
 		status = next[0]
 	}
-	return s.withdrawal(&store.Withdrawal{Account: reseller, Amount: money.Amount{Code: "Btc", Minor: paidOut}, Address: "demo-address-of-a-reseller"}, status)
+	w := &store.Withdrawal{Account: reseller, Amount: money.Amount{Code: "Btc", Minor: paidOut}, Address: "demo-address-of-a-reseller"}
+	return s.withdrawal(w, status)
 }
 
 // withdrawal brings a withdrawal to a status, with five minutes for each step.

@@ -27,7 +27,8 @@ const dumpFormat = "till-sandbox/1"
 
 // DumpOf is the whole state of a store.
 func DumpOf(s *store.Store) (d Dump) {
-	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{}, Withdrawals: []*store.Withdrawal{}, Swaps: []store.Swap{}}
+	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{},
+		Withdrawals: []*store.Withdrawal{}, Swaps: []store.Swap{}}
 	s.Read(func(st *store.State) {
 		d.Merchant, d.ClockAhead = st.Merchant, int64(st.Offset/time.Second)
 		d.Invites, d.Deliveries = copies(st.InviteOrder), copies(st.DeliveryOrder)

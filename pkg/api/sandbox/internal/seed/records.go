@@ -16,8 +16,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// exactly reads an object into a record whose fields it has. Deliveries and faults come from a dump more often than
-// from a person, so they are taken as they are, and nothing in them is made up.
+// exactly reads an object into a record whose fields it has. Deliveries and faults come from a dump more
+// often than from a person, so they are taken as they are, and nothing in them is made up.
 func (p *seedReader) exactly(in *wire.Object, record any) bool {
 	text, err := json.Marshal(in.Fields) // each of them is known: in.asked has them
 	if err == nil {

@@ -79,7 +79,7 @@ func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (
 	return c, nil
 }
 
-// Advance moves a withdrawal to its next status. It returns the delivery, or nil where the withdrawal has no callback.
+// Advance moves a withdrawal to its next status. It returns the delivery, or nil if there is no callback.
 func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		w := st.Withdrawals[id]

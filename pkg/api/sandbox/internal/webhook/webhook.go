@@ -383,8 +383,8 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 	}
 }
 
-// AdoptOrphans takes up, until ctx is done, what is pending and held by no server. What this server holds has a round,
-// unless that broke off because the state could not be written.
+// AdoptOrphans takes up, until ctx is done, what is pending and held by no server. What this server holds
+// has a round, unless that broke off because the state could not be written.
 func (c *Sender) AdoptOrphans(ctx context.Context) {
 	tick := time.NewTicker(adoptEvery)
 	defer tick.Stop()
