@@ -11,13 +11,13 @@ import (
 // base58Alphabet is the alphabet of Bitcoin, in the order of its digits.
 const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-// A chain is how a network that follows Bitcoin writes addresses: in base58 with a version and a checksum of 4 bytes (BIP 13
-// and the pages on Base58Check) and, where it has a prefix, in bech32 (see segwit.go).
+// A chain describes the addresses of a network that follows Bitcoin: base58 with a version and a checksum of
+// 4 bytes (BIP 13 and the pages on Base58Check) and, if the network has a prefix, bech32 (see segwit.go).
 type chain struct {
-	versions    string // the first bytes of what base58 encodes
-	first       string // the characters that base58 makes of these; empty: base58 is not in use
-	least, most int    // characters in base58, one more and one less than there can be
-	prefix      string // the human-readable part in bech32; empty: bech32 is not in use
+	versions    string // the possible version bytes, each the first byte of a payload
+	first       string // the characters that an address in base58 can begin with; empty: no base58
+	least, most int    // bounds of the length in base58, one wider at each end than that of an address
+	prefix      string // the human-readable part in bech32; empty: no bech32
 }
 
 func bitcoinLike(format, one, all string, c chain) kind {
@@ -32,7 +32,7 @@ func (c chain) isBase58Shape(text string) bool {
 	return len(text) >= max(c.least, 1) && len(text) <= c.most && strings.IndexByte(c.first, text[0]) >= 0 && strings.Trim(text, base58Alphabet) == ""
 }
 
-// isBech32 reports whether a text begins as this network's bech32 addresses do.
+// isBech32 reports whether a text begins like a bech32 address of this network.
 func (c chain) isBech32(text string) bool {
 	n := len(c.prefix)
 	return n > 0 && len(text) > n && text[n] == '1' && strings.EqualFold(text[:n], c.prefix)
@@ -66,12 +66,13 @@ func orList(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// decodeBase58 decodes base58 with a checksum: the last four bytes are the first of the double SHA-256 of the others.
+// decodeBase58 decodes base58 with a checksum: the last four bytes are the first four of the double SHA-256
+// of the others.
 func decodeBase58(text string, size int) ([]byte, error) {
 	if strings.Trim(text, base58Alphabet) != "" {
 		return nil, misplaced(text, base58Alphabet, "no digit 0, and no letters O, I and l")
 	}
-	if len(text) > 2*size { // far more than the bytes need; decoding takes the square of it
+	if len(text) > 2*size { // far more than the bytes need; decoding takes quadratic time
 		return nil, errLong
 	}
 	bytes := base58.Decode(text)

@@ -1,12 +1,12 @@
-// Package address knows how the addresses of payment networks are written: their formats, their checksums and the form in
-// which two spellings of one address are compared.
+// Package address checks the addresses of payment networks: their formats and their checksums. It also has
+// the form in which two spellings of an address are compared.
 package address
 
 import "strings"
 
-// Canonical returns the form in which addresses are compared. Two spellings of one address have the same form: a bech32
-// address and 40 hexadecimal digits after 0x mean the same in either case. Any other text is returned as it is. What is
-// sent is always the text as it was written.
+// Canonical returns the form in which addresses are compared. Two spellings of an address have the same form:
+// a bech32 address, and 0x with 40 hexadecimal digits, means the same in either case. Any other text is
+// returned unchanged. The service always gets the text as it was written.
 func Canonical(text string) string {
 	if isHex20(text) || isBech32Shape(text) {
 		return strings.ToLower(text)
@@ -14,7 +14,7 @@ func Canonical(text string) string {
 	return text
 }
 
-// isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, as an Ethereum address is.
+// isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, like an Ethereum address.
 func isHex20(text string) bool {
 	digits, found := strings.CutPrefix(text, "0x")
 	if !found {
@@ -26,8 +26,8 @@ func isHex20(text string) bool {
 // bech32Charset holds the characters of a bech32 address after its separator (BIP 173).
 const bech32Charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
-// isBech32Shape reports whether a text looks like a bech32 address of a known network, all in one case (BIP 173), whether
-// or not its checksum is right.
+// isBech32Shape reports whether a text looks like a bech32 address of a known network, all in one case (BIP
+// 173). It does not verify the checksum.
 func isBech32Shape(text string) bool {
 	for _, prefix := range []string{"bc1", "tb1", "bcrt1", "ltc1", "tltc1"} {
 		if len(text) < len(prefix)+8 || !strings.EqualFold(text[:len(prefix)], prefix) {

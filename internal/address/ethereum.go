@@ -9,12 +9,14 @@ import (
 
 const hexDigits = "0123456789abcdefABCDEF"
 
-// isEthereumShape takes a digit too few or too many, because other networks write 0x and far more digits.
+// isEthereumShape allows one digit too few or too many, and no more: other networks write 0x and far more
+// digits.
 func isEthereumShape(text string) bool {
 	return len(text) >= 41 && len(text) <= 43 && (text[:2] == "0x" || text[:2] == "0X") && strings.Trim(text[2:], hexDigits) == ""
 }
 
-// checkEthereum wants 20 bytes in hexadecimal digits. Where these are in both cases, they have the checksum of EIP-55.
+// checkEthereum checks for 0x and 20 bytes in hexadecimal digits. If the letters are in both cases, they must
+// have the checksum of EIP-55.
 func checkEthereum(text string) error {
 	digits, found := strings.CutPrefix(text, "0x")
 	if !found {
@@ -32,13 +34,15 @@ func checkEthereum(text string) error {
 	return nil
 }
 
-// OneCase reports whether a text is an Ethereum address without a checksum: its letters are all small or all capital.
+// OneCase reports whether a text is an Ethereum address without a checksum: its letters are all small or all
+// capital.
 func OneCase(text string) bool {
 	return isHex20(text) && inOneCase(text[2:])
 }
 
-// checksummed writes 0x and 40 hexadecimal digits with the checksum of EIP-55: a letter is a capital where the same digit of
-// the hash of the small ones is 8 or more. The hash is Keccak-256 as it was before it became SHA-3.
+// checksummed writes 0x and 40 hexadecimal digits with the checksum of EIP-55: a letter is a capital if the
+// same digit of the hash of the small ones is 8 or more. The hash is Keccak-256 as it was before it became
+// SHA-3.
 func checksummed(text string) string {
 	digits := []byte(strings.ToLower(text[2:]))
 	hash := sha3.NewLegacyKeccak256()

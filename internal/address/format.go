@@ -6,19 +6,19 @@ import (
 	"unicode"
 )
 
-// None is the format of a currency whose addresses may be anything.
+// None is the format of a currency whose addresses can be anything.
 const None = "none"
 
-// A kind is a sort of address that can be told from others.
+// A kind is a sort of address that can be recognized.
 type kind struct {
-	format string // its name in a configuration; empty: it is known only to be named in messages
+	format string // its name in a configuration; empty: only messages mention it
 	one    string // "a Bitcoin address"
 	all    string // "Bitcoin addresses"
 	shape  func(text string) bool
-	check  func(text string) error // why a text is not one; nil: it is
+	check  func(text string) error // says why a text is not such an address; nil: it is one
 }
 
-// kinds lists every kind. Where a text could be several, the first counts.
+// kinds lists every kind. If a text could be several, the first counts.
 var kinds = []kind{
 	bitcoinLike("bitcoin", "a Bitcoin address", "Bitcoin addresses", chain{versions: "\x00\x05", first: "13", least: 25, most: 36, prefix: "bc"}),
 	bitcoinLike("bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network", chain{versions: "\x6f\xc4", first: "mn2", least: 25, most: 36, prefix: "tb"}),
@@ -48,10 +48,10 @@ func Formats() []string {
 	return append(names, None)
 }
 
-// An Error says why an address is not valid in a format. It does not show the address, which may be a secret that was pasted
-// by mistake.
+// An Error says why an address is not valid in a format. It does not show the address, which may be a secret
+// pasted by mistake.
 type Error struct {
-	Why   string // what is wrong; empty: it is something else
+	Why   string // what is wrong; empty: it is another kind of address
 	Is    string // what it is instead, such as "a TRON address"
 	Takes string // what it should be, such as "Ethereum addresses"
 }
@@ -59,7 +59,7 @@ type Error struct {
 // Error returns a sentence that names no currency.
 func (e *Error) Error() string { return e.For("the currency") }
 
-// For returns the sentence for the addresses of a currency.
+// For returns the sentence for an address of a currency.
 func (e *Error) For(currency string) string {
 	if e.Why != "" {
 		return e.Why
@@ -67,7 +67,8 @@ func (e *Error) For(currency string) string {
 	return fmt.Sprintf("this is %s, and %s takes %s", e.Is, currency, e.Takes)
 }
 
-// Check refuses an address that is not valid in a format, which is one of Formats, or empty for none. The error is an *Error.
+// Check returns an *Error if an address is not valid in a format. The format is one of Formats, or empty for
+// none.
 func Check(format, text string) error {
 	if format == "" || format == None {
 		return nil
@@ -107,8 +108,8 @@ func find(format string) (kind, bool) {
 	return kind{}, false
 }
 
-// Detect finds the kind of address of which a text has the shape, such as "a Bitcoin address". It is empty where there is
-// none; the error says why the text has only the shape.
+// Detect returns the kind of address whose shape a text has, such as "a Bitcoin address", or an empty string.
+// If the text has only the shape, the error says why it is not such an address.
 func Detect(text string) (what string, err error) {
 	for _, k := range kinds {
 		if !k.shape(text) {
@@ -125,7 +126,7 @@ func Detect(text string) (what string, err error) {
 	return what, err
 }
 
-// Warning says what is doubtful about an address, where no format is set that would tell; empty: nothing.
+// Warning says what is doubtful about an address for which no format is set. It is empty if nothing is.
 func Warning(text string) string {
 	for i, r := range []rune(text) {
 		if r > unicode.MaxASCII {
@@ -138,7 +139,7 @@ func Warning(text string) string {
 	return ""
 }
 
-// notAlphanumeric names the first character that is no ASCII letter or digit.
+// notAlphanumeric names the first character that is not an ASCII letter or digit.
 func notAlphanumeric(text string) string {
 	if text == "" {
 		return "it is empty"
@@ -153,7 +154,8 @@ func notAlphanumeric(text string) string {
 	return ""
 }
 
-// foreign says that a character is in no address. One that looks like an ASCII letter can be told only by its number.
+// foreign says that no address has a character. A character that looks like an ASCII letter can be told from
+// it only by its number.
 func foreign(r rune, position int) string {
 	name := fmt.Sprintf("%U", r)
 	if r > ' ' && unicode.IsPrint(r) && !unicode.IsMark(r) {

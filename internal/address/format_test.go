@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-// valid are addresses of each format: from the standards themselves, of well-known accounts, and made in this test.
+// valid has addresses of each format: from the standards, of well-known accounts, and made by this test.
 var valid = map[string][]string{
 	"bitcoin": {
-		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",                                         // the first block
-		"1111111111111111111114oLvT2",                                                // twenty zeros
-		"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4",                                 // BIP 173
-		"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y", // BIP 350, as are those below
+		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",         // the first block
+		"1111111111111111111114oLvT2",                // twenty zeros
+		"BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", // BIP 173
+		// BIP 350, like those below.
+		"bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y",
 		"BC1SW50QGDZ25J", "bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs",
 		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
 		encode58Check(bitcoinDigits, versioned(0)), encode58Check(bitcoinDigits, versioned(5)),
@@ -30,7 +31,7 @@ var valid = map[string][]string{
 		encodeSegwit("ltc", 0, repeated(20), bech32Constant), strings.ToUpper(encodeSegwit("ltc", 1, repeated(32), bech32mConstant)),
 	},
 	"dogecoin": {encode58Check(bitcoinDigits, versioned(0x1e)), encode58Check(bitcoinDigits, versioned(0x16))},
-	"ethereum": { // all of EIP-55
+	"ethereum": { // all examples of EIP-55
 		"0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
 		"0xde709f2102306220921060314715629080e2fb77", "0x27b1fdb04752bbc536007a920d24acb045561c26",
 		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
@@ -47,7 +48,8 @@ var valid = map[string][]string{
 		encodeStrkey(append([]byte{6 << 3}, repeated(32)...)), encodeStrkey(append([]byte{12 << 3}, repeated(40)...)),
 	},
 	"ripple": {
-		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi", // the same with a tag, from XLS-5d's codec
+		// The second is the first with a tag, from XLS-5d's codec.
+		"rGWrZyQqhTp9Xu7G5Pkayo7bXjH4k4QYpf", "XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi",
 		"rrrrrrrrrrrrrrrrrrrrrhoLvTp", // the account of zeros
 		"r3SVzk8ApofDJuVBPKdmbbLjWGCCXpBQ2g",
 		encode58Check(rippleDigits, versioned(0)), xAddress("0544", 0, 0), xAddress("0544", 1, 12345),
@@ -58,14 +60,16 @@ var valid = map[string][]string{
 		encode58(bitcoinDigits, repeated(32)), encode58(bitcoinDigits, bytes.Repeat([]byte{255}, 32)),
 	},
 	"iban": {
-		"GB29NWBK60161331926819", "DE89370400440532013000", "FR1420041010050500013M02606", "NO9386011117947", "MT84MALT011000012345MTLCAST001S", // the registry's own examples
-		encodeIBAN("CH", "00762011623852957"), encodeIBAN("ZZ", "0123456789"), // a country that is not in the registry
+		// The registry's own examples.
+		"GB29NWBK60161331926819", "DE89370400440532013000", "FR1420041010050500013M02606", "NO9386011117947", "MT84MALT011000012345MTLCAST001S",
+		// The second country is not in the registry.
+		encodeIBAN("CH", "00762011623852957"), encodeIBAN("ZZ", "0123456789"),
 	},
 }
 
 const rippleDigits = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
-// xAddress writes one as XLS-5d has it.
+// xAddress encodes an X-address as XLS-5d specifies.
 func xAddress(network string, flag byte, tag uint64) string {
 	payload := append(bytesOf(network), versioned(0)[1:]...)
 	payload = append(payload, flag)
@@ -105,7 +109,8 @@ func mapKeys(m map[string][]string) func(func(string) bool) {
 	}
 }
 
-// An address of one format is none of another, and the message says what it is.
+// TestAddressesOfOtherFormats checks that an address of one format is not valid in another, and that the
+// message says what it is.
 func TestAddressesOfOtherFormats(t *testing.T) {
 	for format, texts := range valid {
 		k, _ := find(format)
@@ -192,7 +197,7 @@ func TestInvalidAddresses(t *testing.T) {
 		{"ethereum", "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "does not begin with 0x"},
 		{"ethereum", "0X5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "does not begin with 0x"},
 
-		// SEP-23. Kinds that cannot be paid are valid strkeys, but no addresses.
+		// SEP-23. The kinds that cannot be paid are valid strkeys but not addresses.
 		{"stellar", "GAAAAAAAACGC6", "it has 13 characters"},
 		{"stellar", "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUR", "checksum is wrong"},
 		{"stellar", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZA", "it has 57 characters"},
@@ -229,7 +234,8 @@ func TestInvalidAddresses(t *testing.T) {
 		{"iban", "de89370400440532013000", `character 1 is "d"`},
 		{"iban", "1234", "two letters and two digits"},
 		{"iban", encodeIBAN("ZZ", strings.Repeat("7", 31)), "too long"},
-		{"iban", "ZZ" + "99" + strings.TrimPrefix(encodeIBAN("ZZ", accountWith(2)), "ZZ02"), "checksum is wrong"}, // 02 and 99 leave the same remainder
+		// 02 and 99 leave the same remainder.
+		{"iban", "ZZ" + "99" + strings.TrimPrefix(encodeIBAN("ZZ", accountWith(2)), "ZZ02"), "checksum is wrong"},
 
 		{"nonsense", "x", "is not a format of addresses: write bitcoin, "},
 	} {
@@ -240,7 +246,7 @@ func TestInvalidAddresses(t *testing.T) {
 	}
 }
 
-// accountWith is an account number in ZZ whose check digits are these.
+// accountWith returns an account number in ZZ with these check digits.
 func accountWith(check int) string {
 	for i := 0; ; i++ {
 		account := "00000000" + string([]byte{byte('0' + i/10%10), byte('0' + i%10)})
@@ -251,14 +257,15 @@ func accountWith(check int) string {
 	}
 }
 
-// Every other character in every place of a valid address is found: by the alphabet, the length or the checksum.
+// TestMistypedCharacters checks that a wrong character anywhere in a valid address is found by the alphabet,
+// the length or the checksum.
 func TestMistypedCharacters(t *testing.T) {
 	for format, texts := range valid {
 		alphabet := "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 		switch format {
 		case "solana": // it has no checksum
 			continue
-		case "iban": // digits for digits: a letter counts as two, and may leave the same remainder
+		case "iban": // digits replace digits: a letter counts as two, and may leave the same remainder
 			alphabet = "0123456789"
 		}
 		for _, text := range texts {
@@ -366,7 +373,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// FuzzCheck wants an answer for any text, and that what is valid stays so in its canonical form.
+// FuzzCheck checks that any text gets an answer, and that the canonical form of a valid address is valid.
 func FuzzCheck(f *testing.F) {
 	for _, texts := range valid {
 		for _, text := range texts {
@@ -382,7 +389,8 @@ func FuzzCheck(f *testing.F) {
 			if err != nil && err.Error() == "" {
 				t.Errorf("Check(%s, %q) says nothing", format, text)
 			}
-			if err == nil && Check(format, Canonical(text)) != nil && !(format == "solana" && isBech32Shape(text)) { // base58 all in capitals, which does not occur
+			// A base58 text all in capitals would be the exception, and does not occur.
+			if err == nil && Check(format, Canonical(text)) != nil && !(format == "solana" && isBech32Shape(text)) {
 				t.Errorf("%s takes %q, and not its canonical form", format, text)
 			}
 			if err == nil && format != None && Warning(text) != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ibanLengths are the countries of the IBAN registry (ISO 13616) and how long their IBANs are.
+// ibanLengths lists the countries of the IBAN registry (ISO 13616) and the lengths of their IBANs.
 const ibanLengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 " +
 	"FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 " +
 	"LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 " +
@@ -13,7 +13,7 @@ const ibanLengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28
 
 const ibanAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// ibanLength is the length in a country; 0: the country is not in the list.
+// ibanLength returns the length of a country's IBANs, or 0 if the country is not in the list.
 func ibanLength(country string) int {
 	for i := 0; i < len(ibanLengths); i += 5 {
 		if ibanLengths[i:i+2] == country {
@@ -31,8 +31,9 @@ func isIBANShape(text string) bool {
 	return want > 0 && len(text) >= want-1 && len(text) <= want+1
 }
 
-// checkIBAN follows ISO 13616: a country, two check digits and up to 30 characters, which as a number leave the remainder 1 by
-// 97 (ISO 7064). A country that has joined the registry since is held to the checksum alone.
+// checkIBAN follows ISO 13616: an IBAN has a country, two check digits and up to 30 characters. As a number,
+// it leaves the remainder 1 when divided by 97 (ISO 7064). If the country is not in the list, as after a
+// change of the registry, only the checksum is checked.
 func checkIBAN(text string) error {
 	if err := misplaced(text, ibanAlphabet, "capital letters and digits only"); err != nil {
 		return err

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// rippleAlphabet is base58 with the digits in another order (xrpl.org, "base58 Encodings").
+// rippleAlphabet has the digits of base58 in another order (xrpl.org, "base58 Encodings").
 const rippleAlphabet = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
-// rippleToBitcoin rewrites the digits, so that one decoder reads both.
+// rippleToBitcoin replaces the digits by Bitcoin's, so that one decoder reads both.
 var rippleToBitcoin = func() *strings.Replacer {
 	var pairs []string
 	for i := range len(rippleAlphabet) {
@@ -17,7 +17,7 @@ var rippleToBitcoin = func() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }()
 
-// isRippleShape looks for a classic address and, as XLS-5d names it, an X-address, which holds a destination tag as well.
+// isRippleShape recognizes a classic address and an X-address (XLS-5d), which also holds a destination tag.
 func isRippleShape(text string) bool {
 	return strings.HasPrefix(text, "r") && len(text) >= 25 && len(text) <= 36 && strings.Trim(text, rippleAlphabet) == "" || isXAddressShape(text, "X")
 }
@@ -41,8 +41,8 @@ func checkRipple(text string) error {
 
 func checkRippleTest(text string) error { return checkXAddress(text, "\x04\x93") }
 
-// checkXAddress wants, after two bytes for the network, 20 of the account, a flag that says whether there is a tag, and 8 bytes
-// for the tag, of which the last four are not in use yet (XLS-5d).
+// checkXAddress checks the parts of an X-address (XLS-5d): two bytes for the network, 20 for the account, a
+// flag that says whether there is a tag, and 8 bytes for the tag. The last four of these are not in use yet.
 func checkXAddress(text, network string) error {
 	bytes, err := decodeRipple(text, 35)
 	if err != nil {

@@ -5,16 +5,17 @@ import (
 	"unicode"
 )
 
-// isSegwitShape reports whether a text that begins as a bech32 address does goes on like one. Its length is near to that of
-// the addresses in use: 20 and 32 bytes take 39 and 59 characters after the separator.
+// isSegwitShape reports whether a text that begins like a bech32 address continues like one. Its length must
+// be near that of the addresses in use: 20 and 32 bytes take 39 and 59 characters after the separator.
 func isSegwitShape(text string) bool {
 	separator := strings.LastIndexByte(text, '1')
 	n := len(text) - separator - 1
 	return n >= 37 && n <= 61 && strings.Trim(strings.ToLower(text[separator+1:]), bech32Charset) == ""
 }
 
-// checkSegwit follows BIP 173 and BIP 350: a witness version from 0 to 16 and 2 to 40 bytes, in bech32 for version 0, which
-// has 20 or 32 bytes, and in bech32m for all others. A version that no network uses yet is valid, as BIP 350 wants.
+// checkSegwit follows BIP 173 and BIP 350: a witness version from 0 to 16, and 2 to 40 bytes. Version 0 is in
+// bech32 and has 20 or 32 bytes. All others are in bech32m. A version that no network uses yet is valid, as
+// BIP 350 requires.
 func checkSegwit(text string) error {
 	var room [90]byte
 	data, sum, ok := decodeBech32(room[:0], text)
@@ -45,11 +46,12 @@ func checkSegwit(text string) error {
 	return nil
 }
 
-// What the checksum comes to over a whole text, in bech32 (BIP 173) and in bech32m (BIP 350).
+// sumBech32 and sumBech32m are the checksums of a whole valid text in bech32 (BIP 173) and bech32m (BIP 350).
 const sumBech32, sumBech32m = 1, 0x2bc830a3
 
-// decodeBech32 appends the values of the characters between the separator and the checksum, 5 bits each, and returns what the
-// checksum comes to. The tests compare it with a library, which takes five times as long: a third of what a plan takes.
+// decodeBech32 appends the values, of 5 bits each, of the characters between the separator and the checksum.
+// It returns the checksum of the whole text. The tests compare it with a library, which takes five times as
+// long: a third of the time that a plan takes.
 func decodeBech32(to []byte, text string) (data []byte, sum uint32, ok bool) {
 	prefix, rest, _ := strings.Cut(text, "1")
 	if len(text) > 90 || len(rest) < 6 || !inOneCase(text) {
@@ -57,7 +59,8 @@ func decodeBech32(to []byte, text string) (data []byte, sum uint32, ok bool) {
 	}
 	sum = 1
 	for _, c := range []byte(prefix) {
-		sum = polymod(sum, c>>5|1) // as of small letters, which a prefix has only
+		// The |1 makes a capital count as a small letter: a prefix has only letters.
+		sum = polymod(sum, c>>5|1)
 	}
 	sum = polymod(sum, 0)
 	for _, c := range []byte(prefix) {
@@ -74,7 +77,7 @@ func decodeBech32(to []byte, text string) (data []byte, sum uint32, ok bool) {
 	return to[:len(to)-6], sum, true
 }
 
-// polymod takes 5 more bits into a checksum (BIP 173).
+// polymod adds 5 bits to a checksum (BIP 173).
 func polymod(sum uint32, value byte) uint32 {
 	top := sum >> 25
 	sum = sum&0x1ffffff<<5 ^ uint32(value)
@@ -86,7 +89,7 @@ func polymod(sum uint32, value byte) uint32 {
 	return sum
 }
 
-// bech32Values are the places of characters in bech32Charset, in either case.
+// bech32Values maps each character, in either case, to its place in bech32Charset.
 var bech32Values = func() (values [256]byte) {
 	for i := range values {
 		values[i] = notBech32
@@ -100,7 +103,7 @@ var bech32Values = func() (values [256]byte) {
 
 const notBech32 = 0xff
 
-// whyNotBech32 says what is wrong with a text that begins as a bech32 address does and is none.
+// whyNotBech32 says what is wrong with a text that begins like a bech32 address and is not one.
 func whyNotBech32(text string) error {
 	lower := strings.ToLower(text)
 	if !inOneCase(text) {

@@ -9,8 +9,9 @@ import (
 	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
-// What is decoded here is what a library decodes, whose separator is the last 1 and not the first: that of texts which it has
-// encoded, and of those in which a character or the case of one after the separator is another.
+// TestBech32IsTheLibrarys checks that decodeBech32 decodes what a library decodes: texts that the library
+// encoded, and the same texts with a changed character, or with a changed case after the separator. Texts
+// with more than one 1 are left out: for the library the last 1 is the separator, and here it is the first.
 func TestBech32IsTheLibrarys(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	right, wrong := 0, 0

@@ -6,7 +6,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil/base58"
 )
 
-// checkSolana wants 32 bytes in base58. There is no checksum, so that a mistyped character is rarely found.
+// checkSolana checks for 32 bytes in base58. There is no checksum, so a mistyped character is rarely found.
 func checkSolana(text string) error {
 	if len(text) < 32 || len(text) > 44 {
 		return fmt.Errorf("it has %d characters, and a Solana address has 32 to 44: copy it again from where it came from", len(text))

@@ -8,8 +8,8 @@ import (
 
 const base32Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-// The two kinds of strkey that can be paid (SEP-23): an account, and an account with a number that tells its owner who is
-// meant. The first byte is the version, the last two are the checksum.
+// These are the two kinds of strkey that can be paid (SEP-23): an account, and an account with a number by
+// which its owner knows the recipient. The first byte is the version, and the last two are the checksum.
 const (
 	stellarAccount, accountLength = 6 << 3, 56  // G, 35 bytes
 	stellarMuxed, muxedLength     = 12 << 3, 69 // M, 43 bytes
@@ -38,7 +38,8 @@ func checkStellar(text string) error {
 	}
 	encoding := base32.StdEncoding.WithPadding(base32.NoPadding)
 	bytes, err := encoding.DecodeString(text)
-	if err != nil || encoding.EncodeToString(bytes) != text { // the bits that are left over must be 0, and the decoder does not look
+	// The leftover bits must be 0, which the decoder does not check.
+	if err != nil || encoding.EncodeToString(bytes) != text {
 		return errChecksum
 	}
 	n := len(bytes) - 2
@@ -51,7 +52,7 @@ func checkStellar(text string) error {
 	return nil
 }
 
-// crc16 is CRC-16/XMODEM: the polynomial 0x1021, beginning with 0.
+// crc16 computes CRC-16/XMODEM: the polynomial is 0x1021 and the initial value 0.
 func crc16(bytes []byte) uint16 {
 	var sum uint16
 	for _, b := range bytes {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// The encoders of the tests are written on their own, digit by digit, so that they share no mistake with the package.
+// The encoders of the tests are written separately, digit by digit, so that they share no mistake with the
+// package.
 
 const bitcoinDigits = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
@@ -33,7 +34,7 @@ func encode58Check(digits string, payload []byte) string {
 	return encode58(digits, append(payload[:len(payload):len(payload)], two[:4]...))
 }
 
-// versioned is a version byte and 20 others.
+// versioned returns a version byte and 20 others.
 func versioned(version byte) []byte {
 	payload := []byte{version}
 	for i := range 20 {
@@ -42,7 +43,7 @@ func versioned(version byte) []byte {
 	return payload
 }
 
-// encodeSegwit writes a witness program, with the constant of bech32 (1) or bech32m (0x2bc830a3).
+// encodeSegwit encodes a witness program with the constant of bech32 (1) or bech32m (0x2bc830a3).
 func encodeSegwit(prefix string, version byte, program []byte, constant uint32) string {
 	var values []byte
 	bits := ""
@@ -94,7 +95,7 @@ const (
 	bech32mConstant = 0x2bc830a3
 )
 
-// encodeStrkey writes a strkey with its checksum computed as a division of polynomials, bit by bit.
+// encodeStrkey encodes a strkey. It computes the checksum as a division of polynomials, bit by bit.
 func encodeStrkey(payload []byte) string {
 	message := new(big.Int).Lsh(new(big.Int).SetBytes(payload), 16)
 	divisor := big.NewInt(1<<16 | 1<<12 | 1<<5 | 1)
@@ -120,7 +121,8 @@ func encodeStrkey(payload []byte) string {
 	return text
 }
 
-// encodeIBAN computes the check digits as ISO 13616 tells: with 00 in their place, 98 less the remainder by 97.
+// encodeIBAN computes the check digits by ISO 13616: 98 minus the remainder by 97 of the number with 00 in
+// their place.
 func encodeIBAN(country, account string) string {
 	digits := ""
 	for _, c := range account + country + "00" {
@@ -143,7 +145,7 @@ func bytesOf(text string) []byte {
 	return b
 }
 
-// repeated is n bytes that are not all the same.
+// repeated returns n bytes that are not all the same.
 func repeated(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
