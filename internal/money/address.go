@@ -8,7 +8,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// AddressFormat returns the format of the addresses of a currency, one of address.Formats, or empty where none is set.
+// AddressFormat returns the format of a currency's addresses, one of address.Formats, or empty if none is
+// set.
 func (r Registry) AddressFormat(c api.Currency) string {
 	if e, ok := r.lookup(c.Kind, c.Code); ok {
 		return e.AddressFormat
@@ -16,7 +17,7 @@ func (r Registry) AddressFormat(c api.Currency) string {
 	return ""
 }
 
-// CheckAddress refuses an address that is not valid in the format of the currency, if one is set. The error is an *Error.
+// CheckAddress returns an *Error if the currency has an address format in which the address is not valid.
 func (r Registry) CheckAddress(c api.Currency, text string) error {
 	err := address.Check(r.AddressFormat(c), text)
 	if e, ok := errors.AsType[*address.Error](err); ok {
@@ -25,7 +26,8 @@ func (r Registry) CheckAddress(c api.Currency, text string) error {
 	return nil
 }
 
-// AddressWarning says what is doubtful about an address of a currency that has no format; empty: nothing.
+// AddressWarning says what is doubtful about an address of a currency without a format. It is empty if
+// nothing is.
 func (r Registry) AddressWarning(c api.Currency, text string) string {
 	if r.AddressFormat(c) != "" {
 		return ""
@@ -33,13 +35,13 @@ func (r Registry) AddressWarning(c api.Currency, text string) string {
 	return address.Warning(text)
 }
 
-// CheckAllowed refuses an address that is valid in no format of the registry. It takes anything unless each of the currencies
-// that With has put there has a format.
+// CheckAllowed returns an error if an address is valid in no format of the registry. It accepts any address
+// unless every currency added by With has a format.
 func (r Registry) CheckAllowed(text string) error {
 	var formats []string
 	var last error
 	for _, e := range r.own {
-		if last = address.Check(e.AddressFormat, text); last == nil { // also where it has no format
+		if last = address.Check(e.AddressFormat, text); last == nil { // nil without a format too
 			return nil
 		}
 		formats = append(formats, e.AddressFormat)

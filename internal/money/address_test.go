@@ -33,7 +33,8 @@ func TestCheckAddress(t *testing.T) {
 		{withFormats(), btc, segwit[:41] + "5", "its checksum is wrong", ""},
 		{withFormats(), usdt, tron, "this is a TRON address, and UsdtErc20 takes Ethereum addresses", ""},
 		{withFormats(), api.Currency{Kind: api.Crypto, Code: "BTC"}, tron, "and BTC takes Bitcoin addresses", ""},
-		{withFormats(), api.Currency{Kind: api.Fiat, Code: "Btc"}, tron, "", ""}, // another currency of that name
+		// Another currency of that name.
+		{withFormats(), api.Currency{Kind: api.Fiat, Code: "Btc"}, tron, "", ""},
 		{anything, btc, "\u0410" + tron, "", ""},
 		{NewRegistry(), btc, tron, "", ""},
 		{NewRegistry(), btc, tron[:33] + "u", "", "shape of a TRON address"},
@@ -49,7 +50,8 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// An entry of allow_addresses is held to the formats only where every currency of the configuration has one.
+// TestCheckAllowed checks that an entry of allow_addresses must fit a format only if every currency of the
+// configuration has one.
 func TestCheckAllowed(t *testing.T) {
 	partly := withFormats().With(Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8})
 	anything := withFormats().With(Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8, AddressFormat: "none"})

@@ -11,8 +11,8 @@ import (
 
 const maxAmount = 100 // bytes; 19 digits, a point, a space and crypto:CODE are fewer
 
-// ParseAmount reads a decimal amount, such as "25.00 USD", or "0.015" in the withdrawn currency. With the zero Currency,
-// nothing is withdrawn: the code must be there, and may be any.
+// ParseAmount reads a decimal amount, such as "25.00 USD", or "0.015" in the withdrawn currency. If withdrawn
+// is the zero Currency, nothing is withdrawn: the text must have a code, which can be any.
 func (r Registry) ParseAmount(text string, withdrawn api.Currency) (api.Amount, error) {
 	number, e, err := r.split(text, withdrawn)
 	if err != nil {
@@ -25,8 +25,8 @@ func (r Registry) ParseAmount(text string, withdrawn api.Currency) (api.Amount, 
 	return positive(text, e, minor, err)
 }
 
-// ParseMinor reads a whole number of minor units, such as "2500 USD", or "2500" of the withdrawn currency. It needs no
-// decimals, so it takes every currency. See ParseAmount for the zero Currency.
+// ParseMinor reads a whole number of minor units, such as "2500 USD", or "2500" in the withdrawn currency. It
+// needs no decimals, so it accepts every currency. See ParseAmount for the zero Currency.
 func (r Registry) ParseMinor(text string, withdrawn api.Currency) (api.Amount, error) {
 	number, e, err := r.split(text, withdrawn)
 	if err != nil {
@@ -49,7 +49,8 @@ func positive(text string, e Entry, minor int64, err error) (api.Amount, error) 
 	return e.Amount(minor), nil
 }
 
-// split takes an amount apart into its number, still unread, and its currency, which may differ from the withdrawn one.
+// split cuts an amount into its number, not yet parsed, and its currency, which may differ from the withdrawn
+// one.
 func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, error) {
 	fail := func(format string, args ...any) (string, Entry, error) {
 		return "", Entry{}, wrong("the amount "+quote(text)+" "+format, args...)
@@ -107,8 +108,8 @@ func sameUnit(kind api.Kind, code string, kind2 api.Kind, code2 string) bool {
 	return kind == kind2 && strings.EqualFold(code, code2)
 }
 
-// unknownDecimals shows the command that makes decimals known. The number in it is the customary one where there is one,
-// and said to be a condition: how the service counts is for the person to know.
+// unknownDecimals shows the command that sets the decimals. It suggests the customary number if there is one,
+// but as a condition: only the user can know how the service counts.
 func (r Registry) unknownDecimals(text string, e Entry) error {
 	command := "till currency set " + e.Code
 	if _, known := r.Lookup(e.Code); !known {
@@ -137,13 +138,13 @@ func customaryDecimals(e Entry) int {
 	return Unknown
 }
 
-// Decimal writes a count of minor units of any size as an exact decimal, as api.FormatDecimal does one that fits into 64
+// Decimal writes a count of minor units of any size as an exact decimal. api.FormatDecimal does it for 64
 // bits.
 func Decimal(minor *big.Int, decimals int) string {
 	if minor.IsInt64() {
 		return api.FormatDecimal(minor.Int64(), decimals)
 	}
-	digits := new(big.Int).Abs(minor).String() // 19 at least, and there are no more decimals than MaxDecimals
+	digits := new(big.Int).Abs(minor).String() // at least 19 digits, and at most MaxDecimals decimals
 	if decimals > 0 {
 		digits = digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
 	}
@@ -153,7 +154,7 @@ func Decimal(minor *big.Int, decimals int) string {
 	return digits
 }
 
-// FormatSum writes a sum in a currency like Format does an amount. Decimals may be Unknown.
+// FormatSum writes a sum in a currency as Format writes an amount. Decimals may be Unknown.
 func FormatSum(minor *big.Int, code string, decimals int) string {
 	if decimals == Unknown {
 		return fmt.Sprintf("%d minor %s", minor, code)
@@ -161,8 +162,8 @@ func FormatSum(minor *big.Int, code string, decimals int) string {
 	return Decimal(minor, decimals) + " " + code
 }
 
-// Format writes an amount as ParseAmount reads it, such as "25.00 USD", with the registry's spelling of the code. Where the
-// decimals are unknown it is the count and the word minor: "1500000 minor Btc".
+// Format writes an amount as ParseAmount reads it, such as "25.00 USD", with the registry's spelling of the
+// code. If the decimals are unknown, it writes the count and the word minor: "1500000 minor Btc".
 func (r Registry) Format(a api.Amount) string {
 	e, ok := r.lookup(a.Kind, a.Code)
 	if !ok || e.Decimals == Unknown {

@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// known is the built-in registry of somebody who has said how Btc and Xlr are counted.
+// known returns the built-in registry with the decimals of Btc and Xlr set.
 func known() Registry {
 	return NewRegistry().With(
 		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8},
@@ -199,7 +199,7 @@ func TestFormat(t *testing.T) {
 		{known(), fia("JPY", 100), "100 JPY"},
 		{known(), crypt("BTC", 1_500_000), "0.01500000 Btc"},
 		{NewRegistry(), crypt("Btc", 1_500_000), "1500000 minor Btc"},
-		{known(), crypt("USD", 2500), "2500 minor USD"}, // a crypto currency that is called so is not the dollar
+		{known(), crypt("USD", 2500), "2500 minor USD"}, // a crypto currency of that name is not the dollar
 		{known(), crypt("Doge", 7), "7 minor Doge"},
 		{known(), fia("zzz", 7), "7 minor ZZZ"},
 		{known(), crypt("", 7), "7 minor "},

@@ -9,8 +9,8 @@ import (
 
 const maxCode = 32 // bytes; far longer than any code, short enough for a message
 
-// ParseCurrency reads a currency: a code that the registry knows, in any case, or a code with its kind, such as
-// crypto:Doge. A kind that the registry knows better is an error.
+// ParseCurrency reads a currency: a code that the registry knows, in any case, or a code with its kind, such
+// as crypto:Doge. A kind that contradicts the registry is an error.
 func (r Registry) ParseCurrency(text string) (api.Currency, error) {
 	e, err := r.parseCode(text)
 	if err != nil {
@@ -19,7 +19,7 @@ func (r Registry) ParseCurrency(text string) (api.Currency, error) {
 	return e.Currency(), nil
 }
 
-// parseCode is ParseCurrency with all that is known. A code that is not known has unknown decimals.
+// parseCode is ParseCurrency, but returns the whole entry. The decimals of an unknown code are unknown.
 func (r Registry) parseCode(text string) (Entry, error) {
 	prefix, code, qualified := strings.Cut(text, ":")
 	if !qualified {
@@ -56,8 +56,8 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	return known, nil
 }
 
-// ValidCode reports whether a text can be a currency's code: ASCII letters, digits, and the signs . _ - between them, with
-// a letter somewhere.
+// ValidCode reports whether a text can be a currency's code: ASCII letters and digits, with the signs . _ -
+// between them and at least one letter.
 func ValidCode(code string) bool {
 	letter := false
 	for i := range len(code) {
@@ -85,7 +85,7 @@ func checkCode(text, code string) error {
 	return nil
 }
 
-// quote shows a text of any length and content in a message.
+// quote quotes a text of any length and content for a message.
 func quote(text string) string {
 	const most = 60
 	if len(text) > most {

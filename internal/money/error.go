@@ -2,7 +2,7 @@ package money
 
 import "fmt"
 
-// Error says what is wrong with a text that was to be a currency or an amount.
+// Error says what is wrong with a text that should be a currency or an amount.
 type Error struct {
 	What   string // one sentence: what is wrong, and what to write instead
 	Advice string // a command that helps, or empty

@@ -8,7 +8,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// What is accepted is written in the one way there is, and printing it gives the same amount back.
+// FuzzParseAmount checks that an accepted amount is printed as it was written, except for omitted decimals,
+// and parses to the same amount again.
 func FuzzParseAmount(f *testing.F) {
 	for _, text := range []string{
 		"25.00 USD", "0.015 Btc", "0.015", "0.015Btc", "007", "25.000 USD", "1e3", "1,000", "+5", ".5", "5.", "-1", "0", "",
@@ -40,7 +41,7 @@ func FuzzParseAmount(f *testing.F) {
 			}
 			printed := r.Format(a)
 			number, _, _ := strings.Cut(text, " ")
-			if !strings.HasPrefix(printed, number) { // printing adds nothing but the decimals that were left out
+			if !strings.HasPrefix(printed, number) { // printing only adds omitted decimals
 				t.Fatalf("%q is printed as %q", text, printed)
 			}
 			again, err := r.ParseAmount(printed, withdrawn)

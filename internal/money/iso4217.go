@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// iso4217 holds the active currencies of ISO 4217, sorted, each with its number of decimals, in five bytes. Codes of
-// funds, metals, bond units and tests are left out; the Chilean unit of account CLF, in which prices are quoted, is kept.
-// It is searched as text, so that it costs nothing at start-up.
+// iso4217 holds the active currencies of ISO 4217, sorted, each with its number of decimals, in five bytes.
+// It leaves out codes of funds, metals, bond units and tests. It keeps the Chilean unit of account CLF, in
+// which prices are quoted. Lookups search the text itself, so it costs nothing at start-up.
 const iso4217 = "" +
 	"AED2 AFN2 ALL2 AMD2 AOA2 ARS2 AUD2 AWG2 AZN2 BAM2 BBD2 BDT2 BHD3 BIF0 BMD2 BND2 BOB2 BRL2 BSD2 BTN2 " +
 	"BWP2 BYN2 BZD2 CAD2 CDF2 CHF2 CLF4 CLP0 CNY2 COP2 CRC2 CUP2 CVE2 CZK2 DJF0 DKK2 DOP2 DZD2 EGP2 ERN2 " +

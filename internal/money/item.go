@@ -8,8 +8,9 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// ParseItem reads an item of an invoice, NAME=AMOUNT, such as "Coffee=2.50" or "Coffee=2.50 USD". A name may contain the
-// sign = and an amount never does, so the last one counts. The amount is in the invoice's currency, no other.
+// ParseItem reads an item of an invoice, NAME=AMOUNT, such as "Coffee=2.50" or "Coffee=2.50 USD". A name may
+// contain the sign = and an amount never does, so the last one separates them. The amount must be in the
+// invoice's currency.
 func (r Registry) ParseItem(text string, invoice api.Currency) (name string, amount api.Amount, err error) {
 	return parseItem(text, invoice, "2.50", r.ParseAmount)
 }

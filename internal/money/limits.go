@@ -9,14 +9,17 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Limits are what a profile allows. The zero Limits allow everything.
+// Limits says what a profile allows. The zero Limits allows everything.
 //
-// A limit counts in the unit in which an amount is given. Where a currency has a limit and an amount of it is given in
-// another unit, which has none, the amount is refused, or naming its fiat equivalent would evade the limit.
+// A limit applies to amounts given in its own unit. If the withdrawn currency has a limit, an amount in a
+// unit without a limit is refused: otherwise, naming the fiat equivalent would evade the limit.
 type Limits struct {
-	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"` // the most that one withdrawal may be, by unit
-	MaxPerRun        []api.Amount `json:"max_per_run,omitempty"`        // the most that one run may come to, by unit
-	AllowAddresses   []string     `json:"allow_addresses,omitempty"`    // the only addresses that may be paid; empty: any
+	// MaxPerWithdrawal is the most that one withdrawal may be, by unit.
+	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"`
+	// MaxPerRun is the most that one run may come to, by unit.
+	MaxPerRun []api.Amount `json:"max_per_run,omitempty"`
+	// AllowAddresses are the only addresses that may be paid; empty: any.
+	AllowAddresses []string `json:"allow_addresses,omitempty"`
 }
 
 // The rules that a LimitError can name.
@@ -28,7 +31,7 @@ const (
 // LimitError says which rule refuses a payment.
 type LimitError struct {
 	Rule   string // RuleLimit or RuleAllowList
-	Index  int    // which of the payments breaks it; -1: their total does
+	Index  int    // the payment that breaks it; -1: their total does
 	What   string // one sentence: what breaks the rule
 	Advice string // what to do
 }
@@ -39,15 +42,15 @@ func (e *LimitError) Error() string { return e.What }
 // Hint returns what to do.
 func (e *LimitError) Hint() string { return e.Advice }
 
-// Payment is what limits look at.
+// Payment is a payment as limits see it.
 type Payment struct {
 	Currency api.Currency // what is withdrawn
 	Amount   api.Amount   // how much, in its own unit
 	Address  string
 }
 
-// Check holds all payments of a run against the limits, each by itself and then their totals. A single withdrawal is a
-// run of one. The error is a *LimitError. The registry is for printing amounts.
+// Check checks all payments of a run: each by itself, and then their totals. A single withdrawal is a run of
+// one. The error is a *LimitError. The registry formats the amounts in it.
 func (l Limits) Check(r Registry, payments ...Payment) error {
 	t := l.Tally(r)
 	for _, p := range payments {
@@ -61,16 +64,16 @@ func (l Limits) Check(r Registry, payments ...Payment) error {
 	return nil
 }
 
-// A Tally holds the payments of a run against the limits one after the other, in memory that does not grow with them.
+// A Tally checks the payments of a run one after the other. Its memory does not grow with their number.
 type Tally struct {
 	limits   Limits
 	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
 	count    int
-	sums     []int64 // of MaxPerRun; -1: it does not fit into 64 bits
+	sums     []int64 // of MaxPerRun; -1: more than 64 bits hold
 }
 
-// Tally begins a run. The registry is for printing amounts.
+// Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
 	t := &Tally{limits: l, registry: r, sums: make([]int64, len(l.MaxPerRun))}
 	if len(l.AllowAddresses) > 0 {
@@ -82,14 +85,14 @@ func (l Limits) Tally(r Registry) *Tally {
 	return t
 }
 
-// Add takes the next payment. The error is the *LimitError of the first rule that it breaks by itself; it counts for the
-// totals all the same.
+// Add checks the next payment. The error is the *LimitError of the first rule that the payment breaks by
+// itself. The payment counts in the totals even then.
 func (t *Tally) Add(p Payment) error {
 	i := t.count
 	t.count++
 	for n, limit := range t.limits.MaxPerRun {
 		if p.Amount.Minor < 0 || t.sums[n] < 0 || !sameUnit(p.Amount.Kind, p.Amount.Code, limit.Kind, limit.Code) {
-			continue // nothing that should not be there makes room for more
+			continue // a negative amount makes no room for more
 		}
 		if p.Amount.Minor > math.MaxInt64-t.sums[n] {
 			t.sums[n] = -1
@@ -112,7 +115,7 @@ func (t *Tally) Add(p Payment) error {
 	return checkUnit(t.limits.MaxPerRun, "max_per_run", p, i)
 }
 
-// Done returns what the totals break, one error for each limit.
+// Done returns one error for each limit that the totals exceed.
 func (t *Tally) Done() (all []*LimitError) {
 	for n, limit := range t.limits.MaxPerRun {
 		if t.sums[n] >= 0 && t.sums[n] <= limit.Minor {
@@ -129,7 +132,7 @@ func (t *Tally) Done() (all []*LimitError) {
 	return all
 }
 
-// checkUnit refuses an amount in a unit without a limit, where the withdrawn currency has one.
+// checkUnit refuses an amount in a unit without a limit if the withdrawn currency has a limit.
 func checkUnit(limits []api.Amount, name string, p Payment, index int) error {
 	if _, ok := limitOn(limits, p.Amount.Kind, p.Amount.Code); ok {
 		return nil
@@ -142,8 +145,8 @@ func checkUnit(limits []api.Amount, name string, p Payment, index int) error {
 		fmt.Sprintf("give the amount in %s, or add a limit in %s to %s of the profile", amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code, name)}
 }
 
-// Without says which currencies of a registry have no limit, a sentence for each of the two lists that is not empty:
-// where a list is, it is plain that it limits nothing.
+// Without says which currencies of a registry have no limit, in a sentence for each of the two lists that is
+// not empty. An empty list clearly limits nothing.
 func (l Limits) Without(r Registry) (all []string) {
 	for _, limits := range []struct {
 		name string
@@ -158,7 +161,7 @@ func (l Limits) Without(r Registry) (all []string) {
 			if _, ok := limitOn(limits.on, e.Kind, e.Code); ok {
 				continue
 			}
-			if _, own := search(r.own, e.Code); e.Kind == fiat && !own { // there are some 160 of them
+			if _, own := search(r.own, e.Code); e.Kind == fiat && !own { // there are about 160
 				more++
 				continue
 			}
@@ -180,7 +183,7 @@ func (l Limits) Without(r Registry) (all []string) {
 	return all
 }
 
-// limitOn finds the limit on a unit; where there are several, the lowest.
+// limitOn returns the limit on a unit, the lowest if there are several.
 func limitOn(limits []api.Amount, kind api.Kind, code string) (lowest api.Amount, found bool) {
 	for _, l := range limits {
 		if sameUnit(l.Kind, l.Code, kind, code) && (!found || l.Minor < lowest.Minor) {

@@ -16,27 +16,27 @@ const (
 // Unknown is the number of decimals of a currency whose decimals are unknown.
 const Unknown = -1
 
-// Entry is what is known of one currency.
+// Entry describes one currency.
 type Entry struct {
 	Code          string   // as the service writes it in an amount: Btc, USD
 	Kind          api.Kind // api.Crypto or api.Fiat
 	Decimals      int      // 0 to api.MaxDecimals, or Unknown
 	MemoRequired  bool     // whether a withdrawal needs a memo
-	AddressFormat string   // how its addresses look, one of address.Formats; empty: not said
+	AddressFormat string   // how its addresses look, one of address.Formats; empty: not set
 }
 
-// Currency returns the entry as the service writes it in a currency: Btc, Usd.
+// Currency returns the entry's currency as the service writes it: Btc, Usd.
 func (e Entry) Currency() api.Currency {
 	return api.Currency{Kind: e.Kind, Code: currencySpelling(e.Kind, e.Code)}
 }
 
-// Amount returns a count of the entry's minor units.
+// Amount returns an amount of minor units of the entry's currency.
 func (e Entry) Amount(minor int64) api.Amount {
 	return api.Amount{Kind: e.Kind, Code: amountSpelling(e.Kind, e.Code), Minor: minor}
 }
 
-// Registry is a set of currencies: the built-in ones, and what With has put on top of them. It is a value that never
-// changes; the zero Registry is the built-in one.
+// Registry is a set of currencies: the built-in ones and those added by With. It is immutable. The zero
+// Registry is the built-in one.
 type Registry struct {
 	own []Entry // sorted by folded code
 }
@@ -44,7 +44,8 @@ type Registry struct {
 // NewRegistry returns the built-in registry.
 func NewRegistry() Registry { return Registry{} }
 
-// builtinCrypto returns the currencies that the service's interface names. Their decimals are not shown there.
+// builtinCrypto returns the currencies that the service's interface names. The interface does not show their
+// decimals.
 func builtinCrypto() [3]Entry {
 	return [3]Entry{
 		{Code: "Btc", Kind: crypto, Decimals: Unknown},
@@ -62,10 +63,10 @@ func builtin(code string) (Entry, bool) {
 	return isoLookup(code)
 }
 
-// With returns the registry with the entries added. A later entry takes the place of an earlier one with the same code
-// in any case, and its spelling wins. Three things are kept from an earlier one of the same kind: its decimals and its address
-// format where the later entry does not know them, and a memo that the built-in registry requires, because the service
-// demands it whatever is configured here.
+// With returns the registry with the entries added. A later entry replaces an earlier one with the same code
+// in any case, and its spelling wins. Three things are kept from an earlier entry of the same kind: the
+// decimals and the address format if the later entry does not know them, and a memo that the built-in
+// registry requires, because the service demands it regardless of the configuration.
 func (r Registry) With(entries ...Entry) Registry {
 	own := slices.Clone(r.own)
 	for _, e := range entries {
@@ -94,7 +95,8 @@ func search(entries []Entry, code string) (int, bool) {
 	return slices.BinarySearchFunc(entries, code, func(e Entry, code string) int { return compareFold(e.Code, code) })
 }
 
-// compareFold compares codes without regard to case, and without a copy: a file of payments looks up the same few many times.
+// compareFold compares codes without regard to case. It makes no copy: a file of payments looks up the same
+// few codes many times.
 func compareFold(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if c := int(lower(a[i])) - int(lower(b[i])); c != 0 {
@@ -111,12 +113,12 @@ func lower(c byte) byte {
 	return c
 }
 
-// fold makes codes that differ in case only equal. Codes are ASCII, see checkCode.
+// fold makes codes equal that differ only in case. Codes are ASCII, see checkCode.
 func fold(code string) string { return strings.ToLower(code) }
 
-// Lookup finds a code without regard to case. It knows plain codes only, not crypto:CODE.
+// Lookup finds a code without regard to case. It accepts plain codes only, not crypto:CODE.
 func (r Registry) Lookup(code string) (Entry, bool) {
-	if !ValidCode(code) { // a service's text, perhaps: letters that only fold to ASCII are not ASCII
+	if !ValidCode(code) { // it may be the service's text: a letter that only folds to ASCII is not ASCII
 		return Entry{}, false
 	}
 	if i, found := search(r.own, code); found {
@@ -125,7 +127,8 @@ func (r Registry) Lookup(code string) (Entry, bool) {
 	return builtin(code)
 }
 
-// lookup finds a code of a kind: an amount of a crypto currency that is called like a fiat one is not that one.
+// lookup finds a code of a kind. A crypto currency that has the code of a fiat currency is a different
+// currency.
 func (r Registry) lookup(kind api.Kind, code string) (Entry, bool) {
 	e, ok := r.Lookup(code)
 	return e, ok && e.Kind == kind
@@ -172,13 +175,14 @@ func (r Registry) MemoRequired(c api.Currency) bool {
 	return ok && e.MemoRequired || c.MemoRequired()
 }
 
-// LacksMemo reports whether a withdrawal of the currency needs a memo and this is none: one in which nothing can be read
-// is lost.
+// LacksMemo reports whether a withdrawal of the currency needs a memo and has none. A withdrawal with a blank
+// memo is lost.
 func (r Registry) LacksMemo(c api.Currency, memo string) bool {
 	return r.MemoRequired(c) && api.BlankMemo(memo)
 }
 
-// amountSpelling and currencySpelling are the service's two spellings of a fiat code. Its crypto codes have one.
+// amountSpelling and currencySpelling return the service's two spellings of a fiat code. A crypto code has
+// one.
 func amountSpelling(kind api.Kind, code string) string {
 	if kind == fiat {
 		return strings.ToUpper(code)

@@ -45,7 +45,8 @@ func TestISO4217IsSortedAndWhole(t *testing.T) {
 	}
 }
 
-// The currencies whose decimals are not two, as ISO 4217 lists them, so that a slip in the literal shows.
+// TestISO4217Decimals lists the currencies whose decimals are not two, as ISO 4217 does, to find a slip in
+// the literal.
 func TestISO4217Decimals(t *testing.T) {
 	odd := map[string]int{"CLF": 4}
 	for _, code := range strings.Fields("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF") {
@@ -75,11 +76,12 @@ func TestWith(t *testing.T) {
 	r := base.With(
 		Entry{Code: "BTC", Kind: api.Crypto, Decimals: 8},
 		Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8},
-		Entry{Code: "DOGE", Kind: api.Crypto, Decimals: 6, MemoRequired: true}, // later, and its spelling
-		Entry{Code: "XLR", Kind: api.Crypto, Decimals: 7},                      // the service wants a memo all the same
-		Entry{Code: "mnt", Kind: api.Crypto, Decimals: 18},                     // a token that is called like the tugrik
+		// The later entry wins, with its spelling.
+		Entry{Code: "DOGE", Kind: api.Crypto, Decimals: 6, MemoRequired: true},
+		Entry{Code: "XLR", Kind: api.Crypto, Decimals: 7},  // needs a memo anyway
+		Entry{Code: "mnt", Kind: api.Crypto, Decimals: 18}, // a token, not the tugrik
 		Entry{Code: "zzz", Kind: api.Fiat, Decimals: 1},
-		Entry{Code: "usd", Kind: api.Fiat, Decimals: Unknown}, // unknown here is no reason to forget
+		Entry{Code: "usd", Kind: api.Fiat, Decimals: Unknown}, // an unknown number keeps the known one
 	)
 	for code, want := range map[string]Entry{
 		"btc": {"BTC", api.Crypto, 8, false, ""}, "doge": {"DOGE", api.Crypto, 6, true, ""}, "xlr": {"XLR", api.Crypto, 7, true, ""},
@@ -109,7 +111,7 @@ func TestWith(t *testing.T) {
 	if !slices.IsSortedFunc(all, func(a, b Entry) int { return strings.Compare(fold(a.Code), fold(b.Code)) }) {
 		t.Error("Entries are not sorted")
 	}
-	if want := isoCount + 3 + 2; len(all) != want { // Doge and ZZZ are new, mnt is in the place of MNT
+	if want := isoCount + 3 + 2; len(all) != want { // Doge and ZZZ are new, mnt replaces MNT
 		t.Errorf("%d entries, want %d", len(all), want)
 	}
 }
