@@ -1,5 +1,5 @@
-// Package place says where a journal can be: which texts name one, how they are shown, and whether somebody else can change
-// what lies at a path.
+// Package place says where a journal can be: which texts name one, how to show them, and whether another user
+// can change what is at a path.
 package place
 
 import (
@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// IsPostgres tells a database's address from a file's name.
+// IsPostgres reports whether a text is the address of a database, not the name of a file.
 func IsPostgres(text string) bool {
 	scheme, _, found := strings.Cut(text, "://")
 	return found && (scheme == "postgres" || scheme == "postgresql")
 }
 
-// ErrNotPlace is in the chain of every error of Check.
+// ErrNotPlace matches every error of Check.
 var ErrNotPlace = errors.New("it is neither a path nor the address of a PostgreSQL database")
 
 type notPlace string
@@ -26,12 +26,13 @@ func (e notPlace) Is(target error) bool { return target == ErrNotPlace }
 
 const write = ": write a path, or postgres://USER@HOST/DATABASE"
 
-// Check refuses a text that names no journal, or that may be a mistyped address: as a file's name it would make a journal in
-// which nothing has happened, and keep a password in a directory for all to read. No error shows the text.
+// Check refuses a text that names no journal, or that may be a mistyped address. Used as a file name, such an
+// address would make an empty journal, and show a password to everybody who lists the directory. No error
+// shows the text.
 func Check(text string) error {
 	if IsPostgres(text) {
 		u, err := url.Parse(text)
-		// After an unescaped / or # in a password comes the @ where nothing else has one.
+		// An unescaped / or # in a password puts the @ where an address has none.
 		if err != nil || strings.Contains(u.Host+u.EscapedPath()+u.RawQuery, "@") || strings.Contains(text, "#") {
 			return notPlace("the address of the database cannot be understood: write postgres://USER@HOST/DATABASE, and in a password %2F for /, %40 for @, %3F for ? and %23 for #")
 		}
@@ -50,8 +51,8 @@ func Check(text string) error {
 
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // a single letter is a drive
 
-// isAddress reports whether a text looks as if it was to be an address, with or without its scheme. A text that begins as
-// only a path does is one.
+// isAddress reports whether a text was probably meant as an address, with or without its scheme. A text that
+// begins as only a path can is a path.
 func isAddress(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "://") || scheme.MatchString(text) {
@@ -69,7 +70,7 @@ func isAddress(text string) bool {
 	return colon && strings.Contains(after, "@") // a password
 }
 
-// Redact returns a text that names a journal as it may be shown: without a password.
+// Redact returns a text that names a journal without its password, so that it can be shown.
 func Redact(text string) string {
 	if !IsPostgres(text) {
 		if isAddress(text) {
@@ -78,7 +79,7 @@ func Redact(text string) string {
 		return text
 	}
 	scheme, rest, _ := strings.Cut(text, "://")
-	// By hand rather than by url.Parse, so that an address that cannot be understood is redacted as well.
+	// This does not use url.Parse, so that it also redacts an address that cannot be parsed.
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
 		end = len(rest)
@@ -104,7 +105,8 @@ func Redact(text string) string {
 	return scheme + "://" + rest + "?" + strings.Join(pairs, "&")
 }
 
-// redactUnknown leaves of an address that is not understood what is before its first colon and after its last @.
+// redactUnknown keeps what is before the first colon and after the last @ of an address that cannot be
+// parsed.
 func redactUnknown(text string) string {
 	before, after, _ := strings.Cut(text, ":")
 	if strings.Contains(before, "@") {

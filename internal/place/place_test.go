@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A mistyped address is never a file's name: the file would have the password in its name, and no history.
+// TestCheckRefusesMistypedAddresses checks that a mistyped address is never taken as a file name: the file
+// would have the password in its name, and no history.
 func TestCheckRefusesMistypedAddresses(t *testing.T) {
 	for _, text := range []string{
 		"postgres:/till:s3cret@db/till", "postgres:till:s3cret@db/till", "postgresql:/till:s3cret@db/till", "postgres:/", "postgres:",

@@ -4,10 +4,10 @@ package place
 
 import "io/fs"
 
-// Owners and modes say nothing here: the system's access lists decide.
+// Owners and modes mean nothing here: the system's access lists decide.
 
-// Distrust is always empty.
+// Distrust always returns an empty string.
 func Distrust(fs.FileInfo) string { return "" }
 
-// Directory finds nothing.
+// Directory never finds anything.
 func Directory(string) (dir, why string, err error) { return "", "", nil }

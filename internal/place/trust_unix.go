@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Distrust says in words who else can change a file, or the names in a directory; it is empty if only this user and root
-// can. In a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
+// Distrust says who else can change a file, or the names in a directory. It is empty if only this user and
+// root can. In a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
 func Distrust(info fs.FileInfo) string { return distrust(info, os.Geteuid()) }
 
 func distrust(info fs.FileInfo, euid int) string {
@@ -36,11 +36,13 @@ func distrust(info fs.FileInfo, euid int) string {
 	return ""
 }
 
-// administrators is the group on a Mac whose members can do everything anyway. Homebrew gives its directories to it.
+// administrators is the group on macOS whose members can do everything anyway. Homebrew gives its directories
+// to it.
 const administrators = 80
 
-// Directory says of the directory of a file, and of that of the file that a link leads to, which of them somebody else can
-// change, and how, as Distrust does. It is empty if no one else can.
+// Directory checks the directory of a file and, if the path is a link, the directory of the file that it
+// leads to. It returns the first directory that another user can change, and says how, as Distrust does. Both
+// are empty if there is none.
 func Directory(path string) (dir, why string, err error) {
 	for _, dir := range directories(path) {
 		info, err := os.Stat(dir)

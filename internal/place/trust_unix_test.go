@@ -61,7 +61,7 @@ func TestDistrustOfOwners(t *testing.T) {
 	}
 }
 
-// A link in a safe directory leads to one that is not.
+// TestDirectoryBehindALink has a link in a safe directory that leads to an unsafe one.
 func TestDirectoryBehindALink(t *testing.T) {
 	safe, open := t.TempDir(), t.TempDir()
 	if err := os.Chmod(open, 0o777); err != nil {
