@@ -1,4 +1,5 @@
-// Package process runs commands as children of this process: it passes signals on to them and ends what they leave behind.
+// Package process runs commands as children of this process. It forwards signals to them and ends what they
+// leave behind.
 package process
 
 import (
@@ -12,7 +13,8 @@ import (
 	"time"
 )
 
-// UntilStopped adds to a context of reads that the end of the terminal ends it too, unless that is ignored as under nohup.
+// UntilStopped returns a context for reads. It also ends when the terminal closes, unless SIGHUP is ignored,
+// as under nohup.
 func UntilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)
@@ -20,7 +22,7 @@ func UntilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// Forwarded returns the signals that a command is to get in our place.
+// Forwarded returns the signals that a command should get in our place.
 func Forwarded() (signals chan os.Signal, release func()) {
 	signals = make(chan os.Signal, 8)
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -31,13 +33,15 @@ func Forwarded() (signals chan os.Signal, release func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// echo is how soon the same signal is taken for one that has reached us twice: timeout(1) sends one to its child and one
-// more to the whole group. A program that takes a second signal for "stop at once" must not see two.
+// echo is the time within which a second signal is a copy of the first: timeout(1) sends one to its child and
+// another to the whole group. A program that takes a second signal as "stop at once" must not see two.
 const echo = 100 * time.Millisecond
 
-// Run runs a command to its end and passes signals on to it. It shares our process group, or gets one of its own.
+// Run runs a command to its end and forwards signals to it. The command shares our process group or gets its
+// own.
 func Run(cmd *exec.Cmd, shared bool, signals <-chan os.Signal) error {
-	// The system ends the child when the thread that started it ends; this keeps the thread for as long as the child.
+	// The system ends the child when the thread that started it ends. This keeps the thread as long as the
+	// child.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	prepareChild(cmd, shared)
@@ -52,12 +56,14 @@ func Run(cmd *exec.Cmd, shared bool, signals <-chan os.Signal) error {
 	err := cmd.Wait()
 	close(gone)
 	<-passed
-	if errors.Is(err, exec.ErrWaitDelay) { // it has ended well, and something it started holds a pipe of it
+	// The command succeeded, but a process that it started still holds one of its pipes.
+	if errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
 	return err
 }
 
+// passOn delivers signals to the child until it is gone, but not the echo of one.
 func passOn(child *os.Process, shared bool, signals <-chan os.Signal, gone <-chan struct{}) {
 	last := map[os.Signal]time.Time{}
 	for {

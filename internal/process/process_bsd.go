@@ -4,8 +4,8 @@ package process
 
 import "syscall"
 
-// endWithUs does nothing: this system cannot tie a command's end to ours.
+// endWithUs does nothing: this system cannot end a command when till ends.
 func endWithUs(*syscall.SysProcAttr) {}
 
-// GroupRuns reports whether a group has a process.
+// GroupRuns reports whether a process group has a process.
 func GroupRuns(leader int) bool { return syscall.Kill(-leader, 0) == nil }

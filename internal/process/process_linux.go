@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// endWithUs has the system kill the command should till itself be killed.
+// endWithUs makes the system kill the command if till is killed.
 func endWithUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// GroupRuns reports whether a group has a process that still runs. One that has ended and was not collected by its parent
-// does not count: in a container, it may never be collected.
+// GroupRuns reports whether a process group has a process that still runs. A process that has ended but was
+// not collected by its parent does not count: in a container, it may never be collected.
 func GroupRuns(leader int) bool {
 	if syscall.Kill(-leader, 0) != nil {
 		return false
@@ -25,5 +25,5 @@ func GroupRuns(leader int) bool {
 			return true
 		}
 	}
-	return len(stats) == 0 // without /proc, the answer of kill must do
+	return len(stats) == 0 // without /proc, rely on kill
 }

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prepareChild gives a command its place among the processes.
+// prepareChild sets the process group of a command.
 func prepareChild(cmd *exec.Cmd, shared bool) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !shared}
 	endWithUs(cmd.SysProcAttr)
 }
 
-// InForeground reports whether the terminal, if there is one, is ours. A command must then stay in our process group: it
-// may read from the terminal, and what is typed there, Ctrl-C and Ctrl-Z, reaches both of us.
+// InForeground reports whether this process is in the foreground of a terminal. A command must then stay in
+// our process group: it may read from the terminal, and Ctrl-C and Ctrl-Z reach both processes.
 func InForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -29,12 +29,12 @@ func InForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// deliver hands a signal on: to the command's whole group, or to the command alone where the group is ours too. What the
-// terminal sends has reached it already.
+// deliver sends a signal to the command's whole group, or to the command alone if it shares our group. The
+// terminal has already sent its own signals to the command.
 func deliver(child *os.Process, shared bool, sig os.Signal) {
 	switch {
 	case !shared:
-		_ = unix.Kill(-child.Pid, sig.(syscall.Signal)) // it may be gone
+		_ = unix.Kill(-child.Pid, sig.(syscall.Signal)) // the group may be gone
 	case (sig == syscall.SIGINT || sig == syscall.SIGQUIT) && InForeground():
 	default:
 		_ = child.Signal(sig)
@@ -48,7 +48,7 @@ func EndGroup(leader int) {
 	if unix.Kill(-leader, unix.SIGTERM) != nil { // nothing is left
 		return
 	}
-	_ = unix.Kill(-leader, unix.SIGCONT) // a stopped process could not act on it
+	_ = unix.Kill(-leader, unix.SIGCONT) // a stopped process cannot act on SIGTERM
 	for end := time.Now().Add(groupGrace); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if !GroupRuns(leader) {
 			return
@@ -57,4 +57,5 @@ func EndGroup(leader int) {
 	_ = unix.Kill(-leader, unix.SIGKILL)
 }
 
+// KillGroup kills all processes of a group.
 func KillGroup(leader *os.Process) error { return unix.Kill(-leader.Pid, unix.SIGKILL) }
