@@ -1,4 +1,5 @@
-// Package terminal asks the terminal that this process may be on: whether it is one, how wide it is, what was typed.
+// Package terminal asks the terminal of this process: whether there is one, how wide it is, and what was
+// typed.
 package terminal
 
 import (
@@ -15,10 +16,10 @@ func Of(stream any) *os.File {
 	return nil
 }
 
-// usualWidth is that of a terminal that does not say how wide it is.
+// usualWidth is the width of a terminal that does not report its own.
 const usualWidth = 80
 
-// Width is how wide a terminal is, in characters.
+// Width returns the width of a terminal in characters.
 func Width(out *os.File) int {
 	width, _, err := term.GetSize(int(out.Fd()))
 	if err != nil || width <= 0 {

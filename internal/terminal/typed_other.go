@@ -8,9 +8,10 @@ import (
 	"golang.org/x/term"
 )
 
+// DiscardTyped does nothing on this system.
 func DiscardTyped(*os.File) {}
 
-// HideTyped leaves the hiding to the reading of the key, and puts the terminal back as it was.
+// HideTyped hides nothing: reading the key does. Calling show restores the terminal.
 func HideTyped(in *os.File) (show func() error, err error) {
 	fd := int(in.Fd())
 	before, err := term.GetState(fd)

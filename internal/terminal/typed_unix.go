@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DiscardTyped throws away what was typed on a terminal and not read yet: it was typed before the question was there to be
-// answered. Where that fails, the question is asked all the same.
+// DiscardTyped discards what was typed on a terminal and not read yet, because it was typed before the
+// question was asked. If that fails, the question is asked anyway.
 func DiscardTyped(in *os.File) { _ = flushInput(int(in.Fd())) }
 
-// HideTyped keeps a terminal from showing what is typed, until show is called.
+// HideTyped keeps a terminal from showing what is typed until show is called.
 func HideTyped(in *os.File) (show func() error, err error) {
 	fd := int(in.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)
