@@ -1,8 +1,8 @@
 // Package atomicfile replaces files as a whole. A reader sees the old file or the new one and never a part,
-// also after a crash or a power cut.
+// even after a crash or a power cut.
 //
-// Nothing here follows a symbolic link: it is replaced. A caller that wants the file behind it resolves the
-// path first.
+// A symbolic link is replaced, not followed. A caller that wants to replace its target resolves the path
+// first.
 package atomicfile
 
 import (
@@ -14,13 +14,13 @@ import (
 	"runtime"
 )
 
-// File is a new file in the directory of the one that it is to replace. It ends with Commit or Discard.
+// File is a new file in the directory of the file that it will replace. It ends with Commit or Discard.
 type File struct {
 	*os.File
 	path string
 }
 
-// Create makes a File for path, with the permissions that the umask leaves of perm.
+// Create makes a File for path with the permissions perm, less the umask.
 func Create(path string, perm fs.FileMode) (*File, error) {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf(".%s.%d-%d", filepath.Base(path), os.Getpid(), i)
@@ -28,14 +28,14 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 		if err == nil {
 			return &File{f, path}, nil
 		}
-		if !errors.Is(err, fs.ErrExist) || i == 1000 { // left over from processes that were killed
+		if !errors.Is(err, fs.ErrExist) || i == 1000 { // a killed process may have left a file of that name
 			return nil, err
 		}
 	}
 }
 
-// Commit syncs the file and puts it in its place. An error means that the old file is still there, unless it
-// is an [*UnsyncedError].
+// Commit syncs the file and renames it to its path. After an error the old file is still there, unless the
+// error is an [*UnsyncedError].
 func (f *File) Commit() error {
 	err := f.Sync()
 	if e := f.Close(); err == nil {
@@ -56,7 +56,7 @@ func (f *File) Commit() error {
 // Discard removes the file. The old one stays.
 func (f *File) Discard() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
 
-// Write replaces the file at path by one with this content.
+// Write replaces the file at path with one that has this content.
 func Write(path string, perm fs.FileMode, content []byte) error {
 	f, err := Create(path, perm)
 	if err != nil {
@@ -68,8 +68,8 @@ func Write(path string, perm fs.FileMode, content []byte) error {
 	return f.Commit()
 }
 
-// UnsyncedError is the error of a directory that cannot be synced: the new file is in its place, and a power
-// cut may undo that.
+// UnsyncedError reports that a directory cannot be synced: the new file is in its place, but a power cut may
+// undo that.
 type UnsyncedError struct{ Err error }
 
 func (e *UnsyncedError) Error() string {
@@ -78,8 +78,8 @@ func (e *UnsyncedError) Error() string {
 
 func (e *UnsyncedError) Unwrap() error { return e.Err }
 
-// SyncDirectory makes the names in a directory outlast a power cut: a file that was made there or has another
-// name now.
+// SyncDirectory makes the names in a directory survive a power cut, such as that of a file that was just made
+// or renamed.
 func SyncDirectory(dir string) error {
 	if runtime.GOOS == "windows" { // directories cannot be synced there
 		return nil

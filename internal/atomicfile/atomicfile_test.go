@@ -20,7 +20,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// has checks which files are in a directory.
+// has checks that a directory has exactly these files.
 func has(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -65,7 +65,7 @@ func TestWriteSetsPermissions(t *testing.T) {
 	}
 }
 
-// A reader that has the old file open, or opens it before Commit, sees all of it.
+// TestCommitReplacesAtOnce checks that a reader that opens the old file before Commit sees all of it.
 func TestCommitReplacesAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
@@ -108,7 +108,7 @@ func TestDiscardKeepsTheOldFile(t *testing.T) {
 	has(t, filepath.Dir(path), "a")
 }
 
-// A file that cannot be put in its place leaves nothing behind.
+// TestCommitFails checks that a file that cannot be put in its place leaves nothing behind.
 func TestCommitFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.MkdirAll(filepath.Join(path, "b"), 0o700); err != nil { // no file replaces a directory
@@ -129,7 +129,7 @@ func TestCreateWithoutDirectory(t *testing.T) {
 	}
 }
 
-// What a killed process left does not keep the next one from writing.
+// TestCreateBesideLeftovers checks that files left by a killed process do not keep the next one from writing.
 func TestCreateBesideLeftovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	for range 3 {
@@ -161,7 +161,7 @@ func TestWriteReplacesALink(t *testing.T) {
 	}
 }
 
-// Of several writers, one wins, and its file is whole.
+// TestWritersAtTheSameTime checks that one of several writers wins, and that its file is whole.
 func TestWritersAtTheSameTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	var group sync.WaitGroup
