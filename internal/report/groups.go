@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// groups are figures by their key. There can be as many as there are invoices, so a group takes no memory beside its own,
-// but for those that still grow.
+// groups holds figures by their key. There can be as many groups as invoices, so only those that still grow
+// take more memory than their own size.
 type groups struct {
 	settled [][]group
 	growing []group
-	index   map[key]int32 // where a key is in growing
+	index   map[key]int32 // the index of a key in growing
 }
 
 type group struct {
@@ -18,7 +18,7 @@ type group struct {
 	figure
 }
 
-// at returns a key's figures, for use before the next call.
+// at returns a key's figures, valid until the next call.
 func (g *groups) at(k key) *figure {
 	i, ok := g.index[k]
 	if !ok {
@@ -32,7 +32,7 @@ func (g *groups) at(k key) *figure {
 	return &g.growing[i].figure
 }
 
-// settle says that none of the keys will come again.
+// settle says that none of the present keys will come again.
 func (g *groups) settle() {
 	if len(g.growing) > 0 {
 		g.settled = append(g.settled, slices.Clone(g.growing))

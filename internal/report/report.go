@@ -12,10 +12,10 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Group is what rows are made of, beside the currency.
+// Group is a property that rows are grouped by, in addition to the currency.
 type Group string
 
-// The groups. Year is for a Timeline only.
+// These are the groups. Only a Timeline has Year.
 const (
 	ByReseller Group = "reseller"
 	ByCurrency Group = "currency"
@@ -25,25 +25,25 @@ const (
 	Year       Group = "year"
 )
 
-// Groups returns those that a query may have.
+// Groups returns the groups that a query can have.
 func Groups() []Group { return []Group{ByReseller, ByCurrency, ByDay, ByWeek, ByMonth} }
 
 // Timed reports whether the group is a period of time.
 func (g Group) Timed() bool { return g == ByDay || g == ByWeek || g == ByMonth }
 
-// Query is what is asked of the statistics.
+// Query says what to report.
 type Query struct {
-	By      []Group // in this order the rows are sorted; at most one of them is a period of time
+	By      []Group // also the order in which rows are sorted; at most one is a period of time
 	Span    Span
-	Compare bool // whether the span before is counted too; both ends of Span must be there
-	Top     int  // only so many rows of each currency, those with the largest rebates; 0: all
-	Days    bool // whether there will be timelines
+	Compare bool // whether to count the span before too; both ends of Span must be set
+	Top     int  // only so many rows of each currency, with the largest rebates; 0: all
+	Days    bool // whether Timelines will be called
 	Money   money.Registry
 }
 
 func (q Query) has(g Group) bool { return slices.Contains(q.By, g) }
 
-// unit is the period of time that rows are grouped by, or empty.
+// unit returns the period of time that rows are grouped by, or an empty one.
 func (q Query) unit() Unit {
 	if i := slices.IndexFunc(q.By, Group.Timed); i >= 0 {
 		return q.By[i]
@@ -51,7 +51,7 @@ func (q Query) unit() Unit {
 	return ""
 }
 
-// Report is what has been added up so far. It is not safe for concurrent use.
+// Report holds the sums so far. It is not safe for concurrent use.
 type Report struct {
 	query    Query
 	previous Span
@@ -66,18 +66,18 @@ type Report struct {
 	undated  int
 }
 
-// currency is one under all its spellings.
+// currency is a currency under all its spellings.
 type currency struct {
 	code     string
 	decimals int
 	known    bool
-	others   []string // spellings beside code, where they are not known
+	others   []string // spellings other than code, if the registry does not know it
 }
 
-// key is a group and a currency. What a group does not have is 0.
+// key is a group and a currency. A property that the group does not have is 0.
 type key struct {
 	seller   int32
-	begin    date // of the period
+	begin    date // the first day of the period
 	currency int32
 }
 
@@ -88,7 +88,7 @@ type figure struct {
 	last            moment
 }
 
-// previous is what was in the span before.
+// previous returns the sums of the span before.
 func (f *figure) previous() *[2]sum {
 	if f.before == nil {
 		f.before = new([2]sum)
@@ -96,7 +96,8 @@ func (f *figure) previous() *[2]sum {
 	return f.before
 }
 
-// moment is a time as it was written, and the day and the nanosecond of it that it is. One that could not be read has no text.
+// moment is a time as it was written, its day, and its nanosecond in that day. If it could not be read, text
+// is empty.
 type moment struct {
 	text string
 	nano int64
@@ -121,7 +122,7 @@ type Standing struct {
 	Volume, Rebates []api.CodeTotal
 }
 
-// Difference is a total of the service's own that is not the sum of the single invoices over all time.
+// Difference is a total of the service that differs from the sum of the single invoices over all time.
 type Difference struct {
 	ID, Label    string
 	What         string // volume or rebates
@@ -130,7 +131,7 @@ type Difference struct {
 	Sum, Service *big.Int
 }
 
-// difference is one whose currency may still get another spelling.
+// difference is a Difference whose currency may still get another spelling.
 type difference struct {
 	Difference
 	unit int
@@ -145,20 +146,21 @@ func New(q Query) *Report {
 	return r
 }
 
-// Previous returns the span that is compared with; it is open where there is none.
+// Previous returns the span to compare with. It is open if nothing is compared.
 func (r *Report) Previous() Span { return r.previous }
 
-// Undated returns how many invoices are in the sums and in no Timeline, because their time cannot be read.
+// Undated returns how many invoices are in the sums but in no Timeline, because their time cannot be read.
 func (r *Report) Undated() int { return r.undated }
 
-// Add adds a reseller's statistics. Where the time of a record matters and cannot be read, the error says so, and the
-// reseller has no rows and no part in the totals: figures that lack an invoice would be wrong. What the service counts for
-// it, and where that is not the sum of its invoices, is independent of any time and kept.
+// Add adds a reseller's statistics. If the time of a record matters and cannot be read, Add returns an error,
+// and the reseller has no rows and no part in the totals: figures that lack an invoice would be wrong. The
+// service's own totals, and how they differ from the sum of the invoices, do not depend on any time and are
+// kept.
 func (r *Report) Add(stats api.ResellerStats) error {
 	times, err := r.times(stats.InvoiceRebates)
 	seller := int32(len(r.sellers))
 	r.sellers = append(r.sellers, Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
-	var all [2]map[int32]*sum // of all time
+	var all [2]map[int32]*sum // over all time
 	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
 	for i, record := range stats.InvoiceRebates {
 		named := make([]int32, 0, 4)
@@ -186,7 +188,8 @@ func (r *Report) Add(stats api.ResellerStats) error {
 	return err
 }
 
-// times are when the invoices were created. The error names those whose time matters and cannot be read.
+// times returns when the invoices were created. The error is about those whose time matters and cannot be
+// read.
 func (r *Report) times(records []api.InvoiceRebate) ([]moment, error) {
 	times := make([]moment, len(records))
 	var first *api.InvoiceRebate
@@ -221,8 +224,8 @@ func entry[K comparable, V any](m map[K]*V, k K) *V {
 	return v
 }
 
-// count adds one amount, of a volume (0) or of rebates (1), wherever it belongs. first says that the record has not been
-// counted in this currency yet.
+// count adds one amount, of a volume (0) or of rebates (1), to every sum that it belongs to. first says that
+// the record has not counted in this currency yet.
 func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, first bool) {
 	period := r.query.unit()
 	k := key{currency: unit}
@@ -268,11 +271,12 @@ func (f *figure) seen(at moment) {
 	}
 }
 
-// Spell tells a code as the service writes it. Where a currency is not known, every spelling that the service has for it
-// should be told or added, whichever reseller's statistics cannot be read: they decide which one the rows have.
+// Spell adds a spelling of a code by the service. For a currency that is not known, the caller should pass
+// every spelling of the service to Spell or Add, even if some statistics cannot be read: the spellings decide
+// which one the rows have.
 func (r *Report) Spell(code string) { r.currency(code) }
 
-// currency returns the number of the currency that a code is of.
+// currency returns the index of a code's currency in units.
 func (r *Report) currency(code string) int32 {
 	if i, ok := r.codes[code]; ok {
 		return int32(i)
@@ -289,7 +293,7 @@ func (r *Report) currency(code string) int32 {
 		r.folded[folded] = i
 	}
 	if u := &r.units[i]; !u.known && code != u.code {
-		if code < u.code { // of the spellings, the one that does not depend on who came first
+		if code < u.code { // choose a spelling that does not depend on the order
 			u.code, code = code, u.code
 		}
 		u.others = append(u.others, code)
@@ -298,7 +302,7 @@ func (r *Report) currency(code string) int32 {
 	return int32(i)
 }
 
-// fold is for ASCII alone: a letter that only looks like one of them makes another code.
+// fold folds only ASCII letters: a letter that looks like one of them makes another code.
 func fold(code string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {
@@ -308,7 +312,7 @@ func fold(code string) string {
 	}, code)
 }
 
-// compare notes where the service's totals are others than the sums.
+// compare records where the service's totals differ from the sums.
 func (r *Report) compare(seller int32, what string, sums map[int32]*sum, totals []api.CodeTotal) {
 	service := map[int32]*sum{}
 	for _, total := range totals {

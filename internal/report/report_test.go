@@ -21,7 +21,7 @@ const (
 	south = "8c9e6679-7425-40de-944b-e07fc1f90ae7"
 )
 
-// one is the record of an invoice paid with so much, a tenth of which is the rebate.
+// one returns the record of an invoice. A tenth of what was paid is the rebate.
 func one(created, code string, paid int64) api.InvoiceRebate {
 	return api.InvoiceRebate{ID: created, Created: created, PaidAmount: api.CodeAmounts{{Code: code, Minor: paid}}, Rebate: api.CodeAmounts{{Code: code, Minor: paid / 10}}}
 }
@@ -37,7 +37,7 @@ func added(t *testing.T, q Query, all ...api.ResellerStats) *Report {
 	return r
 }
 
-// brief is a row in a line.
+// brief formats each row as a line.
 func brief(rows []Row) []string {
 	lines := []string{}
 	for _, r := range rows {
@@ -115,7 +115,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A record counts once in each currency that it names, and currencies that are not the same are never added.
+// TestCurrencies checks that a record counts once in each currency that it names, and that different
+// currencies are never added.
 func TestCurrencies(t *testing.T) {
 	record := api.InvoiceRebate{
 		ID: "i", Created: "2026-05-03T10:00:00",
@@ -145,7 +146,7 @@ func TestCurrencies(t *testing.T) {
 	}
 }
 
-// Sums that no int64 holds are sums all the same.
+// TestLargeSums checks that sums that do not fit into an int64 are exact.
 func TestLargeSums(t *testing.T) {
 	stats := api.ResellerStats{ID: north, TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: -3}}}}}
 	for i := range 3 {
@@ -213,7 +214,7 @@ func TestCompare(t *testing.T) {
 	}
 	same(t, "rows", brief(slices.Collect(r.Rows())), want)
 
-	// A day is compared with the one at the same place; the 31st has none.
+	// A day is compared with the same day of the month before; the 31st has none.
 	r = added(t, Query{By: []Group{ByDay}, Span: may, Compare: true}, shop)
 	same(t, "days", brief(slices.Collect(r.Rows())), []string{
 		"2026-05-01 EUR n=1 volume=300 rebates=30 share=750 last=2026-05-01T00:00:00 before=1000/100 change=-700",
@@ -223,13 +224,14 @@ func TestCompare(t *testing.T) {
 		"2026-05-31 EUR n=1 volume=100 rebates=10 share=250 last=2026-05-31T23:59:59.9 before=0/0 change=<nil>",
 	})
 
-	// April has no 31st: what was made on that of March is compared with its last day, so that rows and totals agree.
+	// April has no 31st: the 31st of March is compared with the last day of April, so that rows and totals
+	// agree.
 	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
 	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
 	same(t, "days", brief(slices.Collect(r.Rows())), []string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 	same(t, "totals", brief(r.Totals()), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 
-	// Ten days are compared with the ten before them, whatever months and weeks they are of.
+	// Ten days are compared with the ten days before them, regardless of months and weeks.
 	ten := span(t, "2026-02-03T00:00", "2026-02-13T00:00")
 	paid := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-01-31T08:00:00", "EUR", 500), one("2026-02-02T23:00:00", "EUR", 300), one("2026-02-05T00:00:00", "EUR", 100)}}
 	r = added(t, Query{By: []Group{ByMonth}, Span: ten, Compare: true}, paid)
@@ -259,7 +261,8 @@ func TestSpanBefore(t *testing.T) {
 		{"2026-05-03T00:00", "2026-05-10T00:00", "2026-04-26T00:00:00 2026-05-02T23:59:59"},
 		{"2026-05-01T00:00", "2026-05-31T00:00", "2026-04-01T00:00:00 2026-04-30T23:59:59"},
 		{"2026-05-01T00:00", "2026-06-02T00:00", "2026-03-30T00:00:00 2026-04-30T23:59:59"},
-		{"2026-03-29T00:00", "2026-03-30T00:00", "2026-03-28T00:00:00 2026-03-28T23:59:59"}, // clocks change, days do not
+		// Clocks change on this day, but days do not.
+		{"2026-03-29T00:00", "2026-03-30T00:00", "2026-03-28T00:00:00 2026-03-28T23:59:59"},
 		{"2026-05-03T10:00:00.25", "2026-05-03T11:00:00.75", "2026-05-03T08:59:59 2026-05-03T10:00:00"},
 		{"0001-02-01T00:00", "9999-12-02T00:00", ""},
 	} {
@@ -271,8 +274,8 @@ func TestSpanBefore(t *testing.T) {
 	}
 }
 
-// What cannot be placed is no part of a period, and no figure of its reseller is given then. What the service itself counts
-// has no period, and is not lost.
+// TestUnreadableCreated checks that a reseller with an unreadable time gets no figures by period. The
+// service's own totals have no period, and are kept.
 func TestUnreadableCreated(t *testing.T) {
 	shop := api.ResellerStats{
 		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("1746266400", "EUR", 100), one("soon", "EUR", 0)},
@@ -299,7 +302,8 @@ func TestUnreadableCreated(t *testing.T) {
 	same(t, "undated", r.Undated(), 2)
 }
 
-// A leap second belongs to the day that it ends, and is later than all others of it.
+// TestLeapSecond checks that a leap second belongs to the day that it ends, and is later than every other
+// time of that day.
 func TestLeapSecond(t *testing.T) {
 	shop := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
 		one("2026-05-31T23:59:60", "EUR", 300), one("2026-05-31T23:59:59.999", "EUR", 10), one("2026-06-01T00:00:00", "USD", 10),
@@ -313,7 +317,8 @@ func TestLeapSecond(t *testing.T) {
 	same(t, "May", brief(r.Totals()), []string{"EUR n=2 volume=310 rebates=31 share=1000 last=2026-05-31T23:59:60"})
 }
 
-// An unknown code is written in one way, whichever comes first, and the other ways are reported.
+// TestSpellings checks that an unknown code is written in one way, whichever comes first, and that the other
+// ways are reported.
 func TestSpellings(t *testing.T) {
 	shops := []api.ResellerStats{
 		{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "Doge", 100), one("2026-05-03T10:00:00", "eur", 100), one("2026-05-03T10:00:00", "Ltc", 100)}},
@@ -336,7 +341,8 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// The first years that can be written are times as all others are: the zero time is neither "no limit" nor "not readable".
+// TestFirstYears checks that the first years are times like all others: the zero time means neither "no
+// limit" nor "not readable".
 func TestFirstYears(t *testing.T) {
 	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
 		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20),
@@ -365,7 +371,7 @@ func TestParseWritten(t *testing.T) {
 		"2026-05-03":                     "2026-05-03T00:00:00 ",
 		"2026-05-03T10:00:00Z":           "2026-05-03T10:00:00 Z",
 		"2026-05-03T10:00:00+02:00":      "2026-05-03T10:00:00 +02:00",
-		"2026-03-29T02:30:00":            "2026-03-29T02:30:00 ", // an hour that Berlin does not have
+		"2026-03-29T02:30:00":            "2026-03-29T02:30:00 ", // an hour that does not exist in Berlin
 		"2024-02-29T00:00:00":            "2024-02-29T00:00:00 ",
 		"2016-12-31T23:59:60":            "2016-12-31T23:59:59.999999999 ", "2016-12-31T23:59:60.5": "2016-12-31T23:59:59.999999999 ",
 		"0001-01-01T00:00:00":  "0001-01-01T00:00:00 ",
@@ -403,7 +409,8 @@ func FuzzParseWritten(f *testing.F) {
 	})
 }
 
-// The days that a unit has follow one another without a gap, and are named as the standard library names them.
+// TestUnits checks that the periods of a unit follow one another without a gap, and have the standard
+// library's names.
 func TestUnits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := date(rapid.Int32Range(-700_000, 2_900_000).Draw(t, "day"))
@@ -450,8 +457,8 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
-// TestSumsProperty holds rows and totals against sums of another make: texts are compared as texts, and amounts are added
-// as big integers, one row at a time.
+// TestSumsProperty compares rows and totals with sums that are made in another way: times are compared as
+// texts, and amounts are added as big integers, one row at a time.
 func TestSumsProperty(t *testing.T) {
 	codes := []string{"EUR", "Eur", "USD", "Btc", "BTC", "Doge"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -531,7 +538,7 @@ func TestSumsProperty(t *testing.T) {
 			}
 		}
 
-		random.Shuffle(len(shops), func(i, j int) { shops[i], shops[j] = shops[j], shops[i] }) // in whatever order they come
+		random.Shuffle(len(shops), func(i, j int) { shops[i], shops[j] = shops[j], shops[i] })
 		r := New(q)
 		for _, shop := range shops {
 			if err := r.Add(shop); err != nil {

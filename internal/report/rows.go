@@ -10,24 +10,26 @@ import (
 	"time"
 )
 
-// Row is what a group has earned in one currency, in its minor unit.
+// Row is what a group has earned in one currency, in minor units.
 type Row struct {
-	ID, Label       string // of the reseller, where rows are grouped by it
-	Period          string // 2026-05-03, 2026-W18 or 2026-05, where rows are grouped by one
+	ID, Label       string // of the reseller, if rows are grouped by it
+	Period          string // 2026-05-03, 2026-W18 or 2026-05, if rows are grouped by a period
 	Currency        string // as in an amount
-	Decimals        int    // money.Unknown where they are
+	Decimals        int    // money.Unknown if unknown
 	Invoices        int64  // how many
 	Volume, Rebates *big.Int
-	Share           *big.Int // of all rebates in the currency, in tenths of a percent; nil where there are none
-	Last            string   // the newest created, as it was written; empty where none could be read
+	Share           *big.Int // of all rebates in the currency, in tenths of a percent; nil if there are none
+	Last            string   // the newest creation time, as written; empty if none can be read
 
-	// What follows is nil where nothing is compared. Change is that of the rebates, in tenths of a percent, nil from nothing.
+	// These are nil if nothing is compared. Change is that of the rebates, in tenths of a percent, nil if
+	// there were none before.
 	PreviousVolume, PreviousRebates, Change *big.Int
 }
 
-// Rows returns the rows of the query, in the order of its groups: resellers by label, periods by time, currencies by code.
-// By resellers alone, or where only the top is wanted, it is the currency and then the larger rebates first. There can be
-// as many as there are invoices, so each is made when it is its turn. Nothing may be added meanwhile.
+// Rows returns the rows of the query in the order of its groups: resellers by label, periods by time,
+// currencies by code. If the query groups by resellers alone, or wants only the top, the order is by currency
+// and then by rebates, largest first. There can be as many rows as invoices, so each is made when it is
+// needed. Do not call Add meanwhile.
 func (r *Report) Rows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		ranks := r.ranks()
@@ -66,7 +68,7 @@ func (r *Report) Rows() iter.Seq[Row] {
 	}
 }
 
-// ranks are the places of resellers and currencies when they are in order.
+// ranks holds the places of resellers and currencies when they are sorted.
 type ranks struct{ sellers, units []int32 }
 
 func (r *Report) ranks() ranks {
@@ -90,13 +92,14 @@ func places(n int, compare func(a, b int32) int) []int32 {
 	return at
 }
 
-// compare is by currency, and then the larger rebates first.
+// compare orders by currency, and then by rebates, largest first.
 func (r ranks) compare(a, b *group) int {
 	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.compare(a.rebates), b.volume.compare(a.volume),
 		cmp.Compare(a.begin, b.begin), cmp.Compare(r.sellers[a.seller], r.sellers[b.seller]))
 }
 
-// Sellers returns a row for each reseller and currency, whatever the query groups by, the largest rebates first.
+// Sellers returns a row for each reseller and currency, however the query groups. The order is by currency
+// and then by rebates, largest first.
 func (r *Report) Sellers() []Row {
 	order := slices.Collect(r.bySeller.all())
 	slices.SortFunc(order, r.ranks().compare)
@@ -136,7 +139,7 @@ func (r *Report) totals() map[int32]*group {
 	return totals
 }
 
-// Rebates returns all rebates in the currency with that code, in any case.
+// Rebates returns all rebates in the currency with this code, in any case.
 func (r *Report) Rebates(code string) *big.Int {
 	for _, total := range r.Totals() {
 		if fold(total.Currency) == fold(code) {
@@ -146,19 +149,19 @@ func (r *Report) Rebates(code string) *big.Int {
 	return new(big.Int)
 }
 
-// AllTime returns what the service counts, a reseller each, by label.
+// AllTime returns what the service counts for each reseller, sorted by label.
 func (r *Report) AllTime() []Standing {
 	all := slices.Clone(r.sellers)
 	slices.SortFunc(all, Standing.compare)
 	return all
 }
 
-// compare is by label, without regard to case unless nothing else differs.
+// compare orders by label, without regard to case unless nothing else differs.
 func (s Standing) compare(other Standing) int {
 	return cmp.Or(strings.Compare(strings.ToLower(s.Label), strings.ToLower(other.Label)), strings.Compare(s.Label, other.Label), strings.Compare(s.ID, other.ID))
 }
 
-// Differences returns where the service's totals are not the sums, by label.
+// Differences returns where the service's totals differ from the sums, sorted by label.
 func (r *Report) Differences() []Difference {
 	var all []Difference
 	for _, d := range r.differ {
@@ -171,7 +174,7 @@ func (r *Report) Differences() []Difference {
 	return all
 }
 
-// maker returns what makes rows of groups.
+// maker returns a function that makes rows of groups.
 func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 	whole := map[int32]*big.Int{}
 	for unit, total := range r.totals() {
@@ -205,8 +208,8 @@ func compareCodes(a, b string) int {
 	return cmp.Or(strings.Compare(fold(a), fold(b)), strings.Compare(a, b))
 }
 
-// Spellings returns, for each currency that the registry does not know and the service writes in more than one way, those
-// ways, the one in the rows first.
+// Spellings returns the spellings of each currency that the registry does not know and the service writes in
+// more than one way. The first is the one in the rows.
 func (r *Report) Spellings() [][]string {
 	var all [][]string
 	for _, unit := range r.units {
@@ -224,7 +227,7 @@ type Timeline struct {
 	Decimals int
 	Unit     Unit
 	Points   []Point
-	Cut      bool // whether there were more periods than wanted, and the earlier ones are left out
+	Cut      bool // whether earlier periods are left out because there are too many
 }
 
 // Point is one period of a Timeline.
@@ -233,8 +236,9 @@ type Point struct {
 	Rebates *big.Int
 }
 
-// Timelines returns one for each currency, all over the same time, of at most so many periods. Their unit is that of the
-// query, or one that suits the time, or else the next larger one that is few enough.
+// Timelines returns a Timeline for each currency, all over the same time, each with at most so many periods.
+// The unit is that of the query, or one that suits the time. If it gives too many periods, the next larger
+// unit that gives few enough is used.
 func (r *Report) Timelines(most int) []Timeline {
 	if r.days.count() == 0 || most < 1 {
 		return nil
@@ -255,7 +259,7 @@ func (r *Report) Timelines(most int) []Timeline {
 	for unit != Year && count(first, last) > most {
 		unit = units[slices.Index(units, unit)+1]
 	}
-	from, to := first, last // beyond what there is, as far as was asked for
+	from, to := first, last // extended to the span of the query, if that fits
 	if span := r.query.Span; span.From != nil {
 		from = dayOf(*span.From)
 	}

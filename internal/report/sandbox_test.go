@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSandboxInvoices holds the sums of what a sandbox answers against the invoices that it was told to have. A rebate is
-// one percent of a paid invoice, rounded down.
+// TestSandboxInvoices compares the sums of a sandbox's answers with the invoices that it was set up with. A
+// rebate is one percent of a paid invoice, rounded down.
 func TestSandboxInvoices(t *testing.T) {
 	type invoice struct {
 		Account string `json:"account"`

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// sum is a sum of int64, in two's complement of 128 bits.
+// sum is a sum of int64 in two's complement of 128 bits.
 type sum struct{ hi, lo uint64 }
 
 func (s *sum) add(n int64) { s.plus(sum{uint64(n >> 63), uint64(n)}) }
@@ -26,8 +26,7 @@ func (s sum) big() *big.Int {
 	return n.Add(n.Lsh(n, 64), new(big.Int).SetUint64(s.lo))
 }
 
-// tenths is part of whole in tenths of a percent, rounded half away from zero,
-// and nil where whole is nothing.
+// tenths returns part of whole in tenths of a percent, rounded half away from zero, or nil if whole is 0.
 func tenths(part, whole *big.Int) *big.Int {
 	if whole.Sign() == 0 {
 		return nil

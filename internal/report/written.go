@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// ParseWritten reads a date and time as the service writes created: 2026-05-03T10:00:00, also with a space or a t for the
-// T, without seconds or with a fraction of them, or as a date alone. rest is what follows it, such as a Z.
+// ParseWritten reads a date and time as the service writes created: 2026-05-03T10:00:00. It also accepts a
+// space or a t instead of the T, a time without seconds or with a fraction of them, and a date alone. rest is
+// what follows it, such as a Z.
 func ParseWritten(text string) (at time.Time, rest string, ok bool) {
 	year, ok1 := digits(text, 0, 4)
 	month, ok2 := digits(text, 5, 2)
@@ -32,7 +33,7 @@ func ParseWritten(text string) (at time.Time, rest string, ok bool) {
 	if hour > 23 || minute > 59 || second > 60 {
 		return at, "", false
 	}
-	if second == 60 { // a leap second is the end of its minute, and of its day
+	if second == 60 { // a leap second is the end of its minute and its day
 		second, nano = 59, 999_999_999
 	}
 	at = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
@@ -53,7 +54,7 @@ func digits(text string, from, count int) (n int, ok bool) {
 	return n, true
 }
 
-// fraction reads a fraction of a second, as far as nanoseconds.
+// fraction reads a fraction of a second, up to nanoseconds.
 func fraction(text string) (nano int, rest string) {
 	if len(text) < 2 || text[0] != '.' && text[0] != ',' || text[1] < '0' || text[1] > '9' {
 		return 0, text
@@ -67,8 +68,8 @@ func fraction(text string) (nano int, rest string) {
 	return nano, text[i:]
 }
 
-// Span is a time from From on and before To. An end that is nil is open; no time can say that, since every one can be
-// written.
+// Span is the time from From until just before To. An end that is nil is open. No time can mean that, because
+// the service can write every time.
 type Span struct{ From, To *time.Time }
 
 // Open reports whether the span is all time.
@@ -78,8 +79,8 @@ func (s Span) contains(at time.Time) bool {
 	return (s.From == nil || !at.Before(*s.From)) && (s.To == nil || at.Before(*s.To))
 }
 
-// Before returns the span of the same length that ends where this one begins: as many months before whole months, and
-// otherwise as many days, hours and seconds. Both ends must be there.
+// Before returns the span of the same length that ends where this one begins. Whole months are preceded by as
+// many months; otherwise the length is in days, hours and seconds. Both ends must be set.
 func (s Span) Before() Span {
 	if whole(*s.From) && whole(*s.To) {
 		return Span{new(s.From.AddDate(0, monthOf(*s.From)-monthOf(*s.To), 0)), s.From}
@@ -87,8 +88,9 @@ func (s Span) Before() Span {
 	return Span{new(time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC()), s.From}
 }
 
-// beside is the day of the span at the same place as a time is in the span before it: in whole months the same day of a later
-// month or, where that is shorter, its last, and otherwise as many days, hours and seconds later.
+// beside returns the day of the span that corresponds to a time in the span before it. In whole months it is
+// the same day of a later month, or the last day if that month is shorter. Otherwise it is as many days,
+// hours and seconds later.
 func (s Span) beside(at time.Time) date {
 	if !whole(*s.From) || !whole(*s.To) {
 		return dayOf(time.Unix(at.Unix()+s.To.Unix()-s.From.Unix(), int64(at.Nanosecond())).UTC())
@@ -97,14 +99,14 @@ func (s Span) beside(at time.Time) date {
 	return min(dayOf(first)+date(at.Day()-1), dayOf(first.AddDate(0, 1, -1)))
 }
 
-// whole reports whether a month begins then.
+// whole reports whether a time is the beginning of a month.
 func whole(at time.Time) bool { return at.Day() == 1 && at.Equal(dayOf(at).time()) }
 
 func monthOf(at time.Time) int { return 12*at.Year() + int(at.Month()) }
 
 const writtenLayout = "2006-01-02T15:04:05"
 
-// Bounds returns the first and the last second of the span as text, empty where it is open.
+// Bounds returns the first and the last second of the span as text, empty for an open end.
 func (s Span) Bounds() (from, to string) {
 	if s.From != nil {
 		from = s.From.Format(writtenLayout)
@@ -131,10 +133,10 @@ func dayOf(at time.Time) date {
 
 func (d date) time() time.Time { return time.Unix(int64(d)*secondsOfDay, 0).UTC() }
 
-// Unit is what a period of time is: a Group that is one, or Year.
+// Unit is a kind of period: a Group that is a period of time, or Year.
 type Unit = Group
 
-// begin returns the first day of the unit that a day is in.
+// begin returns the first day of the unit that contains a day.
 func (d date) begin(unit Unit) date {
 	switch unit {
 	case ByWeek:
@@ -148,7 +150,7 @@ func (d date) begin(unit Unit) date {
 	return d
 }
 
-// step returns the first day of the unit so many units later. The day must be the first of one.
+// step returns the first day of the unit that is n units later. The day must be the first of its unit.
 func (d date) step(unit Unit, n int) date {
 	switch unit {
 	case ByWeek:
@@ -174,7 +176,7 @@ func (d date) steps(unit Unit, to date) int {
 	return int(to - d)
 }
 
-// name writes the unit that begins with a day: 2026-05-03, 2026-W18, 2026-05 or 2026.
+// name formats the unit that begins with a day: 2026-05-03, 2026-W18, 2026-05 or 2026.
 func (d date) name(unit Unit) string {
 	at := d.time()
 	switch unit {
