@@ -2,8 +2,9 @@
 //
 //	go run ./examples/invoices -title "Order 1001" -minor 2500
 //
-// It finds the service in TILL_BASE_URL and the key in TILL_API_KEY, prints the invoice's id at once, and "paid" when its
-// status is the one named by -paid. The interface does not show what that status is called, so it is a flag.
+// It takes the address of the service from TILL_BASE_URL and the key from TILL_API_KEY. It prints the
+// invoice's id at once, and "paid" when the invoice has the status named by -paid. The interface does not say
+// what that status is called, so it is a flag.
 package main
 
 import (
@@ -73,7 +74,7 @@ func exitOn(err error) {
 	fmt.Fprintln(os.Stderr, "invoices:", err)
 	var call *api.Error
 	if errors.As(err, &call) && call.Outcome == api.Unknown {
-		// There is no call that lists invoices, so a program cannot find out. Making another one is a decision.
+		// No call lists invoices, so a program cannot find out. A person decides whether to make another one.
 		fmt.Fprintln(os.Stderr, "invoices: it may be there all the same, look in the merchant panel before you make another")
 		os.Exit(20)
 	}

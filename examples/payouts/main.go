@@ -1,10 +1,11 @@
-// Payouts pays every row of a CSV file at most once, however often it is run:
+// Payouts pays every row of a CSV file at most once, however often it runs:
 //
-//	go run ./examples/payouts payouts.csv                makes a plan of the file, shows what it comes to, and sends nothing
-//	go run ./examples/payouts payouts.csv sha256:...     pays that plan, if it is the plan that was approved
+//	go run ./examples/payouts payouts.csv                makes a plan, shows its totals and sends nothing
+//	go run ./examples/payouts payouts.csv sha256:...     pays that plan, if its digest is the approved one
 //
-// It finds the service in TILL_BASE_URL, the key in TILL_API_KEY and the journal in TILL_JOURNAL. It ends with 20 if an outcome
-// is unknown. Run it again then: what was paid meanwhile is found on the service's list, and is not paid again.
+// It takes the address of the service from TILL_BASE_URL, the key from TILL_API_KEY and the journal from
+// TILL_JOURNAL. It exits with 20 if an outcome is unknown. Run it again then: it finds on the service's list
+// what was paid meanwhile, and does not pay it again.
 package main
 
 import (
@@ -19,7 +20,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // Apply waits for the calls in flight
+	// After an interrupt, Apply waits for the calls in flight.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "payouts:", err)
