@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// pagesAhead is how many pages are read and decoded while the one before them is used. A long list is then as quick
-// as the connection and the processors allow, and takes the memory of so many pages more.
+// pagesAhead is how many pages are read and decoded while the caller uses the page before them. A long list
+// is then read as fast as the connection and the processors allow, and takes the memory of that many more
+// pages.
 const pagesAhead = 2
 
-// fetchPage asks for a page. Once it is answered, what it returns decodes the answer.
+// fetchPage asks for a page. It returns after the answer has come; open decodes the answer.
 type fetchPage func(ctx context.Context, page int) (open func() (WithdrawalPage, error), err error)
 
-// pages makes a fetchPage of what makes the request for a page.
+// pages returns a fetchPage that uses list to make the request for a page.
 func (c *Client) pages(lenient bool, list func(page int) (request, error)) fetchPage {
 	return func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
 		r, err := list(page)
@@ -30,9 +31,9 @@ func (c *Client) pages(lenient bool, list func(page int) (request, error)) fetch
 	}
 }
 
-// reader reads pages, and those that will be wanted next ahead of time. It asks for one only when the one before it has
-// been answered: the rows that move from page to page while a list is read must move in the direction of the reading.
-// What is done at the same time is decoding.
+// reader reads pages, and reads ahead those that come next. It asks for a page only after the page before has
+// been answered: rows that move from page to page while a list is read must move in the direction of the
+// reading. Only decoding runs concurrently.
 type reader struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -55,7 +56,7 @@ func newReader(ctx context.Context, fetch fetchPage) *reader {
 	return &reader{ctx: ctx, cancel: cancel, fetch: fetch, begun: map[int]chan fetched{}, last: last}
 }
 
-// page returns a page, which may be under way already.
+// page returns a page, which may have been begun already.
 func (r *reader) page(number int) (WithdrawalPage, error) {
 	r.asked++
 	if _, ok := r.begun[number]; !ok {
@@ -67,8 +68,8 @@ func (r *reader) page(number int) (WithdrawalPage, error) {
 	return got.page, got.err
 }
 
-// want begins to read the pages from number on, up to the last. It waits until two pages were asked for: a caller who
-// looks at the beginning of a list only should not have the service read more.
+// want begins to read the pages from number on, up to last. It does nothing until two pages were asked for: a
+// caller who looks only at the beginning of a list should not make the service read more.
 func (r *reader) want(number int, last int64) {
 	if r.asked < 2 {
 		return
@@ -95,7 +96,7 @@ func (r *reader) begin(number int) {
 	})
 }
 
-// stop ends what is under way, and returns when it has ended.
+// stop cancels the calls in flight and waits until they have ended.
 func (r *reader) stop() {
 	r.cancel()
 	r.group.Wait()

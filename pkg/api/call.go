@@ -17,16 +17,16 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// request is one call of the interface, as a method describes it.
+// request describes one call of the interface.
 type request struct {
-	op       string // what it does, to begin a message with
-	about    string // the id of what it does it to, for messages; empty: none
+	op       string // what it does, as the beginning of a message
+	about    string // the id that it is about, for messages; empty: none
 	method   string
 	path     string
 	query    string // encoded
 	body     any    // sent as JSON; nil: none
-	create   bool   // makes something: sent at most once
-	reseller bool   // of the reseller administration, whose authentication the interface leaves open
+	create   bool   // it creates something: sent at most once
+	reseller bool   // part of the reseller administration, whose authentication is not specified
 }
 
 func (r request) what() string {
@@ -36,7 +36,7 @@ func (r request) what() string {
 	return r.op + " " + strconv.Quote(r.about)
 }
 
-// query encodes pairs of a name and a value, in their order; a pair with an empty value is left out.
+// query encodes pairs of a name and a value in their order. It leaves out a pair with an empty value.
 func query(pairs ...string) string {
 	var b strings.Builder
 	b.Grow(64) // a UUID with its name
@@ -54,7 +54,7 @@ func query(pairs ...string) string {
 	return b.String()
 }
 
-// call makes the call and decodes its answer. With exchange, it is the only way from a method to the network.
+// call makes the call and decodes its answer. All methods reach the network through call or exchange.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	body, status, err := c.exchange(ctx, r)
 	if err != nil {
@@ -66,7 +66,8 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 
 // open decodes the answer of a call.
 func open[T any](c *Client, r request, body []byte, status int) (T, error) {
-	if len(body) > largeAnswer { // one at a time: decoding takes several times the room of the text
+	// One at a time: decoding takes several times the memory of the text.
+	if len(body) > largeAnswer {
 		c.large.Lock()
 		defer c.large.Unlock()
 	}
@@ -77,7 +78,7 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 	return value, nil
 }
 
-// exchange sends the request and returns the body of a 200. Everything else is an *Error with its outcome.
+// exchange sends the request and returns the body of a 200. Any other result is an *Error with its outcome.
 func (c *Client) exchange(ctx context.Context, r request) (body []byte, status int, err error) {
 	k := c.keyed()
 	client, timeout := k.reads, c.readTimeout
@@ -89,7 +90,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 
 	var sent *sending
 	if r.create {
-		sent = follow(ctx) // for the gate, which would have to copy the request to do this itself
+		sent = follow(ctx) // for the gate, which would otherwise have to copy the request
 		ctx = sent
 	}
 	req := client.request()
@@ -128,16 +129,16 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 	return got.text, http.StatusOK, nil
 }
 
-// waitedOut reports whether the time of a read ran out in the pause after an answer: that answer says more than the
-// clock does.
+// waitedOut reports whether a read ran out of time in the pause after an answer. That answer says more than
+// the time-out does.
 func waitedOut(ctx context.Context, resp *resty.Response) bool {
 	return errors.Is(ctx.Err(), context.DeadlineExceeded) && resp != nil && resp.RawResponse != nil
 }
 
-// errTimeout is the cause of a context that ended because this package's own limit was reached, not the caller's.
+// errTimeout is the cause of a context that ended because of this package's own limit, not the caller's.
 var errTimeout = errors.New("the time limit of the call")
 
-// reworded is an error of the standard library in words for a person.
+// reworded is an error of the standard library with a more readable text.
 type reworded struct {
 	text string
 	error
@@ -146,7 +147,7 @@ type reworded struct {
 func (r reworded) Error() string { return r.text }
 func (r reworded) Unwrap() error { return r.error }
 
-// transportError is the failure of a request that got no whole answer.
+// transportError returns the error of a request that got no complete answer.
 func (r request) transportError(ctx context.Context, target string, timeout time.Duration, err error) error {
 	if outer := new(url.Error); errors.As(err, &outer) {
 		err = outer.Err // the method and the address are in the Error already
@@ -176,7 +177,7 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 	return r.fail(0, err)
 }
 
-// fail is a failure after which a create may have taken effect.
+// fail returns the error of a call that may have taken effect if it is a create.
 func (r request) fail(status int, err error) error {
 	outcome := Failed
 	if r.create {
@@ -185,8 +186,8 @@ func (r request) fail(status int, err error) error {
 	return &Error{Op: r.what(), Method: r.method, Path: r.path, Outcome: outcome, Status: status, Err: err}
 }
 
-// refused turns an answer other than 200 into its Error. A create is rejected only by a status that says so and an
-// envelope that proves that the service itself said it.
+// refused returns the Error of an answer other than 200. A create is rejected only if the status says so and
+// an envelope proves that the answer comes from the service itself.
 func (r request) refused(resp *resty.Response, body []byte) error {
 	status := resp.StatusCode()
 	e := r.fail(status, nil).(*Error)
@@ -211,7 +212,7 @@ func (r request) refused(resp *resty.Response, body []byte) error {
 	return e
 }
 
-// rejects reports whether a well-formed envelope under the status says that nothing was done.
+// rejects reports whether the status, together with a well-formed envelope, says that nothing was done.
 func (r request) rejects(status int) bool {
 	if !r.create {
 		return status >= 400 && status < 500
@@ -232,7 +233,7 @@ func begins(body []byte) string {
 	return fmt.Sprintf(", the body begins %q", strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// retryReads lets a client try reads again, n times at most.
+// retryReads lets a client retry reads, at most n times.
 func retryReads(client *resty.Client, n int) {
 	if n <= 0 {
 		return
@@ -251,11 +252,12 @@ func retryReads(client *resty.Client, n int) {
 		AddRetryCondition(retryable)
 }
 
-// neverResend is what the client for creates has instead of retryReads. Nothing else in this package retries.
+// neverResend replaces retryReads for the client that sends creates. Nothing else in this package retries.
 func neverResend(client *resty.Client) { client.SetRetryCount(0) }
 
-// onlyBody takes the second body away from the requests of a client as soon as resty has made them, so that no layer below
-// can send them again. The gate does the same to a request that comes to it with one, which takes a copy of the request.
+// onlyBody removes GetBody from the requests of a client as soon as resty has made them, so that no layer
+// below can send them again. The gate does the same to a request that still has it, but must copy the
+// request.
 func onlyBody(client *resty.Client) {
 	client.SetPreRequestHook(func(_ *resty.Client, req *http.Request) error {
 		req.GetBody = nil
@@ -263,14 +265,15 @@ func onlyBody(client *resty.Client) {
 	})
 }
 
-// maxRetryAfter is the longest pause that a read waits out by itself.
+// maxRetryAfter is the longest pause that a read waits before it tries again.
 const maxRetryAfter = 30 * time.Second
 
-// retryable decides about an attempt. When the call itself has been given up, resty stops before it asks here: a
-// time-out in err is one of the network's own, and worth another attempt.
+// retryable reports whether to try again. If the call itself was canceled or timed out, resty stops before it
+// asks. A time-out in err is therefore the network's own, and worth another attempt.
 func retryable(resp *resty.Response, err error) bool {
 	if err != nil {
-		return resp != nil && !errors.Is(err, errTooLarge) // without one, the request could not even be put together
+		// Without a response, not even the request could be made.
+		return resp != nil && !errors.Is(err, errTooLarge)
 	}
 	switch resp.StatusCode() {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -282,14 +285,14 @@ func retryable(resp *resty.Response, err error) bool {
 	return wait <= maxRetryAfter && !(limited && time.Now().Add(wait).After(deadline))
 }
 
-// fullJitter is a random pause of up to 200 ms, 400 ms, 800 ms and so on, 5 s at most: clients that failed together do
-// not come back together.
+// fullJitter returns a random pause of up to 200 ms, 400 ms, 800 ms and so on, at most 5 s, so that clients
+// that failed together do not come back together.
 func fullJitter(attempt int) time.Duration {
 	ceiling := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
 	return 1 + rand.N(ceiling)
 }
 
-// retryAfter reads the header's seconds or date; 0 when there is none that makes sense.
+// retryAfter reads the header's seconds or date. It returns 0 if the header has neither.
 func retryAfter(header string, now time.Time) time.Duration {
 	if header == "" {
 		return 0

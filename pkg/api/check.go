@@ -8,12 +8,13 @@ import (
 	"unicode"
 )
 
-// MaxOrderID is the largest order id of a withdrawal: external_id is a JSON number, and beyond 2^53-1 many JSON readers
-// round.
+// MaxOrderID is the largest order id of a withdrawal: external_id is a JSON number, and many JSON readers
+// round numbers above 2^53-1.
 const MaxOrderID = 1<<53 - 1
 
-// CheckOrderID refuses an order id of a withdrawal that is not a whole number from 1 to MaxOrderID in plain digits.
-// The service shows it as a string and as a number; any other spelling would not survive that.
+// CheckOrderID returns an error if an order id of a withdrawal is not a whole number from 1 to MaxOrderID in
+// plain digits. The service shows the id both as a string and as a number, so any other spelling would be
+// lost.
 func CheckOrderID(id string) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 || n > MaxOrderID || strconv.FormatInt(n, 10) != id {
@@ -22,7 +23,7 @@ func CheckOrderID(id string) error {
 	return nil
 }
 
-// CheckUUID refuses a text that is not a UUID in its usual form of 8-4-4-4-12 hexadecimal digits.
+// CheckUUID returns an error if a text is not a UUID in its usual form of 8-4-4-4-12 hexadecimal digits.
 func CheckUUID(id string) error {
 	if !isUUID(id) {
 		return fmt.Errorf("%q is not a UUID, such as 7c9e6679-7425-40de-944b-e07fc1f90ae7", id)
@@ -74,7 +75,7 @@ func checkText(field, text string) error {
 	return checkPlain(field, text)
 }
 
-// checkPlain refuses what cannot be a part of a text that a person reads and checks.
+// checkPlain refuses control characters and invalid UTF-8, which a person cannot read and check.
 func checkPlain(field, text string) error {
 	for i, r := range text {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
@@ -84,8 +85,8 @@ func checkPlain(field, text string) error {
 	return nil
 }
 
-// visibleASCII reports whether a text is not empty and made of letters, digits and signs of ASCII, without a space. Nearly
-// every address is, and no check of single characters has anything against it.
+// visibleASCII reports whether a text is not empty and consists of ASCII letters, digits and signs, without a
+// space. Nearly every address does, and needs no check of single characters.
 func visibleASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {

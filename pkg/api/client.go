@@ -18,17 +18,18 @@ import (
 	"github.com/go-resty/resty/v2"
 )
 
-// Default time limits of one call, everything included: connecting, sending, retries of a read, and reading the answer.
+// These are the default time limits of a call: connecting, sending, retries of a read, and reading the
+// answer.
 const (
 	DefaultReadTimeout   = 30 * time.Second
 	DefaultCreateTimeout = 90 * time.Second
 )
 
-// SandboxKeyPrefix marks the keys of a sandbox. A Client sends a key so marked to loopback addresses only.
+// SandboxKeyPrefix marks the keys of a sandbox. A Client sends such a key to loopback addresses only.
 const SandboxKeyPrefix = "till_sandbox_"
 
-// Client speaks to one service with one key. Make one with New and share it: it is safe for concurrent use and keeps
-// connections open between calls.
+// Client calls one service with one key. Make one with New and share it: it is safe for concurrent use and
+// keeps connections open between calls.
 type Client struct {
 	Withdrawals *Withdrawals
 	Invoices    *Invoices
@@ -40,27 +41,27 @@ type Client struct {
 	resellerKey   bool
 	readTimeout   time.Duration
 	createTimeout time.Duration
-	large         sync.Mutex // held while a large answer is decoded
+	large         sync.Mutex // locked while a large answer is decoded
 
-	// keyed returns what has the key in it. It is a func so that nothing that prints values, fmt and slog among them,
-	// finds the key in a Client.
+	// keyed returns the values that contain the key. It is a func so that packages that print values, such as
+	// fmt and slog, do not find the key in a Client.
 	keyed func() *keyed
 }
 
 // String returns the base URL.
 func (c *Client) String() string { return "api.Client(" + c.base + ")" }
 
-// BaseURL returns the address of the service, without a slash at its end.
+// BaseURL returns the address of the service, without a trailing slash.
 func (c *Client) BaseURL() string { return c.base }
 
-// KeyFingerprint names the key without showing it: the first 8 bytes of its SHA-256, in hexadecimal digits.
+// KeyFingerprint identifies the key without showing it: the first 8 bytes of its SHA-256, in hexadecimal.
 func (c *Client) KeyFingerprint() string { return c.fingerprint }
 
-// keyed is the part of a Client that has the key in it.
+// keyed holds the parts of a Client that contain the key.
 type keyed struct {
 	headers headers
 	reads   *restyClient // retries
-	creates *restyClient // never does
+	creates *restyClient // never retries
 }
 
 // Option changes how New makes a Client.
@@ -78,17 +79,17 @@ type options struct {
 	tls           *tls.Config
 	userAgent     string
 	middlewares   []func(http.RoundTripper) http.RoundTripper
-	err           error // of an option
+	err           error // from an option
 }
 
-// WithAPIKey sets the key, which goes into the Authorization header of every call.
+// WithAPIKey sets the key, which every call sends in the Authorization header.
 func WithAPIKey(key string) Option { return func(o *options) { o.key = key } }
 
-// WithoutResellerAuth leaves the key out of the calls of Invites and Resellers: the interface does not say how those are
-// authenticated, and the default is to send it.
+// WithoutResellerAuth leaves the key out of the calls of Invites and Resellers. The interface does not say
+// how these calls are authenticated; by default they send the key.
 func WithoutResellerAuth() Option { return func(o *options) { o.resellerKey = false } }
 
-// WithTimeouts limits each call; zero keeps the default.
+// WithTimeouts limits each call. Zero keeps the default.
 func WithTimeouts(read, create time.Duration) Option {
 	return func(o *options) {
 		if read > 0 {
@@ -100,33 +101,35 @@ func WithTimeouts(read, create time.Duration) Option {
 	}
 }
 
-// WithRetries sets how many times a read is tried again after a connection error or a 429, 502, 503 or 504; the default
-// is 3. A create is never tried again, whatever this says.
+// WithRetries sets how many times a read is retried after a connection error or a 429, 502, 503 or 504. The
+// default is 3. A create is never retried.
 func WithRetries(n int) Option { return func(o *options) { o.retries = n } }
 
-// WithRootCAs sets the certificate authorities that are trusted, instead of the system's.
+// WithRootCAs sets the trusted certificate authorities, in place of the system's.
 func WithRootCAs(pool *x509.CertPool) Option { return func(o *options) { o.roots = pool } }
 
-// WithTrace writes every request and answer to w, the key hidden, each with one Write. A client makes these one after the
-// other, also for calls that run at the same time, so that w may be a bytes.Buffer.
+// WithTrace writes every request and answer to w, each with one Write and with the key hidden. A client never
+// makes two of these writes at the same time, even if calls run concurrently, so w can be a bytes.Buffer.
 func WithTrace(w io.Writer) Option { return func(o *options) { o.trace = w } }
 
-// WithTransport sends requests through rt instead of the network: to a handler in the same process, or to a recorder.
-// Only this package's own transport can tell by itself that nothing was written, so with another one a failed create is
-// Unknown, and not NotSent; unless the error that rt returns, or one in its chain, has a method NotSent() bool that returns
-// true. That is the transport's word that no byte of the request was or will be written.
+// WithTransport sends requests through rt instead of the network, for example to a handler in the same
+// process or to a recorder. Only this package's own transport knows that nothing was written. With another
+// transport a failed create is Unknown, not NotSent, unless the error that rt returns, or one in its chain,
+// has a method NotSent() bool that returns true. Such an error guarantees that no byte of the request was or
+// will be written.
 func WithTransport(rt http.RoundTripper) Option { return func(o *options) { o.transport = rt } }
 
-// WithMiddleware puts wrap around the transport: to count and time calls, to log them, to add a header. wrap is called by New,
-// once for reads and once for creates; with several middlewares, the first sees a request first. A middleware sees the key in
-// the Authorization header.
+// WithMiddleware puts wrap around the transport, for example to count, time or log calls, or to add a header.
+// New calls wrap twice: once for reads and once for creates. With several middlewares, the first sees a
+// request first. A middleware sees the key in the Authorization header.
 //
-// A middleware has no say in the outcome of a create. The transport below it sends a create at most once, and lets nothing
-// pass after the call has ended. The call is Unknown if a middleware answers by itself, if it changes the answer's status or
-// body, or if it returns an answer after a failure in which something may have been written. It is NotSent only if the
-// transport below knows that nothing was written, or if the middleware did not call it and returns an error with a method
-// NotSent() bool that returns true, see WithTransport. The context of the request it passes on must be that of the request it
-// got, or made from it.
+// A middleware cannot change the outcome of a create. The transport below it sends a create at most once, and
+// sends nothing after the call has ended. The call is Unknown if a middleware answers by itself, if it
+// changes the answer's status or body, or if it returns an answer after a failure in which something may have
+// been written. The call is NotSent only if the transport below knows that nothing was written, or if the
+// middleware did not call it and returns an error with a method NotSent() bool that returns true, see
+// WithTransport. The context of the request that a middleware passes on must be that of the request it got,
+// or derived from it.
 func WithMiddleware(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	return func(o *options) {
 		if wrap == nil {
@@ -137,7 +140,7 @@ func WithMiddleware(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	}
 }
 
-// WithUserAgent sets the User-Agent header, which is "till" otherwise: printable ASCII, such as "shop/1.2".
+// WithUserAgent sets the User-Agent header: printable ASCII, such as "shop/1.2". The default is "till".
 func WithUserAgent(text string) Option {
 	return func(o *options) {
 		if strings.Trim(text, " ") == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -148,9 +151,9 @@ func WithUserAgent(text string) Option {
 	}
 }
 
-// WithTLSConfig sets the configuration of TLS, for a client certificate say. It is copied. TLS is 1.2 or newer whatever it
-// says, HTTP/2 is not offered, and a configuration that switches verification off is an error of New. WithRootCAs goes
-// before its RootCAs. With WithTransport it has no effect.
+// WithTLSConfig sets the TLS configuration, for example for a client certificate. It copies config. TLS is
+// always 1.2 or newer, and HTTP/2 is not offered. New returns an error if the configuration disables
+// verification. WithRootCAs overrides its RootCAs. WithTLSConfig has no effect with WithTransport.
 func WithTLSConfig(config *tls.Config) Option {
 	return func(o *options) {
 		switch {
@@ -166,9 +169,10 @@ func WithTLSConfig(config *tls.Config) Option {
 	}
 }
 
-// New makes a Client for the service at baseURL, an absolute http or https address that may have a path. Plain http is
-// refused unless the host is a literal loopback address, since the key would cross the network in the open; for the
-// same reason a sandbox key is refused for any other host. An option that is nil is an error. New sends nothing.
+// New makes a Client for the service at baseURL, an absolute http or https address that may have a path. It
+// refuses plain http unless the host is a literal loopback address, because the key would cross the network
+// unencrypted. It also refuses a sandbox key for any other host. An option that is nil is an error. New sends
+// nothing.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3, userAgent: "till"}
 	for i, opt := range opts {
@@ -203,7 +207,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	k := &keyed{newHeaders(o), newResty(reads), newResty(creates)}
 	retryReads(k.reads.Client, o.retries)
 	neverResend(k.creates.Client)
-	if o.trace == nil { // a trace shows the body, and needs one of its own
+	if o.trace == nil { // a trace shows the body, and needs a copy of it
 		onlyBody(k.creates.Client)
 	}
 	c.keyed = func() *keyed { return k }
@@ -219,14 +223,14 @@ func fingerprint(key string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// headers are what the requests of a client begin with. They are put together once, because a merchant's calls come by
-// the thousand, and nothing writes to them afterwards: resty sends a copy.
+// headers are the initial headers of a client's requests. They are made once, because a merchant may make
+// thousands of calls, and nothing changes them afterwards: resty sends a copy.
 type headers struct{ plain, body, keyed, keyedBody http.Header }
 
 func newHeaders(o options) headers {
 	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 	if o.transport == nil {
-		// net/http would ask for this by itself, in a header made anew for every request.
+		// net/http would ask for this by itself, but would make a new header for every request.
 		plain["Accept-Encoding"] = []string{"gzip"}
 	}
 	keyed := plain.Clone()
@@ -240,7 +244,7 @@ func newHeaders(o options) headers {
 	return all
 }
 
-// of returns those of a request with or without a body, with or without the key.
+// of returns the headers of a request with or without a body, with or without the key.
 func (h *headers) of(body, keyed bool) http.Header {
 	switch {
 	case body && keyed:
@@ -253,15 +257,16 @@ func (h *headers) of(body, keyed bool) http.Header {
 	return h.plain
 }
 
-// restyClient is a resty client that uses its requests again. One is most of a kilobyte with its maps, and a new one for
-// every call would be a tenth of all that a call leaves to the garbage collector.
+// restyClient is a resty client that reuses its requests. A request with its maps takes most of a kilobyte: a
+// new one for every call would be a tenth of the garbage of a call.
 type restyClient struct {
 	*resty.Client
-	blank *resty.Request // what every request begins as; resty only reads its maps, which stay empty
+	// blank is the initial value of every request. resty only reads its maps, which stay empty.
+	blank *resty.Request
 	used  sync.Pool
 }
 
-// request returns a request as resty makes it. It belongs to the caller until it is handed to done.
+// request returns a request as resty makes it. It belongs to the caller until the call of done.
 func (c *restyClient) request() *resty.Request {
 	req, ok := c.used.Get().(*resty.Request)
 	if !ok {
@@ -271,8 +276,8 @@ func (c *restyClient) request() *resty.Request {
 	return req
 }
 
-// done takes a request back, after Execute has returned and its answer was looked at. By then nothing else holds it:
-// what net/http may still be writing is the http.Request that resty made of it.
+// done takes a request back after Execute has returned and the caller has read its answer. By then nothing
+// else uses it: net/http may still be writing, but uses the http.Request that resty made from it.
 func (c *restyClient) done(req *resty.Request) {
 	*req = resty.Request{}
 	c.used.Put(req)
@@ -288,7 +293,7 @@ func newResty(rt http.RoundTripper) *restyClient {
 	return &restyClient{Client: client, blank: client.R().SetDoNotParseResponse(true)}
 }
 
-// silent keeps resty from writing to standard error: what went wrong is in the error that a call returns.
+// silent keeps resty from writing to standard error: the error of a call says what went wrong.
 type silent struct{}
 
 func (silent) Errorf(string, ...any) {}
@@ -313,7 +318,7 @@ func checkBaseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// isLoopback accepts literal addresses only: what a name means is another machine's word.
+// isLoopback accepts literal addresses only: another machine decides what a name resolves to.
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()

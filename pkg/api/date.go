@@ -8,8 +8,8 @@ import (
 
 type dateKey struct{}
 
-// ObserveDate returns a context under which seen is called with the Date header (RFC 9110) of every answer that has one. It is
-// for callers who have to know whether their clock and the service's agree.
+// ObserveDate returns a context that makes calls pass the Date header (RFC 9110) of every answer that has one
+// to seen. It is for callers who must know whether their clock agrees with the service's.
 func ObserveDate(ctx context.Context, seen func(time.Time)) context.Context {
 	return context.WithValue(ctx, dateKey{}, seen)
 }

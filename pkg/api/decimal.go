@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// MaxDecimals is the largest number of decimals a currency can have here: an int64 holds no more digits.
+// MaxDecimals is the largest number of decimals of a currency: an int64 holds no more digits.
 const MaxDecimals = 18
 
-// ParseDecimal reads an exact decimal such as "25.00" as a count of minor units, for a currency with the given number
-// of decimals: ParseDecimal("25.00", 2) is 2500.
+// ParseDecimal reads an exact decimal such as "25.00" as a count of minor units of a currency with the given
+// number of decimals: ParseDecimal("25.00", 2) is 2500.
 //
-// The text is digits, optionally followed by a point and at most that many digits. Signs, exponents, separators of
-// thousands, a missing digit before or after the point, leading zeros and anything beyond int64 are errors that say
-// which. Zero is accepted: whether an amount may be zero is the caller's rule.
+// The text is digits, optionally followed by a point and at most that many digits. Signs, exponents,
+// thousands separators, a missing digit before or after the point, leading zeros, and values that do not fit
+// into an int64 are errors that name the problem. Zero is accepted: whether an amount may be zero is up to
+// the caller.
 func ParseDecimal(text string, decimals int) (int64, error) {
 	if decimals < 0 || decimals > MaxDecimals {
 		return 0, fmt.Errorf("%d decimals: a currency has 0 to %d", decimals, MaxDecimals)
@@ -29,13 +30,13 @@ func ParseDecimal(text string, decimals int) (int64, error) {
 		return 0, fmt.Errorf("%q has %d decimals, and the currency has %d: write no more digits than that", text, len(fraction), decimals)
 	}
 	minor, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
-	if err != nil { // only the range is left to fail
+	if err != nil { // only the range can be wrong here
 		return 0, fmt.Errorf("%q is too large: at most %s fits", text, FormatDecimal(math.MaxInt64, decimals))
 	}
 	return minor, nil
 }
 
-// checkDecimal names the first thing about text that keeps it from being an exact decimal.
+// checkDecimal returns an error about the first thing that keeps text from being an exact decimal.
 func checkDecimal(text string) error {
 	if text == "" {
 		return errors.New("the amount is empty: write it as digits, such as 25.00")
@@ -82,8 +83,8 @@ func trimZeros(text string) string {
 	return text
 }
 
-// FormatDecimal writes a count of minor units as an exact decimal: FormatDecimal(2500, 2) is "25.00". All decimals are
-// written, so that the text shows the currency's precision. It panics when decimals is negative.
+// FormatDecimal writes a count of minor units as an exact decimal: FormatDecimal(2500, 2) is "25.00". It
+// writes all decimals, so that the text shows the currency's precision. It panics if decimals is negative.
 func FormatDecimal(minor int64, decimals int) string {
 	if decimals < 0 {
 		panic("api.FormatDecimal: negative decimals")

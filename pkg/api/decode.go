@@ -14,32 +14,33 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// These limit an answer for the same reason as maxAnswer: a value of three bytes takes far more room once it is decoded.
+// These limit an answer for the same reason as maxAnswer: a value of three bytes takes far more memory once
+// it is decoded.
 const (
 	maxItems  = 50_000  // elements of one list, or keys of one object
-	maxRows   = 10_000  // withdrawals on one page, several of which are read at a time
-	maxValues = 200_000 // commas in all: one comes before every further element and key
+	maxRows   = 10_000  // withdrawals on one page; several pages are read at a time
+	maxValues = 200_000 // commas in total: one comes before every further element and key
 )
 
-// completed is a type that the service answers with. complete is called once its fields are decoded: it keeps the JSON
-// text they came from, and refuses an answer in which something is missing that money depends on.
+// completed is a type of answer. complete is called after its fields are decoded. It keeps the JSON text that
+// they came from, and refuses an answer that lacks something on which money depends.
 type completed interface {
 	complete(text stdjson.RawMessage) error
 }
 
-// resource is a record of which an answer has one or many.
+// resource is a type of record. An answer has one or many.
 type resource interface {
 	filled
 	completed
 }
 
-// document is an answer that takes more than decoding its fields.
+// document is a type of answer that needs more than decoding its fields.
 type document interface {
 	decode(body []byte) error
 }
 
-// decode reads a whole answer. The decoder refuses what encoding/json lets through and money does not forgive: doubled
-// keys, keys in another case, invalid UTF-8, trailing data.
+// decode reads a complete answer. It refuses errors that encoding/json accepts but that are dangerous in a
+// payment: duplicate keys, keys in another case, invalid UTF-8, trailing data.
 func decode(body []byte, value any) error {
 	if n := bytes.Count(body, []byte{','}); n > maxValues {
 		return fmt.Errorf("%w: more than %d values", ErrTooLarge, maxValues)
@@ -93,10 +94,10 @@ func decodeString(body []byte, s *string) error {
 	return nil
 }
 
-// errHiddenID is about an answer whose id had the key in it, or a piece: no call could ask for that id.
+// errHiddenID is about an answer whose id contained the key or a piece of it: no call could ask for that id.
 var errHiddenID = errors.New("its id has a piece of the API key in it, which is hidden")
 
-// readable says what an answer is when it is not what it should be, without the decoder's own jargon.
+// readable says what is wrong with an answer, without the decoder's own jargon.
 func readable(err error, body []byte) error {
 	if err == nil {
 		return nil
@@ -130,7 +131,7 @@ func readable(err error, body []byte) error {
 	return err
 }
 
-// within decodes a value that has to be read token by token, and refuses trailing data.
+// within decodes a value that must be read token by token, and refuses trailing data.
 func within(body []byte, read func(dec *jsontext.Decoder) error) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if err := read(dec); err != nil {
@@ -142,18 +143,19 @@ func within(body []byte, read func(dec *jsontext.Decoder) error) error {
 	return nil
 }
 
-// reading returns what fill takes, for the values that come next.
+// reading returns the argument of fill that decodes the next values.
 func reading(dec *jsontext.Decoder) func(into any) error {
 	return func(into any) error { return json.UnmarshalDecode(dec, into) }
 }
 
-// element decodes the value that comes next into a resource and gives it its text, which is a part of body.
+// element decodes the next value into a resource and gives it its text, which is a part of body.
 func element(dec *jsontext.Decoder, body []byte, value resource, read func(into any) error) error {
 	start := dec.InputOffset()
 	if err := value.fill(read); err != nil {
 		return err
 	}
-	text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")) // an append leaves the next one alone
+	// The text is clipped, so that appending to it does not change the next element.
+	text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:"))
 	if err := value.complete(text); err != nil {
 		return fmt.Errorf("at %q: %w", string(dec.StackPointer()), err)
 	}
@@ -175,7 +177,7 @@ func list[T any, P interface {
 		items = append(items, *new(T))
 		err := element(dec, body, P(&items[len(items)-1]), read)
 		if len(items) == 1 {
-			// Elements are of about the same size, so the first one tells how many there are.
+			// Elements have about the same size, so the first one predicts how many there are.
 			size := int(dec.InputOffset()-start) + 1
 			items = append(make([]T, 0, min(len(body)/size+1, most)), items[0])
 		}
@@ -184,7 +186,7 @@ func list[T any, P interface {
 	return items, err
 }
 
-// count reads an integer that cannot be negative.
+// count reads an integer that must not be negative.
 func count(dec *jsontext.Decoder, what string) (int64, error) {
 	n, err := integer(dec, what)
 	if err == nil && n < 0 {

@@ -1,12 +1,12 @@
-// Package api is a client for a merchant payment service: withdrawals from a merchant's balance, invoices that
-// customers pay, and the administration of resellers, in crypto and fiat currencies. All 22 operations of the
-// service's interface are methods here, grouped as fields of a Client.
+// Package api is a client for a merchant payment service: withdrawals from a merchant's balance, invoices
+// that customers pay, and the administration of resellers, in crypto and fiat currencies. All 22 operations
+// of the service's interface are methods here, grouped as fields of a Client.
 //
-// It keeps no journal. A create whose answer is lost may have been carried out, and this package, once the process
-// has ended, remembers nothing of it. A program that pays people out must itself write down, durably and before each
-// Withdrawals.Create, the order id it is about to use and what for, and afterwards what became of it. Then an outcome
-// that is unknown can be settled by looking for that order id in the service's list, without paying twice. (The
-// command till does all of this; use it where a program of your own is not needed.)
+// It keeps no journal. A create whose answer is lost may have been carried out, and once the process has
+// ended, this package remembers nothing of it. A program that pays people must itself keep a durable record.
+// Before each Withdrawals.Create it records the order id and the purpose, and afterwards the result. It can
+// then settle an unknown outcome by looking for that order id in the service's list, without paying twice.
+// (The command till does all of this. Use it unless you need a program of your own.)
 //
 //	client, err := api.New("https://pay.example.com", api.WithAPIKey(key))
 //	if err != nil {
@@ -19,29 +19,30 @@
 //		ExternalOrderID: "4711", // recorded before this line
 //	})
 //
-// A Client is made once and shared: it is safe for concurrent use and keeps connections open. The context of a call
-// comes first and can end it at any moment. WithTimeouts limits each call besides.
+// Make a Client once and share it: it is safe for concurrent use and keeps connections open. The context of a
+// call comes first and can end it at any moment. WithTimeouts also limits each call.
 //
 // # Money
 //
-// Every amount is an int64 count of the currency's minor unit: 2500 in USD, which has two decimals, is 25 dollars. No
-// float is used on the way, and none should be on yours. ParseDecimal and FormatDecimal turn exact decimal text into
-// minor units and back, given the number of decimals, and refuse what is not exact: exponents, signs, separators,
-// more digits than the currency has, anything beyond 64 bits.
+// Every amount is an int64 count of the currency's minor unit: 2500 in USD, which has two decimals, is 25
+// dollars. The package uses no floating point for amounts, and neither should your program. ParseDecimal and
+// FormatDecimal convert exact decimal text to minor units and back, given the number of decimals. They refuse
+// anything that is not exact: exponents, signs, separators, more digits than the currency has, and values of
+// more than 64 bits.
 //
-// How many decimals a crypto currency has is not shown by the interface, and so not known here. Codes are sent as you
-// write them; the interface spells a fiat code Usd in a currency and USD in an amount.
+// The interface does not show how many decimals a crypto currency has, so this package does not know. Codes
+// are sent as you write them. The interface spells a fiat code Usd in a currency and USD in an amount.
 //
-// Where money is read, the decoder is strict. A number with a point or an exponent, a null or a string where a number
-// belongs, a second key in an object that has one, a key given twice or in the wrong case, invalid UTF-8, text after
-// the end: each makes the whole answer an error.
+// The decoder is strict with money. Each of these makes the whole answer an error: a number with a point or
+// an exponent, a null or a string in place of a number, a second key in an object that has one, a duplicate
+// key, a key in the wrong case, invalid UTF-8, and trailing text.
 //
 // # Errors and outcomes
 //
-// A request that could not be carried out as meant is refused before anything is sent, with an InvalidError that
-// names the field, or by Do with ErrUseCreate. Every call that failed is an Error, to be reached with errors.As, and
-// its Outcome says what the call has left behind. For a create (of a withdrawal, an invoice or an invite, and any
-// request through Do that is not a read):
+// A request that could not be carried out as meant is refused before anything is sent: with an InvalidError
+// that names the field, or by Do with ErrUseCreate. Every call that fails returns an Error, which errors.As
+// finds. Its Outcome says what the call may have done. For a create (of a withdrawal, an invoice or an
+// invite, and any request through Do that is not a read):
 //
 //	WHAT CAME BACK                                                   OUTCOME
 //
@@ -55,34 +56,36 @@
 //	  any 5xx, a 4xx without the envelope, a 2xx that is not 200,
 //	  a 200 with HTML, null, "", trailing data or a cut body
 //
-// An error envelope is well-formed when the body is one object whose only key is error, over an integer code and the
-// strings reason and description; there may be more keys inside. It is asked for because proxies answer with the same
-// statuses, and have no say in what the service did. The content type decides nothing.
+// An error envelope is well-formed if the body is one object whose only key is error, with an integer code
+// and the strings reason and description; the inner object may have more keys. The envelope is required
+// because proxies answer with the same statuses without knowing what the service did. The content type does
+// not matter.
 //
-// A call that only reads ends in Rejected for any 4xx with an envelope, and for 401, 403 and 429 without; otherwise
-// in Failed. It has changed nothing, so it can be run again at any time.
+// A call that only reads is Rejected for any 4xx with an envelope, and for 401, 403 and 429 without one.
+// Otherwise it is Failed. It has changed nothing, so it can be run again at any time.
 //
-// Only this package's own transport can tell by itself that nothing was written. WithTransport says how another one can.
-// Code around the transport, see WithMiddleware, has no say in it.
+// Only this package's own transport knows that nothing was written. WithTransport says how another one can
+// tell. Code around the transport, see WithMiddleware, cannot change the outcome.
 //
 // # At most once, and again
 //
-// A create is sent at most once by every layer: this package does not try it again, the transport underneath is kept
-// from doing so on a connection that was closed, and a redirect is never followed. A connection that was idle for
-// more than a second is not used for it, because the longer it was, the more likely it is to be gone.
+// Every layer sends a create at most once: this package does not retry it, keeps the transport from sending
+// it again on a closed connection, and never follows a redirect. A create does not use a connection that was
+// idle for more than a second, because the longer it was idle, the more likely it is closed.
 //
-// To run a create again after Unknown, without having looked, risks paying twice; the service promises no check
-// of order ids. An order id that is not in the list has still not been proved to be unpaid: a create can land late.
+// Running a create again after Unknown, without looking at the list, risks paying twice: the service does not
+// promise to check order ids. Even an order id that is not in the list may be paid later, because a create
+// can arrive late.
 //
-// Reads (every GET and the three POST .../list paths) are tried again after a connection error, 429, 502, 503 and
-// 504, three times unless WithRetries says otherwise. The pauses are random, up to 200, 400 and 800 ms and so on, or
-// as long as Retry-After asks: up to 30 s, and within the time of the call. Error.RetryAfter has what it asked for.
-// The end of the context ends a pause at once.
+// Reads (every GET and the three POST .../list paths) are retried after a connection error, 429, 502, 503 and
+// 504, three times unless WithRetries says otherwise. The pauses are random, up to 200, 400 and 800 ms and so
+// on, or as long as Retry-After asks, up to 30 s and within the time of the call. Error.RetryAfter has what
+// it asked for. A pause ends at once when the context does.
 //
 // # Lists
 //
-// Withdrawals.List and Resellers.Withdrawals return one page. Withdrawals.All and Resellers.AllWithdrawals are
-// iterators over all of them, in memory that does not grow with the list:
+// Withdrawals.List and Resellers.Withdrawals return one page. Withdrawals.All and Resellers.AllWithdrawals
+// iterate over all pages, in constant memory:
 //
 //	for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
 //		if err != nil {
@@ -91,52 +94,55 @@
 //		...
 //	}
 //
-// An error is the last thing that is yielded. Withdrawals made meanwhile push others onto the next page; those are
-// not yielded again, and those that were there at the beginning are not missed. The next pages are read while one is
-// used.
+// An error is the last thing that is yielded. Withdrawals made meanwhile push others onto the next page.
+// These are not yielded again, and none of those that existed at the beginning is missed. The next pages are
+// read while one is used.
 //
-// Whether the first page is 0 or 1 is not shown by the interface. Unless ListOptions.FirstPage says it, the iterator
-// finds out from the answers, at the cost of one request where the service counts from 1 or the list is empty. A
-// service that does not refuse page 0 with a 4xx and the envelope, nor answers it, wants FirstPage to be set.
+// The interface does not show whether the first page is 0 or 1. Unless ListOptions.FirstPage says so, the
+// iterator finds out from the answers. This costs one request if the service counts from 1 or the list is
+// empty. If the service neither answers page 0 nor refuses it with a 4xx and the envelope, set FirstPage.
 //
-// The format of times is not shown either: those in a filter are sent as they are given, and those in answers are
-// returned as they came.
+// The interface does not show the format of times either. Times in a filter are sent as given, and times in
+// answers are returned as they came.
 //
 // # What the interface leaves open
 //
-// Balances, the list of a reseller's invoices and an invoice's choosen have no shape that is known, and are
-// json.RawMessage. Every resource keeps the JSON text that it came from: RawJSON returns it, with every field that
-// the service sent and every digit. The text of one withdrawal of a list is a part of its page's, and keeps all of it
-// in memory. A key that is unknown is no error, except where money is counted.
+// The formats of balances, of the list of a reseller's invoices and of an invoice's choosen are not known, so
+// these are json.RawMessage. Every resource keeps the JSON text that it came from: RawJSON returns it, with
+// every field that the service sent and every digit. The text of one withdrawal of a list is a part of its
+// page's text, and keeps all of that in memory. An unknown key is no error, except where money is counted.
 //
-// Client.Do reaches paths that have no method here. It refuses the one that creates withdrawals, in every spelling.
+// Client.Do reaches paths that have no method here. It refuses the path that creates withdrawals, in every
+// spelling.
 //
 // # Waits and callbacks
 //
-// Withdrawals.WaitFor and Invoices.WaitFor read one until it has a status. ParseCallback reads what is posted to a
-// withdrawal's callback.
+// Withdrawals.WaitFor and Invoices.WaitFor wait until a withdrawal or an invoice has a status. ParseCallback
+// reads the body that the service posts to a withdrawal's callback.
 //
 // # Limits
 //
-// An answer is an error when it is larger than 6 MiB (after decompression), holds a list or an object of more than
-// 50,000 elements where one is decoded, or more than 200,000 commas in all. So no answer, from whatever server, takes more
-// than a few dozen megabytes. These are the limits of one answer; an iterator has up to three pages at hand.
+// An answer is an error if it is larger than 6 MiB (after decompression), if a decoded list or object has
+// more than 50,000 elements, or if it has more than 200,000 commas in total. So no answer, from any server,
+// takes more than a few dozen megabytes. These are the limits of one answer; an iterator holds up to three
+// pages.
 //
 // # The network
 //
-// TLS is 1.2 or newer, and verification cannot be switched off; WithRootCAs names the authority of a private service.
-// Plain http is for literal loopback addresses. Proxies are taken from the environment, as net/http does. HTTP/2 is
-// not used. WithTLSConfig sets what else there is to set. WithTrace writes requests and answers as text, without the key but with everything else.
+// TLS is 1.2 or newer, and verification cannot be disabled. WithRootCAs names the authority of a private
+// service. Plain http is for literal loopback addresses only. Proxies are taken from the environment, as in
+// net/http. HTTP/2 is not used. WithTLSConfig sets the other TLS options. WithTrace writes requests and
+// answers as text, with the key hidden but everything else visible.
 //
 // # Testing
 //
-// Package [example.com/till/pkg/api/sandbox] is the whole service as an http.Handler, with balances, rates, statuses
-// and errors, for tests without a network or a secret:
+// Package [example.com/till/pkg/api/sandbox] is the whole service as an http.Handler, with balances, rates,
+// statuses and errors, for tests without a network or a secret:
 //
 //	box := sandbox.Start(t)
 //	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
 //
-// It can be told to count pages from 0, to refuse repeated order ids, to be out of funds. Test the Unknown outcome as
-// well, with the sandbox's fault drop-after, which loses the answer of a create that was made: it is the one that costs
-// money.
+// It can count pages from 0, refuse repeated order ids, or be out of funds. Also test the Unknown outcome,
+// with the sandbox's fault drop-after, which loses the answer of a create that was carried out: this outcome
+// is the one that costs money.
 package api

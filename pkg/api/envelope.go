@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// envelope is the service's error: {"error":{"code":1,"reason":"...","description":"..."}}. It is well-formed when error
-// is the only key and the three fields are there with their types. Only a well-formed one is taken as the service's
-// word, because a proxy on the way answers with the same statuses and has no say in what the service did.
+// envelope is the service's error: {"error":{"code":1,"reason":"...","description":"..."}}. It is well-formed
+// if error is the only key and the three fields are present with their types. Only a well-formed envelope is
+// trusted, because a proxy answers with the same statuses without knowing what the service did.
 type envelope struct {
 	Code        int64
 	Reason      string

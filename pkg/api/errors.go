@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// Outcome says what a call that failed has left behind. It is what decides whether to run a create again.
+// Outcome says what a failed call may have done. It decides whether to run a create again.
 type Outcome int
 
 const (
-	// Unknown: the request may have taken effect. Sending it again may pay twice. Only a create ends so.
+	// Unknown: the request may have taken effect. Sending it again may pay twice. Only a create ends this
+	// way.
 	Unknown Outcome = iota
-	// Rejected: the service said no, definitely; nothing was made.
+	// Rejected: the service definitely refused; nothing was created.
 	Rejected
-	// NotSent: not one byte of the request was written. It is safe to run it again.
+	// NotSent: no byte of the request was written. It is safe to run it again.
 	NotSent
-	// Failed: a call that only reads gave no usable answer. Nothing has changed, and it is safe to run it again.
+	// Failed: a call that only reads got no usable answer. Nothing has changed, and it is safe to run it
+	// again.
 	Failed
 )
 
-// String returns the outcome in words: "unknown", "rejected", "not sent" or "failed". Any other value may be anything, and is
-// "unknown".
+// String returns the outcome in words: "unknown", "rejected", "not sent" or "failed". Any other value is
+// "unknown", because it could mean anything.
 func (o Outcome) String() string {
 	switch o {
 	case Rejected:
@@ -50,23 +52,23 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%.40q is not an outcome of a call: unknown, rejected, not sent or failed", text)
 }
 
-// Error is every failure of a call, once its request was found valid. Use errors.As to reach it.
+// Error is the error of every call that fails after its request was found valid. Find it with errors.As.
 type Error struct {
-	Op      string // what was tried: "create the withdrawal"
+	Op      string // what was attempted: "create the withdrawal"
 	Method  string
 	Path    string
 	Outcome Outcome
 
 	Status int // HTTP status; 0 without an answer
 
-	// What the service's error envelope said, which may be nothing.
-	Envelope    bool // it sent one
+	// From the service's error envelope, if there is one.
+	Envelope    bool // whether there is one
 	Code        int64
 	Reason      string
 	Description string
 
-	RetryAfter time.Duration // as the service asked for with a 429 or 503; 0 when it did not
-	Err        error         // the cause below; nil when the service said no in good form
+	RetryAfter time.Duration // as the service asked with a 429 or 503; 0 if it did not
+	Err        error         // the underlying cause; nil if the service refused with an envelope
 }
 
 // Error returns one sentence: what failed, its outcome, and why in the service's words.
@@ -95,13 +97,13 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Why returns the reason alone, in the service's words where there are any, for a sentence that says already what failed.
-// It may be empty.
+// Why returns the reason alone, if possible in the service's words, for a sentence that already says what
+// failed. It may be empty.
 func (e *Error) Why() string {
 	var parts []string
 	for _, text := range []string{e.Reason, e.Description} {
 		if text != "" {
-			if e.Err != nil { // what follows goes on with the sentence
+			if e.Err != nil { // the sentence continues
 				text = strings.TrimRight(text, ".")
 			}
 			parts = append(parts, text)
@@ -130,20 +132,21 @@ func (e *Error) Why() string {
 // Unwrap returns the cause, such as context.DeadlineExceeded.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Unauthorized reports whether the service refused the key: the call was rejected with the status 401 or 403. A create that
-// a proxy answers so is Unknown, and not Unauthorized.
+// Unauthorized reports whether the service refused the key: it rejected the call with the status 401 or 403.
+// A create that a proxy answers this way is Unknown, not Unauthorized.
 func (e *Error) Unauthorized() bool {
 	return e.Outcome == Rejected && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
 }
 
-// RateLimited reports whether the service asks for fewer calls: the call was rejected with the status 429. RetryAfter says
-// how long to wait, if the service did.
+// RateLimited reports whether the service asks for fewer calls: it rejected the call with the status 429.
+// RetryAfter says how long to wait, if the service said so.
 func (e *Error) RateLimited() bool {
 	return e.Outcome == Rejected && e.Status == http.StatusTooManyRequests
 }
 
-// MarshalJSON writes what a log needs: message, outcome, op, method, path and, where the service answered, status, code,
-// reason, description and retry_after in seconds. The cause is in the message alone: it may be any value.
+// MarshalJSON writes the fields for a log: message, outcome, op, method, path and, if the service answered,
+// status, code, reason, description and retry_after in seconds. The cause is only in the message, because it
+// may be any value.
 func (e Error) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Message     string  `json:"message"`
@@ -159,14 +162,14 @@ func (e Error) MarshalJSON() ([]byte, error) {
 	}{e.Error(), e.Outcome, e.Op, e.Method, e.Path, e.Status, e.Code, e.Reason, e.Description, e.RetryAfter.Seconds()})
 }
 
-// GoString is what %#v prints. It shows the text of the cause and nothing else of it: a transport's error may hold a request
-// with the key.
+// GoString returns the text that %#v prints. It shows only the text of the cause, because a transport's error
+// may hold a request with the key.
 func (e Error) GoString() string {
 	return fmt.Sprintf("api.Error{Op:%q, Method:%q, Path:%q, Outcome:%q, Status:%d, Envelope:%t, Code:%d, Reason:%q, Description:%q, RetryAfter:%q, Err:%q}",
 		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter, fmt.Sprint(e.Err))
 }
 
-// InvalidError is a request that was refused before anything was sent.
+// InvalidError is the error of a request that was refused before anything was sent.
 type InvalidError struct {
 	Field string // the field of the request, as the interface names it: "address"
 	Why   string // what is wrong with it and what to do

@@ -13,14 +13,14 @@ import (
 	"sync/atomic"
 )
 
-// Whether a failed create was sent at all decides whether it may be run again. Errors cannot tell: the same time-out
-// arrives before and after the first byte. So every connection is a gate that knows whether the request at hand has
-// written to it, and that can be shut while it has not: from then on the request cannot be sent any more.
+// A failed create may be run again only if it was not sent at all. An error does not show it: the same
+// time-out occurs before and after the first byte. So every connection is a gate. It knows whether the
+// current request has written to it, and can be shut before that: then the request can no longer be sent.
 
 const (
 	gateOpen   int32 = iota // nothing of this request was written
-	gatePassed              // something was, or may have been
-	gateShut                // nothing was, and nothing will be
+	gatePassed              // something was or may have been written
+	gateShut                // nothing was and nothing will be written
 )
 
 var errGateShut = errors.New("the call had already been given up")
@@ -28,8 +28,8 @@ var errGateShut = errors.New("the call had already been given up")
 type gatedConn struct {
 	net.Conn
 	state  atomic.Int32
-	before func() error // of the create that the connection was taken for
-	why    atomic.Value // the error of before, once it has shut the gate
+	before func() error // the check of the create that took the connection
+	why    atomic.Value // the error of before, if it has shut the gate
 }
 
 func (c *gatedConn) Write(b []byte) (int, error) {
@@ -46,37 +46,37 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 	}
 	n, err := c.Conn.Write(b)
 	if first && n == 0 && err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
-		// The other side was gone already. (A write that is broken off from this side may have sent something, on some
-		// systems, and say nothing of it.)
+		// The other side had already closed the connection. (On some systems, a write that this side
+		// interrupts may have sent something without saying so.)
 		c.state.CompareAndSwap(gatePassed, gateShut)
 	}
 	return n, err
 }
 
-// Close ends the connection. What was not begun by then is not written any more.
+// Close ends the connection. A write that has not begun by then will not happen.
 func (c *gatedConn) Close() error {
 	c.state.CompareAndSwap(gateOpen, gateShut)
 	return c.Conn.Close()
 }
 
-// next prepares the connection for another request. A connection that was shut stays so.
+// next prepares the connection for another request. A shut connection stays shut.
 func (c *gatedConn) next() { c.state.CompareAndSwap(gatePassed, gateOpen) }
 
-// shut reports whether nothing of the request was written, and if so makes sure of it for good.
+// shut reports whether nothing of the request was written, and if so keeps it from being written later.
 func (c *gatedConn) shut() bool {
 	return c.state.CompareAndSwap(gateOpen, gateShut) || c.state.Load() == gateShut
 }
 
-// sending follows one request through the transport. It is the request's context too.
+// sending follows one request through the transport. It is also the request's context.
 type sending struct {
 	context.Context
 	trace  httptrace.ClientTrace
 	before func() error
 	conn   atomic.Pointer[gatedConn]
-	lost   atomic.Bool // got a connection that is not ours to watch
+	lost   atomic.Bool // got a connection of another type, which cannot be watched
 	reused atomic.Bool // the connection had carried a request before
-	taken  atomic.Bool // by its one request
-	body   []byte      // of the request, to send it on another connection; nil: it has none
+	taken  atomic.Bool // by the one request that it follows
+	body   []byte      // of the request, to send it on another connection; nil: no body
 }
 
 // neverLeft reports whether no byte of the request was or will be written.
@@ -88,9 +88,9 @@ func (s *sending) neverLeft() bool {
 	return conn == nil || conn.shut()
 }
 
-// anew returns the request once more and a transport that dials for it, if the connection on which nothing was written
-// had been used before: the service may close such a connection at any moment, and not one byte was lost with it. Both are
-// nil if dialling cannot help.
+// anew returns a copy of the request and a transport that dials a new connection for it, if nothing was
+// written on the old connection and it had been used before. The service may close such a connection at any
+// moment, and no byte was lost with it. Both results are nil if dialing cannot help.
 func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, http.RoundTripper) {
 	conn, transport := s.conn.Load(), (*http.Transport)(nil)
 	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() || conn.why.Load() != nil {
@@ -100,15 +100,15 @@ func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, 
 	if s.body != nil {
 		again.Body = io.NopCloser(bytes.NewReader(s.body))
 	} else if req.ContentLength != 0 {
-		return nil, nil // somebody else's request, whose body may be spent
+		return nil, nil // not one of our requests: its body may be consumed
 	}
 	fresh := transport.Clone()
-	fresh.DisableKeepAlives = true // it has no connections, and is not used again
+	fresh.DisableKeepAlives = true // it has no connections and is used only once
 	return &again, fresh
 }
 
-// because is why the request was not written: what the check said, where it was that. The transport may come to know first
-// that the connection is closed.
+// because returns the reason why the request was not written. If the check refused it, this is the error of
+// the check: the transport may notice first that the connection is closed.
 func (s *sending) because(err error) error {
 	if conn := s.conn.Load(); conn != nil {
 		if why, ok := conn.why.Load().(notSentError); ok {
@@ -118,7 +118,7 @@ func (s *sending) because(err error) error {
 	return notSentError{err}
 }
 
-// follow returns a context for one request, with a trace that tells which connection it goes out on.
+// follow returns a context for one request, with a trace that records which connection it uses.
 func follow(ctx context.Context) *sending {
 	s := &sending{before: askedBefore(ctx)}
 	s.trace.GotConn = s.gotConn
@@ -128,7 +128,7 @@ func follow(ctx context.Context) *sending {
 
 type sendingKey struct{}
 
-// Value finds the sending in its context, and in those made from it.
+// Value finds the sending in its own context and in derived ones.
 func (s *sending) Value(key any) any {
 	if key == (sendingKey{}) {
 		return s
@@ -150,11 +150,11 @@ func (s *sending) gotConn(info httptrace.GotConnInfo) {
 
 type beforeSending struct{}
 
-// BeforeSending returns a context under which every create asks check right before the first byte of its request is written
-// to the network. If check returns an error, nothing is written, and the call ends in an Error with the outcome NotSent. A
-// record of what is being sent can so be kept from growing old between the moment it was made and the sending. With
-// WithTransport, check is asked before the transport is. A create whose kept connection turns out to be closed is asked about once more, before it
-// is written to a new one.
+// BeforeSending returns a context that makes every create call check right before the first byte of its
+// request is written to the network. If check returns an error, nothing is written, and the call ends in an
+// Error with the outcome NotSent. So the caller can make sure that its record of the request is still current
+// when the request is sent. With WithTransport, check is called before the transport. If a kept connection
+// turns out to be closed, check is called once more, before the create is written to a new one.
 func BeforeSending(ctx context.Context, check func() error) context.Context {
 	return context.WithValue(ctx, beforeSending{}, check)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Invites are the calls about invitations to become a reseller. Whether they want the key is not shown: it is sent
-// unless WithoutResellerAuth says otherwise.
+// Invites has the calls about invitations to become a reseller. The interface does not show whether they need
+// the key: they send it unless WithoutResellerAuth is set.
 type Invites struct{ client *Client }
 
-// Invite invites somebody to become a reseller.
+// Invite invites a person to become a reseller.
 type Invite struct {
 	Invite string `json:"invite"` // UUID
 	Label  string `json:"label"`
@@ -24,11 +24,11 @@ type Invite struct {
 	raw json.RawMessage
 }
 
-// RawJSON returns the JSON text that the invite came from; nil for one that was made otherwise.
+// RawJSON returns the JSON text that the invite came from, or nil if it was not decoded from JSON.
 func (i Invite) RawJSON() json.RawMessage { return i.raw }
 
-// MarshalJSON writes the JSON text that the invite came from, or the object of its fields if they were changed or there is no
-// such text.
+// MarshalJSON writes the JSON text that the invite came from. If there is none, or the fields were changed,
+// it writes the object of the fields.
 func (i Invite) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, inviteJSON(i)) }
 
 // UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.
@@ -46,7 +46,8 @@ func (i *Invite) complete(text json.RawMessage) error {
 	return nil
 }
 
-// createdInvite is an Invite that must have all its fields: what is not well-formed does not prove that one was made.
+// createdInvite is an Invite that must have all its fields: an incomplete one does not prove that an invite
+// was created.
 type createdInvite struct{ Invite }
 
 func (i *createdInvite) decode(body []byte) error {
@@ -68,7 +69,7 @@ func (i *createdInvite) decode(body []byte) error {
 	return nil
 }
 
-// invites is an array of them.
+// invites is an array of invites.
 type invites []Invite
 
 func (v *invites) decode(body []byte) error {
@@ -99,7 +100,8 @@ func (s *Invites) Get(ctx context.Context, id string) (Invite, error) {
 	})
 }
 
-// Create makes an invite from a UUID, whose meaning is not shown, and returns it with its url. It is sent at most once.
+// Create makes an invite from a UUID and returns it with its url. The interface does not show what the UUID
+// means. It is sent at most once.
 //
 // POST /api/invite (section 4.3)
 func (s *Invites) Create(ctx context.Context, uuid string) (Invite, error) {

@@ -12,30 +12,32 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Invoices are the calls about the merchant's invoices. All of them send the key.
+// Invoices has the calls about the merchant's invoices. All of them send the key.
 type Invoices struct{ client *Client }
 
 // Invoice is what a customer pays.
 type Invoice struct {
-	ID              string          `json:"id"`                // UUID given by the service
-	ExternalOrderID string          `json:"external_order_id"` // the merchant's order_id
-	ExternalNumber  int64           `json:"external_number"`   // the merchant's number; 0 when it has none
-	Title           string          `json:"tittle"`            // spelled so in answers
-	Currency        Currency        `json:"currency"`
-	Items           []InvoiceItem   `json:"items"`
-	CreatedDate     string          `json:"created_date"` // without a time zone, as the service wrote it
-	DueDate         string          `json:"due_date"`     // deprecated: a fixed placeholder
-	Choosen         json.RawMessage `json:"choosen"`      // the customer's choice of payment; its structure is not shown
-	Status          string          `json:"status"`       // values are not shown
-	State           string          `json:"state"`        // values are not shown
+	ID              string `json:"id"`                // UUID given by the service
+	ExternalOrderID string `json:"external_order_id"` // the merchant's order_id
+	// ExternalNumber is the merchant's number; 0 if there is none.
+	ExternalNumber int64         `json:"external_number"`
+	Title          string        `json:"tittle"` // this is how answers spell it
+	Currency       Currency      `json:"currency"`
+	Items          []InvoiceItem `json:"items"`
+	CreatedDate    string        `json:"created_date"` // without a time zone, as the service wrote it
+	DueDate        string        `json:"due_date"`     // deprecated: a fixed placeholder
+	// Choosen is the customer's choice of payment; its structure is not shown.
+	Choosen json.RawMessage `json:"choosen"`
+	Status  string          `json:"status"` // values are not shown
+	State   string          `json:"state"`  // values are not shown
 
 	raw json.RawMessage
 }
 
-// InvoiceItem is one of the goods on an invoice. In JSON it is {"amount":"2500","name":"..."}.
+// InvoiceItem is one item of an invoice. In JSON it is {"amount":"2500","name":"..."}.
 type InvoiceItem struct {
 	Name   string
-	Amount int64 // in minor units of the invoice's currency; a string of digits in JSON
+	Amount int64 // in minor units of the invoice's currency; in JSON a string of digits
 }
 
 // MarshalJSON writes {"amount":"2500","name":"..."}.
@@ -45,7 +47,7 @@ func (i InvoiceItem) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// UnmarshalJSON reads the object and refuses an amount that is not an int64 in plain digits, or not in a string.
+// UnmarshalJSON reads the object. It refuses an amount that is not a string with an int64 in plain digits.
 func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return within(b, i.read) }
 
 func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
@@ -81,12 +83,12 @@ func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// RawJSON returns the JSON text that the invoice came from, with every field the service sent; nil for one that was
-// made otherwise.
+// RawJSON returns the JSON text that the invoice came from, with every field that the service sent, or nil if
+// the invoice was not decoded from JSON.
 func (i Invoice) RawJSON() json.RawMessage { return i.raw }
 
-// MarshalJSON writes the JSON text that the invoice came from, or the object of its fields if they were changed or there is
-// no such text.
+// MarshalJSON writes the JSON text that the invoice came from. If there is none, or the fields were changed,
+// it writes the object of the fields.
 func (i Invoice) MarshalJSON() ([]byte, error) {
 	return marshal(i, i.raw, invoiceJSON{i.ID, i.ExternalOrderID, i.ExternalNumber, i.Title, currencyJSON(i.Currency), i.Items,
 		i.CreatedDate, i.DueDate, i.Choosen, i.Status, i.State})
@@ -137,14 +139,16 @@ func (i *Invoice) complete(text json.RawMessage) error {
 	return nil
 }
 
-// CreateInvoice asks for an invoice. The interface's deprecated due_date, which has no effect, is not sent.
+// CreateInvoice is a request for an invoice. It does not send the interface's deprecated due_date, which has
+// no effect.
 type CreateInvoice struct {
-	OrderID     string        `json:"order_id,omitzero"`     // the merchant's identifier; may be empty
-	Number      *int64        `json:"number,omitzero"`       // shown to the customer; nil: none
-	Title       string        `json:"title"`                 // shown to the customer
-	Currency    Currency      `json:"currency"`              // of all items
-	Items       []InvoiceItem `json:"items"`                 // at least one
-	CallbackURL string        `json:"callback_url,omitzero"` // where the customer's browser goes after payment; no notification
+	OrderID  string        `json:"order_id,omitzero"` // the merchant's identifier; may be empty
+	Number   *int64        `json:"number,omitzero"`   // shown to the customer; nil: none
+	Title    string        `json:"title"`             // shown to the customer
+	Currency Currency      `json:"currency"`          // of all items
+	Items    []InvoiceItem `json:"items"`             // at least one
+	// CallbackURL is where the customer's browser goes after payment. It is not a notification.
+	CallbackURL string `json:"callback_url,omitzero"`
 }
 
 // MarshalJSON writes the body of Create's request.
@@ -178,7 +182,7 @@ func (r *CreateInvoice) fill(read func(any) error) error {
 	return nil
 }
 
-// Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.
+// Validate returns an *InvalidError if the service could not carry out the request as meant.
 func (r CreateInvoice) Validate() error {
 	if err := checkPlain("order_id", r.OrderID); err != nil {
 		return err
@@ -207,8 +211,9 @@ func (r CreateInvoice) Validate() error {
 	return checkCallback("callback_url", r.CallbackURL)
 }
 
-// Create makes an invoice and returns the UUID that the service gave it. It is sent at most once; there is no call that
-// lists invoices, so after an Error whose outcome is Unknown only the merchant panel can tell.
+// Create makes an invoice and returns the UUID that the service gave it. It is sent at most once. No call
+// lists invoices, so after an Error with the outcome Unknown, only the merchant panel shows whether the
+// invoice exists.
 //
 // POST /api/invoice (section 4.2)
 func (s *Invoices) Create(ctx context.Context, r CreateInvoice) (id string, err error) {

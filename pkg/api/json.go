@@ -10,19 +10,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The exported types have the methods of encoding/json alone, so that a program with either package reads them as strictly
-// as this one does. Calling them for each field of each record of a list would be slow: the decoder makes one more pass over
-// the text of such a field. So answers are read into unexported types, named after the exported ones with JSON at their end,
-// which have the methods of the faster package.
+// The exported types have only the methods of encoding/json, so that a program reads them as strictly with
+// either package as this one does. Calling these methods for each field of each record of a list would be
+// slow: the decoder makes one more pass over the text of such a field. So answers are read into unexported
+// types with the methods of the faster package. These have the name of the exported type and the suffix JSON.
 
-// filled is an exported type whose fields are read into another one first, or into itself without its methods. read
-// decodes a value.
+// filled is an exported type whose fields are first read into another type, or into itself without its
+// methods. read decodes a value.
 type filled interface {
 	fill(read func(into any) error) error
 }
 
-// unmarshal is UnmarshalJSON for the exported types: it decodes as an answer is decoded, and leaves value alone if that
-// fails. The caller may use text again, and a resource keeps it.
+// unmarshal implements UnmarshalJSON for the exported types. It decodes as an answer is decoded, and does not
+// change value if that fails. It copies text, because the caller may reuse it and a resource keeps it.
 func unmarshal[T any](text []byte, value *T) error {
 	var got T
 	if err := decode(bytes.Clone(text), &got); err != nil {
@@ -32,7 +32,8 @@ func unmarshal[T any](text []byte, value *T) error {
 	return nil
 }
 
-// marshal is MarshalJSON for a resource: the text that it came from, as long as its fields say the same.
+// marshal implements MarshalJSON for a resource: it writes the original text as long as the fields agree with
+// it.
 func marshal[T any](value T, text []byte, fields any) ([]byte, error) {
 	if text != nil {
 		var was T
@@ -68,7 +69,7 @@ func entries[T any](items []T, entry func(T) (key string, value any)) ([]byte, e
 	return b, nil
 }
 
-// one reads an object that has one key, with the method of a list of such keys.
+// one reads an object that has one key, using the method of a list of such keys.
 func one[T any, L ~[]T](text []byte, value *T, read func(*L, []byte) error) error {
 	var list L
 	if err := read(&list, text); err != nil {
@@ -81,7 +82,7 @@ func one[T any, L ~[]T](text []byte, value *T, read func(*L, []byte) error) erro
 	return nil
 }
 
-// elements reads an array, or null for one that is missing.
+// elements reads an array, or null for a missing one.
 func elements[T any](dec *jsontext.Decoder, what string, read func(*T) error) ([]T, error) {
 	switch kind := dec.PeekKind(); kind {
 	case 'n':

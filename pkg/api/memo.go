@@ -5,13 +5,14 @@ import (
 	"unicode"
 )
 
-// MemoRequired reports whether a withdrawal of the currency needs a memo: XLR and the currencies based on it. The interface does
-// not say how the codes of those are made, so that any with XLR in it counts.
+// MemoRequired reports whether a withdrawal of the currency needs a memo: XLR and the currencies based on it
+// do. The interface does not say how the codes of these are formed, so any code that contains XLR counts.
 func (c Currency) MemoRequired() bool {
 	return c.Kind == Crypto && strings.Contains(strings.ToLower(c.Code), "xlr")
 }
 
-// checkMemo refuses a memo that is not surely the one that the receiver gave: a transfer with another one is lost.
+// checkMemo refuses a memo that may differ from the one that the receiver gave: a transfer with the wrong
+// memo is lost.
 func checkMemo(c Currency, memo string) error {
 	if c.MemoRequired() && BlankMemo(memo) {
 		return invalid("memo", "a withdrawal in %s needs one, and %q is blank: ask the receiver for it", c.Code, memo)
@@ -37,16 +38,17 @@ func checkMemo(c Currency, memo string) error {
 	return nil
 }
 
-// BlankMemo reports whether nothing can be read in a memo.
+// BlankMemo reports whether a memo has no visible character.
 func BlankMemo(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return !isUnseen(r) && !isBlank(r) })
 }
 
-// isBlank reports whether a character is white space in any script, or looks like it: U+2800 is a cell of braille without dots.
+// isBlank reports whether a character is white space in any script, or looks like it: U+2800 is a braille
+// cell without dots.
 func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Zs, r) || r == '\u2800' }
 
-// isUnseen reports whether a character takes no room, or none of its own: controls, formats, and what programs leave out
-// where they do not know it.
+// isUnseen reports whether a character has no width of its own: controls, formats, and characters that
+// programs leave out if they do not know them.
 func isUnseen(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

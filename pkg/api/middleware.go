@@ -9,41 +9,42 @@ import (
 	"sync"
 )
 
-// A middleware is the caller's code between this package and the network. It may do anything with a request and its answer,
-// and whether a create can be run again must not depend on it. So a create with middlewares passes two layers of this package:
+// A middleware is the caller's code between this package and the network. It may do anything with a request
+// and its answer, so it must not decide whether a create can be run again. A create with middlewares
+// therefore passes through two layers of this package:
 //
-//	judge         looks at what came back, and at what sender has seen
+//	judge         compares what came back with what sender has seen
 //	middlewares
-//	sender        lets a request pass at most once, and sees what became of it
+//	sender        sends a request at most once, and records its result
 //	whole, gate, network
 //
-// An outcome is taken from the middlewares only where sender has seen the same:
+// The middlewares decide an outcome only if sender has seen the same:
 //
 //	WHAT SENDER HAS SEEN                     WHAT CAME BACK                    RESULT
 //
 //	one request, and its answer              that answer, status and body      the answer
 //	one request, and its answer              anything else                     Unknown
 //	one request that may have been written   anything                          Unknown
-//	requests of which no byte was written    an error                          NotSent
-//	requests of which no byte was written    an answer                         Unknown
+//	requests without a byte written          an error                          NotSent
+//	requests without a byte written          an answer                         Unknown
 //	nothing                                  an error that says NotSent        NotSent
 //	nothing                                  anything else                     Unknown
 //
-// After judge has looked, sender lets nothing pass.
+// After judge has decided, sender sends nothing.
 
-// journey is what sender sees of one create.
+// journey records what sender sees of one create.
 type journey struct {
 	mu     sync.Mutex
-	tries  int  // requests that came to sender and were let pass
-	left   bool // one of them may have been written, or is under way
+	tries  int  // requests that sender let pass
+	left   bool // a request may have been written, or is in flight
 	closed bool
 	status int
-	text   []byte // of the answer; nil: there is none
+	text   []byte // of the answer; nil: no answer
 }
 
 type journeyKey struct{}
 
-// begin reports whether a request may pass.
+// begin returns an error if a request must not pass.
 func (j *journey) begin() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -70,13 +71,13 @@ func (j *journey) end(resp *http.Response, err error) {
 	}
 }
 
-// saysNotSent reports whether an error is a transport's word that no byte was written.
+// saysNotSent reports whether an error says that no byte was written.
 func saysNotSent(err error) bool {
 	var unsent interface{ NotSent() bool }
 	return errors.As(err, &unsent) && unsent.NotSent()
 }
 
-// sender is the layer below the middlewares. Reads have no journey, and pass.
+// sender is the layer below the middlewares. Reads have no journey and always pass.
 type sender struct {
 	next    http.RoundTripper
 	creates bool
@@ -100,7 +101,7 @@ func (s sender) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil && resp == nil {
 		err = errors.New("the transport returned no answer")
 	}
-	if err == nil { // it is read and unpacked
+	if err == nil { // the body is read and decompressed
 		if body, ok := resp.Body.(*answer); ok {
 			resp.Header.Del("Content-Encoding")
 			resp.Header.Del("Content-Length")
@@ -126,7 +127,7 @@ func (g judge) RoundTrip(req *http.Request) (*http.Response, error) {
 	case err != nil && !j.left && j.tries > 0:
 		return nil, notSentError{err}
 	case err != nil && !j.left:
-		return nil, err // with its own word
+		return nil, err // which may say itself that nothing was sent
 	case err != nil:
 		return nil, perhapsSent{err}
 	case j.tries == 0 || !j.left:
@@ -143,7 +144,7 @@ func (g judge) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// perhapsSent is an error that says nothing of what was sent, whatever it wraps.
+// perhapsSent is an error that makes no claim about what was sent, even if the error that it wraps does.
 type perhapsSent struct{ error }
 
 func (e perhapsSent) Unwrap() error { return e.error }

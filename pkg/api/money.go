@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind says whether a currency is a crypto currency or a fiat one. It is the single key of the service's unions.
+// Kind says whether a currency is a crypto or a fiat currency. It is the only key of the service's unions.
 type Kind string
 
 // MarshalJSON writes "Crypto" or "Fiat"; any other Kind is an error.
@@ -34,7 +34,7 @@ func (k *Kind) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// The two kinds of currency.
+// These are the two kinds of currency.
 const (
 	Crypto Kind = "Crypto"
 	Fiat   Kind = "Fiat"
@@ -46,10 +46,10 @@ type Currency struct {
 	Code string // as the service spells it in a currency: Btc, UsdtErc20, Usd
 }
 
-// CryptoCurrency is the crypto currency with a code, such as Btc.
+// CryptoCurrency returns the crypto currency with a code, such as Btc.
 func CryptoCurrency(code string) Currency { return Currency{Crypto, code} }
 
-// FiatCurrency is the fiat currency with a code as the interface spells it in a currency, such as Usd.
+// FiatCurrency returns the fiat currency with a code as the interface spells it in a currency, such as Usd.
 func FiatCurrency(code string) Currency { return Currency{Fiat, code} }
 
 // String returns the code.
@@ -87,22 +87,23 @@ func (c *currencyJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Amount is a count of a currency's minor units: 2500 in USD, which has two decimals, is 25 USD. In JSON it is an
-// object with one key whose value is an object with one key: {"Fiat":{"USD":2500}}.
+// Amount is a count of a currency's minor units: 2500 in USD, which has two decimals, is 25 USD. In JSON it
+// is an object with one key whose value is an object with one key: {"Fiat":{"USD":2500}}.
 type Amount struct {
 	Kind  Kind
 	Code  string // as the service spells it in an amount: Btc, USD
 	Minor int64
 }
 
-// CryptoAmount is so many minor units of the crypto currency with a code, such as Btc.
+// CryptoAmount returns an amount in minor units of the crypto currency with a code, such as Btc.
 func CryptoAmount(code string, minor int64) Amount { return Amount{Crypto, code, minor} }
 
-// FiatAmount is so many minor units of the fiat currency with a code as the interface spells it in an amount, such as USD.
+// FiatAmount returns an amount in minor units of the fiat currency with a code as the interface spells it in
+// an amount, such as USD.
 func FiatAmount(code string, minor int64) Amount { return Amount{Fiat, code, minor} }
 
-// String returns the count and the code, such as "2500 USD (minor units)". Decimals are the currency's, which an
-// amount does not know: see FormatDecimal.
+// String returns the count and the code, such as "2500 USD (minor units)". An amount does not know the
+// decimals of its currency, see FormatDecimal.
 func (a Amount) String() string {
 	return strconv.FormatInt(a.Minor, 10) + " " + a.Code + " (minor units)"
 }
@@ -110,8 +111,8 @@ func (a Amount) String() string {
 // MarshalJSON writes the nested one-key objects. An Amount without a kind or a code is an error.
 func (a Amount) MarshalJSON() ([]byte, error) { return json.Marshal(amountJSON(a)) }
 
-// UnmarshalJSON reads the nested one-key objects and refuses anything else, above all a number that is not an int64
-// written in plain digits.
+// UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
+// int64 in plain digits.
 func (a *Amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*amountJSON)(a)) }
 
 type amountJSON Amount
@@ -156,16 +157,16 @@ type CodeAmount struct {
 // MarshalJSON writes the one-key object.
 func (a CodeAmount) MarshalJSON() ([]byte, error) { return CodeAmounts{a}.MarshalJSON() }
 
-// UnmarshalJSON reads the one-key object and refuses anything else; see Amount for numbers that are refused.
+// UnmarshalJSON reads the one-key object and refuses anything else. Amount says which numbers are refused.
 func (a *CodeAmount) UnmarshalJSON(b []byte) error {
 	return one(b, a, (*CodeAmounts).UnmarshalJSON)
 }
 
-// CodeAmounts is the service's object of a currency code to an integer in minor units, such as {"USD":2500}, in the
-// order in which the service wrote it.
+// CodeAmounts is the service's object from currency codes to integers in minor units, such as {"USD":2500},
+// in the order in which the service wrote it.
 type CodeAmounts []CodeAmount
 
-// Of returns the minor units under a code, spelled as the service spells it.
+// Of returns the minor units for a code as the service spells it.
 func (m CodeAmounts) Of(code string) (minor int64, ok bool) {
 	for _, e := range m {
 		if e.Code == code {
@@ -180,7 +181,7 @@ func (m CodeAmounts) MarshalJSON() ([]byte, error) {
 	return entries(m, func(a CodeAmount) (string, any) { return a.Code, a.Minor })
 }
 
-// UnmarshalJSON reads the object; see Amount for what is refused.
+// UnmarshalJSON reads the object. Amount says which numbers are refused.
 func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return within(b, m.read) }
 
 func (m *CodeAmounts) read(dec *jsontext.Decoder) error {

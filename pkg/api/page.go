@@ -14,10 +14,11 @@ import (
 
 // WithdrawalFilter restricts a list of withdrawals. The zero value restricts nothing.
 type WithdrawalFilter struct {
-	From       string     `json:"from,omitzero"` // start of the period; the interface does not show the format, so it is sent as it is
-	To         string     `json:"to,omitzero"`   // end of the period, likewise
-	Currencies []Currency `json:"currencies"`    // empty: all
-	Tags       []string   `json:"tags"`          // names of statuses; empty: all
+	// From is the start of the period. The interface does not show the format, so it is sent unchanged.
+	From       string     `json:"from,omitzero"`
+	To         string     `json:"to,omitzero"` // the end of the period, also sent unchanged
+	Currencies []Currency `json:"currencies"`  // empty: all
+	Tags       []string   `json:"tags"`        // names of statuses; empty: all
 }
 
 // MarshalJSON writes the body of the request.
@@ -30,27 +31,28 @@ type filterJSON WithdrawalFilter // without the methods
 
 func (f *WithdrawalFilter) fill(read func(any) error) error { return read((*filterJSON)(f)) }
 
-// PageBase says which number the first page has, which the interface does not show.
+// PageBase says which number the first page has. The interface does not show it.
 type PageBase int
 
-// The zero PageBase finds out from the answers.
+// These are the values of PageBase. With the zero value, the client finds out from the answers.
 const (
 	PageBaseAuto PageBase = iota
 	PageBaseZero
 	PageBaseOne
 )
 
-// DefaultPageSize is how many withdrawals a list asks for at a time.
+// DefaultPageSize is how many withdrawals a page has by default.
 const DefaultPageSize = 100
 
-// ListOptions steers how All reads pages.
+// ListOptions controls how All reads pages.
 type ListOptions struct {
 	PageSize  int      // 0: DefaultPageSize
-	FirstPage PageBase // the zero value finds out
+	FirstPage PageBase // with the zero value, All finds out
 	// OnPage, if set, is called with every page before its withdrawals are yielded. It may keep the page.
 	OnPage func(WithdrawalPage)
-	// Lenient goes on when a record of a page cannot be read as a withdrawal. Such records are not yielded: OnPage finds
-	// them in WithdrawalPage.Unreadable. Otherwise the first of them ends the list with an error.
+	// Lenient continues if a record of a page cannot be read as a withdrawal. Such records are not yielded:
+	// OnPage finds them in WithdrawalPage.Unreadable. Without Lenient, the first of them ends the list with
+	// an error.
 	Lenient bool
 }
 
@@ -60,7 +62,8 @@ type WithdrawalPage struct {
 	PageCount int64        // how many pages there are
 	Total     int64        // how many withdrawals match the filter
 
-	Number     int                    // the number that All asked for; not set by the methods that return one page
+	// Number is the page number that All asked for. Methods that return one page do not set it.
+	Number     int
 	Unreadable []UnreadableWithdrawal // the rest of page_content, see ListOptions.Lenient
 
 	size int // of the answer, in bytes
@@ -68,7 +71,7 @@ type WithdrawalPage struct {
 
 func (p WithdrawalPage) empty() bool { return len(p.Items)+len(p.Unreadable) == 0 }
 
-// MarshalJSON writes the object of page_content, page_count and total. Records that cannot be read are in their places.
+// MarshalJSON writes the object of page_content, page_count and total. Unreadable records keep their places.
 func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 	content := make([]any, 0, len(p.Items)+len(p.Unreadable))
 	items, unreadable := p.Items, p.Unreadable
@@ -86,7 +89,7 @@ func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 	}{content, p.PageCount, p.Total})
 }
 
-// UnmarshalJSON reads what List reads: a record that cannot be read is an error.
+// UnmarshalJSON reads what List reads. An unreadable record is an error.
 func (p *WithdrawalPage) UnmarshalJSON(b []byte) error { return unmarshal(b, p) }
 
 func (p *WithdrawalPage) decode(body []byte) error {
@@ -133,7 +136,7 @@ func checkPage(page, size int) error {
 	return nil
 }
 
-// eachWithdrawal reads page after page. fetch gets the number of the page as the service counts.
+// eachWithdrawal reads all pages. fetch gets the page number as the service counts.
 func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter.Seq2[Withdrawal, error] {
 	return func(yield func(Withdrawal, error) bool) {
 		ahead := newReader(ctx, fetch)
@@ -155,29 +158,29 @@ func eachWithdrawal(ctx context.Context, opts ListOptions, fetch fetchPage) iter
 	}
 }
 
-// walk goes through the pages of a list whose first number may not be known.
+// walk reads the pages of a list whose first page number may be unknown.
 //
-// With an unknown base it asks for page 0. A service that counts from 0 answers with the first page. One that counts
-// from 1 refuses it, answers with nothing, or answers with page 1; asking for page 1 next is right in each case, since
-// what was seen before is left out.
+// With an unknown base it asks for page 0. A service that counts from 0 answers with the first page. A
+// service that counts from 1 refuses the request, answers with no rows, or answers with page 1. Asking for
+// page 1 next is right in each case, because rows that were seen before are left out.
 type walk struct {
 	opts     ListOptions
 	ahead    *reader
 	started  bool
-	page     int // the one to ask for next
+	page     int // the page to ask for next
 	base     PageBase
 	first    int   // the number of the first page
-	total    int64 // of the first page, or less where it shrank
-	most     int64 // the largest total that a page has told
-	pages    int64 // page_count: the most that a page has said, so that one which says less hides nothing
-	lastPage int64 // the number of the last page, as the page before had it
+	total    int64 // the smallest total so far
+	most     int64 // the largest total so far
+	pages    int64 // the largest page_count so far, so that a smaller one hides nothing
+	lastPage int64 // the number of the last page, according to the page before
 	seen     int64
-	stale    int // how many pages in a row, up to the last one read, had nothing new
-	empty    int // the same of pages with nothing on them at all
+	stale    int // consecutive pages, up to the last one read, without a new row
+	empty    int // the same for pages without any row
 	recent   recent
 }
 
-// next returns what is new on the next page, and whether there may be another page.
+// next returns the new rows of the next page, and whether there may be another page.
 func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	got, err := w.read()
 	if err != nil {
@@ -213,7 +216,7 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	return items, true, nil
 }
 
-// take shows a page to OnPage, and returns what is new on it.
+// take passes a page to OnPage, and returns its new rows.
 func (w *walk) take(number int, got WithdrawalPage) []Withdrawal {
 	got.Number = number
 	if w.opts.OnPage != nil {
@@ -225,7 +228,7 @@ func (w *walk) take(number int, got WithdrawalPage) []Withdrawal {
 	return items
 }
 
-// inARow counts on from n when something is so once more.
+// inARow returns n+1 if the condition holds again, and otherwise 0.
 func inARow(n int, so bool) int {
 	if !so {
 		return 0
@@ -233,11 +236,12 @@ func inARow(n int, so bool) int {
 	return n + 1
 }
 
-// mostStale is how many pages in a row may have nothing new on them. One does where the service answers to a number that
-// is too small with its first page, and where rows shift, a few do; a service that goes on so has no end.
+// mostStale is how many consecutive pages may have no new rows. There is one if the service answers a number
+// that is too small with its first page, and a few if rows shift. A service that continues like this has no
+// end.
 const mostStale = 100
 
-// read asks for the page, and finds the first one.
+// read asks for the page, and finds the first page.
 func (w *walk) read() (WithdrawalPage, error) {
 	if w.started {
 		return w.ahead.page(w.page)
@@ -250,11 +254,11 @@ func (w *walk) read() (WithdrawalPage, error) {
 	if w.base != PageBaseAuto || !zero.empty() || err != nil && !mayMeanNoSuchPage(err) {
 		return zero, err
 	}
-	// Page 0 was refused, or nothing is on it. Even if it said that the list is empty, that could be how it speaks of a
-	// page that does not exist, and a list that is taken for empty can have somebody paid twice.
+	// Page 0 was refused or is empty. Even if it said that the list is empty, the service may answer this way
+	// for a page that does not exist, and taking a list for empty can cause a double payment.
 	one, errOne := w.ahead.page(1)
 	if errOne == nil && err == nil && zero.Total == 0 && !one.empty() {
-		// It may also have been empty until a moment ago.
+		// The list may also have been empty until a moment ago.
 		if zero, err = w.ahead.page(0); err != nil || !zero.empty() {
 			return zero, err
 		}
@@ -264,20 +268,21 @@ func (w *walk) read() (WithdrawalPage, error) {
 		w.page, w.base = 1, PageBaseOne
 		return one, nil
 	case !mayMeanNoSuchPage(errOne):
-		// A bad moment: whether page 0 was refused for its number or for another reason is still not known.
+		// This proves nothing: it is still unknown whether page 0 was refused because of its number.
 	case err != nil:
-		return zero, err // the call itself was wrong, and this is what the service said of it
+		return zero, err // the call itself was wrong, and this is the service's error
 	case zero.Total == 0:
 		return zero, nil
 	}
 	return one, errOne
 }
 
-// learn finds the base from pages 0 and 1. Rows that were made in between can make the one look like the other: then
-// it stays unknown, which costs a page more at the end and misses none.
+// learn finds the base from pages 0 and 1. Rows made in between can make one base look like the other. Then
+// the base stays unknown, which costs one more page at the end but misses none.
 func (w *walk) learn(all, fresh int, total int64, steady bool) {
 	switch {
-	case w.base != PageBaseAuto || w.page != 1 || !steady || w.seen > total: // more than there are: it says what is not so
+	// If more rows were seen than the total, the total is wrong.
+	case w.base != PageBaseAuto || w.page != 1 || !steady || w.seen > total:
 	case fresh == 0:
 		w.base = PageBaseOne
 	case fresh == all:
@@ -285,13 +290,14 @@ func (w *walk) learn(all, fresh int, total int64, steady bool) {
 	}
 }
 
-// more reports whether to ask for the page after this one. Unless the base is known to be zero, the last page has the
-// number page_count. Where page_count and total contradict each other, the one that says there is more counts, until the
-// pages show that it is wrong: one that is empty or two that bring nothing new beyond page_count, two that are empty
-// where total withdrawals were read. A total below what was read says nothing, and the list ends where its pages do.
+// more reports whether to ask for the page after this one. Unless the base is known to be zero, the last page
+// has the number page_count. If page_count and total contradict each other, the larger one counts, until the
+// pages show that it is wrong: one empty page or two pages without new rows beyond page_count, or two empty
+// pages after total withdrawals were read. A total smaller than the number of rows read says nothing, and the
+// list ends where its pages end.
 func (w *walk) more(got WithdrawalPage) bool {
 	if w.base == PageBaseAuto && w.page == 0 && w.seen == got.Total && got.PageCount <= 1 {
-		return false // everything was on this page, whatever its number is
+		return false // the page has everything, whatever its number is
 	}
 	promised, missing := int64(w.page) < w.last(w.pages), w.seen != w.most
 	switch {
@@ -303,7 +309,7 @@ func (w *walk) more(got WithdrawalPage) bool {
 	return missing && w.empty == 0 && w.stale < 2
 }
 
-// last is the number of the last of so many pages, as far as the base is known.
+// last returns the number of the last page for a page count, as far as the base is known.
 func (w *walk) last(pages int64) int64 {
 	if w.base == PageBaseZero {
 		return pages - 1
@@ -311,9 +317,9 @@ func (w *walk) last(pages int64) int64 {
 	return pages
 }
 
-// pastTheEnd reports whether the refusal of a page says no more than that the page before was the last: the service may
-// count from 0, or only total spoke of this page. Where withdrawals are still missing, or the service has said of this very
-// page that it is there, the refusal says more.
+// pastTheEnd reports whether the refusal of a page only means that the page before was the last: the service
+// may count from 0, or only total implied this page. If withdrawals are still missing, or the service has
+// said that this page exists, the refusal means more.
 func (w *walk) pastTheEnd() bool {
 	there := w.lastPage
 	if w.base == PageBaseAuto {
@@ -322,8 +328,8 @@ func (w *walk) pastTheEnd() bool {
 	return int64(w.page) > there && w.seen >= w.total || int64(w.page) == w.last(w.pages)+1
 }
 
-// shorter finds out whether a page was refused because the list has become shorter: then it has ended, and what is new on
-// its first page is returned. Otherwise the refusal is the error.
+// shorter finds out whether a page was refused because the list has become shorter. If so, the list has
+// ended, and shorter returns the new rows of the first page. Otherwise it returns the refusal as the error.
 func (w *walk) shorter(refusal error) ([]Withdrawal, error) {
 	again, err := w.ahead.page(w.first)
 	if err != nil {
@@ -339,23 +345,23 @@ func (w *walk) shorter(refusal error) ([]Withdrawal, error) {
 	return w.take(w.first, again), nil
 }
 
-// recent remembers the ids of the pages before. Withdrawals made while a list is read push others onto the next page,
-// so what stood there is not yielded again. It remembers two pages or recentIDs, whichever is more, and no more than
-// that, so that a long list takes no more memory than a short one.
+// recent remembers the ids of the previous pages. Withdrawals made while a list is read push others onto the
+// next page, where they are not yielded again. It remembers two pages or recentIDs, whichever is more. So a
+// long list takes no more memory than a short one.
 type recent struct {
 	pages [][]string
-	ids   map[string]int // id to how many of pages it is on
+	ids   map[string]int // how many of pages an id is on
 }
 
 const recentIDs = 1000
 
-// fresh leaves out what was seen before, and what is on this page twice.
+// fresh leaves out rows that were seen before, and rows that are on this page twice.
 func (r *recent) fresh(items []Withdrawal) []Withdrawal {
 	if r.ids == nil {
 		r.ids = make(map[string]int, len(items))
 	}
 	page := make([]string, len(items))
-	fresh, shared := items, true // with OnPage, which may keep the page
+	fresh, shared := items, true // shared with OnPage, which may keep the page
 	for n, item := range items {
 		page[n] = item.ID
 		r.ids[item.ID]++
@@ -379,8 +385,8 @@ func (r *recent) fresh(items []Withdrawal) []Withdrawal {
 	return fresh
 }
 
-// mayMeanNoSuchPage tells a refusal that could be about the page's number from one that could not. A 500 could, but it
-// could also be a bad moment, and then page 0 would be missed.
+// mayMeanNoSuchPage reports whether a refusal may be about the page's number. A 500 might be, but it may also
+// be temporary, and then page 0 would be missed.
 func mayMeanNoSuchPage(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -397,7 +403,7 @@ func pageQuery(id string, page, size int) string {
 	return query("id", id, "page", strconv.Itoa(page), "page_size", strconv.Itoa(size))
 }
 
-// own returns a filter that the caller no longer shares.
+// own returns a copy of the filter that shares nothing with the caller.
 func (f WithdrawalFilter) own() WithdrawalFilter {
 	f.Currencies, f.Tags = slices.Clone(f.Currencies), slices.Clone(f.Tags)
 	return f

@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// ErrUseCreate is the answer of Do to the path that creates withdrawals.
+// ErrUseCreate is the error of Do for the path that creates withdrawals.
 var ErrUseCreate = errors.New("this path creates withdrawals, which is left to the one call that keeps them from being paid twice: withdraw create")
 
-// Do sends a request to any path of the service and returns the body of its answer, for what the other methods do not
-// cover. A GET and the interface's three list paths are reads: they are tried again like any other, and fail as Failed.
-// Everything else is sent at most once, and is Unknown unless a 200 or a rejection came back. The path that creates
-// withdrawals is refused in every spelling.
+// Do sends a request to any path of the service and returns the body of its answer. It is for calls that the
+// other methods do not cover. A GET and the interface's three list paths are reads: they are retried like any
+// other read, and are Failed when they fail. Everything else is sent at most once, and is Unknown unless a
+// 200 or a rejection came back. Do refuses the path that creates withdrawals in every spelling.
 //
-// target is the path and query below the base URL; body is sent as JSON, nil sends none. What Do does not send is an
-// *InvalidError or ErrUseCreate. The answer is not looked at: it may be no JSON.
+// target is the path and query below the base URL. body is sent as JSON; with nil, no body is sent. If Do
+// refuses to send the request, the error is an *InvalidError or ErrUseCreate. Do does not check the answer,
+// which may not be JSON.
 func (c *Client) Do(ctx context.Context, method, target string, body json.RawMessage) ([]byte, error) {
 	if err := c.checkTarget(method, target); err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func (c *Client) Do(ctx context.Context, method, target string, body json.RawMes
 	return text, err
 }
 
-// checkTarget refuses what Do does not send.
+// checkTarget returns an error for requests that Do does not send.
 func (c *Client) checkTarget(method, target string) error {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
@@ -60,7 +61,7 @@ func (c *Client) checkTarget(method, target string) error {
 	return nil
 }
 
-// isRead reports whether a request to a path of the service changes nothing, as far as the interface says.
+// isRead reports whether a request to a path of the service changes nothing, according to the interface.
 func isRead(method, target string) bool {
 	if method == http.MethodGet {
 		return true
@@ -73,8 +74,9 @@ func isRead(method, target string) bool {
 	return false
 }
 
-// createsWithdrawal finds the path however it is spelled: what a server or a proxy makes of percent signs, dots,
-// doubled slashes, semicolons and capitals cannot be known, so all of them are taken for what they might mean.
+// createsWithdrawal recognizes the path in every spelling. It is not known how a server or a proxy treats
+// percent signs, dots, double slashes, semicolons and capitals, so each is given the meaning that it might
+// have.
 func createsWithdrawal(target string) bool {
 	for range 4 {
 		target = unescape(target)
@@ -83,7 +85,7 @@ func createsWithdrawal(target string) bool {
 		switch {
 		case r == '\\':
 			return '/'
-		case r <= ' ' || r > '~': // a reader may leave out what cannot be seen
+		case r <= ' ' || r > '~': // a server may drop invisible characters
 			return -1
 		}
 		return r
@@ -102,7 +104,7 @@ func createsWithdrawal(target string) bool {
 	return strings.HasSuffix(clean, "/merchant_withdrawal/create") || strings.Contains(clean, "/merchant_withdrawal/create/")
 }
 
-// unescape decodes every percent sign that can be decoded, and leaves the others as they are.
+// unescape decodes every percent escape that it can, and leaves the others unchanged.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// RebateList is the answer about all rebates of a reseller: an array, one Amount per currency.
+// RebateList is the answer with all rebates of a reseller: an array with one Amount for each currency.
 type RebateList struct {
 	Amounts []Amount
 	raw     json.RawMessage
@@ -43,7 +43,7 @@ func (r *RebateList) complete(text json.RawMessage) error {
 	return nil
 }
 
-// RebateMap is the answer about a reseller's rebate in one currency: an object of code to Amount.
+// RebateMap is the answer with a reseller's rebate in one currency: an object from code to Amount.
 type RebateMap struct {
 	Rebates Rebates
 	raw     json.RawMessage
@@ -52,7 +52,7 @@ type RebateMap struct {
 // RawJSON returns the JSON text that the map came from.
 func (r RebateMap) RawJSON() json.RawMessage { return r.raw }
 
-// MarshalJSON writes the object of code to Amount.
+// MarshalJSON writes the object from code to Amount.
 func (r RebateMap) MarshalJSON() ([]byte, error) { return marshal(r, r.raw, r.Rebates) }
 
 // UnmarshalJSON reads what RebateIn reads, and keeps the text for RawJSON.

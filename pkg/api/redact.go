@@ -11,28 +11,29 @@ import (
 	"strings"
 )
 
-// hiddenMark replaces the key, or a piece of it.
+// hiddenMark replaces the key or a piece of it.
 const hiddenMark = "[hidden]"
 
 const (
-	// shortestPiece is the length of the shortest piece of the key that is hidden, in characters. Of a key that is
-	// shorter, only the whole is.
+	// shortestPiece is the length of the shortest piece of the key that is hidden, in characters. A shorter
+	// key is hidden only as a whole.
 	shortestPiece = 8
-	// shortestHex is the same for a piece that is written in hexadecimal.
+	// shortestHex is the same for a piece in hexadecimal.
 	shortestHex = 2 * shortestPiece
 )
 
-// A redactor hides a key in text, whole or in pieces, and however it is spelled: plain, in base64 or hexadecimal, and any
-// of these escaped for JSON, C, URLs or HTML, up to mostLevels times over. Letters count in either case. It is safe for
-// concurrent use.
+// A redactor hides a key in text, whole or in pieces and in every spelling: plain, in base64 or hexadecimal,
+// and any of these escaped for JSON, C, URLs or HTML, up to mostLevels times. It ignores the case of letters.
+// It is safe for concurrent use.
 //
-// A text without the key costs little. Every three characters in a row of any spelling are marked in a table, and a window
-// of eight characters that ends in three unmarked ones cannot be a piece, nor can the next five windows.
+// A text without the key costs little. A table marks every three consecutive characters of each spelling. If
+// a window of eight characters ends in three that are not marked, it cannot be a piece, and neither can the
+// next five windows.
 type redactor struct {
-	keys   [][]byte // the key, and what is left of it when it is taken for escaped text
+	keys   [][]byte // the key, and the result of unescaping the key itself
 	hex    [][]byte // the same in hexadecimal
-	public []byte   // the beginning of the key that is no secret
-	short  bool     // the key is too short to be cut to pieces
+	public []byte   // the beginning of the key that is not secret
+	short  bool     // the key is too short to be cut into pieces
 
 	marked [1 << 16 / 64]uint64
 	pieces map[uint64]spelling
@@ -45,10 +46,10 @@ const (
 	asHex
 )
 
-// mostLevels is how many times over an escaped key is found. A string in JSON in a string in JSON has two levels.
+// mostLevels is how many levels of escapes are searched. A string in JSON in a string in JSON has two levels.
 const mostLevels = 4
 
-// span is a part of a text. Offsets have 32 bits to save room: no text is longer than maxAnswer by much.
+// span is a part of a text. Offsets have 32 bits to save memory: no text is much longer than maxAnswer.
 type span struct{ from, to int32 }
 
 // newRedactor returns nil, which hides nothing, if there is no key.
@@ -78,9 +79,10 @@ func (r *redactor) add(key []byte) {
 	}
 	r.keys = append(r.keys, normalized(key))
 	r.mark(key, asText)
-	for before := range 3 { // bytes, which decide how the key's bits are divided
+	for before := range 3 { // bytes before the key, which decide how the bits of the key are divided
 		text := base64.RawStdEncoding.EncodeToString(append(make([]byte, before), key...))
-		first, end := (8*before+5)/6, 8*(before+len(key))/6 // of the characters that are made of the key alone
+		// The characters that encode only bits of the key.
+		first, end := (8*before+5)/6, 8*(before+len(key))/6
 		r.mark([]byte(text[first:end]), asText)
 	}
 	digits := []byte(hex.EncodeToString(key))
@@ -98,8 +100,8 @@ func (r *redactor) mark(text []byte, as spelling) {
 	}
 }
 
-// normal takes the differences between capitals and small letters, and between the two alphabets of base64, out of a
-// character.
+// normal maps characters to a form without the differences between capitals and small letters and between the
+// two alphabets of base64.
 var normal = func() (table [256]byte) {
 	for i := range table {
 		c := byte(i)
@@ -132,14 +134,14 @@ func piece(text []byte) (n uint64) {
 	return n
 }
 
-// three returns the place of a text's first three characters in the table.
+// three returns the index of a text's first three characters in the table.
 func three(text []byte) uint32 {
 	_ = text[2]
 	n := uint32(normal[text[0]]) | uint32(normal[text[1]])<<8 | uint32(normal[text[2]])<<16
 	return n * 2654435761 >> 16
 }
 
-// hide returns the text without the key: the text itself if the key is not in it.
+// hide returns the text without the key. If the key is not in the text, it returns the text itself.
 func (r *redactor) hide(text []byte) []byte {
 	if r == nil {
 		return text
@@ -166,7 +168,7 @@ func (r *redactor) text(s string) string {
 	if r == nil || s == "" {
 		return s
 	}
-	var room [256]byte // for a header's value, so that most take no memory
+	var room [256]byte // enough for most header values without an allocation
 	text := append(room[:0], s...)
 	found := r.find(text)
 	if len(found) == 0 {
@@ -188,7 +190,7 @@ func (r *redactor) header(h http.Header) {
 	}
 }
 
-// find returns where the key is in a text, in order and without overlap.
+// find returns the places of the key in a text, in order and without overlap.
 func (r *redactor) find(text []byte) []span {
 	found := r.match(text, nil)
 	if next := (escapes{text: text}); next.from(0) < len(text) {
@@ -212,7 +214,7 @@ func (r *redactor) find(text []byte) []span {
 	return joined
 }
 
-// wholeEscapes widens a span that would leave a part of a backslash's escape: what is left of JSON is still JSON.
+// wholeEscapes widens a span that would cut the escape of a backslash, so that JSON remains valid.
 func wholeEscapes(text []byte, s span) span {
 	backslashes := func(before int32) (n int32) {
 		for n < before && text[before-n-1] == '\\' {
@@ -228,7 +230,7 @@ func wholeEscapes(text []byte, s span) span {
 	return s
 }
 
-// match adds to found where the key is in a text, read literally.
+// match appends to found the places of the key in a text, read literally.
 func (r *redactor) match(text []byte, found []span) []span {
 	if r.short {
 		for _, key := range r.keys {
@@ -262,7 +264,7 @@ func (r *redactor) match(text []byte, found []span) []span {
 	return r.keep(text, run, found)
 }
 
-// pieceAt returns the length of the piece of the key that a text begins with, of those that are hidden the shortest.
+// pieceAt returns the length of the shortest hidden piece of the key at the beginning of a text, or 0.
 func (r *redactor) pieceAt(text []byte) int {
 	as := r.pieces[piece(text)]
 	switch {
@@ -278,8 +280,8 @@ func (r *redactor) pieceAt(text []byte) int {
 	return 0
 }
 
-// keep adds a run of pieces to found, unless it is no secret, or no more than a number that looks like a piece: a part
-// of a longer number is left as it is, because nothing may change an amount or an order id by chance.
+// keep appends a run of pieces to found, unless it is not secret or is part of a longer number: nothing may
+// change an amount or an order id by chance.
 func (r *redactor) keep(text []byte, run span, found []span) []span {
 	if run.from < 0 {
 		return found
@@ -302,17 +304,17 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 const (
 	nearby     = 2 * shortestHex // escapes this close to each other may belong to one piece
-	mostAtOnce = 4 << 10         // bytes that are unescaped at a time
-	overlap    = 1 << 10         // bytes that are unescaped again with those after them
+	mostAtOnce = 4 << 10         // bytes that are unescaped at once
+	overlap    = 1 << 10         // bytes that are unescaped again with the bytes after them
 )
 
-// findEscaped adds to found where the key is in a text that is unescaped, once and more. It looks at the escapes and at
-// what is around them, a few at a time.
+// findEscaped appends to found the places of the key in a text that is unescaped, once and repeatedly. It
+// looks only at the escapes and the text around them, a few at a time.
 func (r *redactor) findEscaped(text []byte, found []span) []span {
 	next := escapes{text: text}
 	var room [2]levelRoom
 	for at := next.from(0); at < len(text); {
-		// It begins and ends in text without escapes, so none is cut.
+		// The part begins and ends in text without escapes, so it cuts none.
 		begin, end, any := max(0, at-nearby/2), at, false
 		for at-end <= nearby && at < len(text) {
 			_, n := escapeAt(text[at:])
@@ -337,15 +339,15 @@ func (r *redactor) findEscaped(text []byte, found []span) []span {
 	return found
 }
 
-// levelRoom is text that was unescaped, and where each of its characters begins in the text from which it comes, with
-// the end of the last one.
+// levelRoom holds unescaped text, and where each of its characters begins in the original text, with the end
+// of the last one.
 type levelRoom struct {
 	text []byte
 	at   []int32
 }
 
-// unescapeAndMatch looks at a stretch of a text on every level. It returns where the next stretch begins, at no escape's
-// middle.
+// unescapeAndMatch searches a part of a text on every level. It returns where the next part begins, which is
+// never inside an escape.
 func (r *redactor) unescapeAndMatch(text []byte, begin, stop int, found []span, room *[2]levelRoom) ([]span, int) {
 	again := stop
 	level, at := text[begin:stop], []int32(nil)
@@ -376,13 +378,14 @@ func (r *redactor) unescapeAndMatch(text []byte, begin, stop int, found []span, 
 	return found, max(again, begin+1)
 }
 
-// unescapeAll is appendUnescaped for a text by itself.
+// unescapeAll is appendUnescaped for a text that is not part of another.
 func unescapeAll(text []byte, at []int32) ([]byte, []int32, bool) {
 	return appendUnescaped(nil, nil, text, at, 0)
 }
 
-// appendUnescaped appends a text with each escape replaced by its character, and where each character and then the
-// end of all is in the first level's text: at says that of the text's own characters; without it, they are at base and on.
+// appendUnescaped appends a text with each escape replaced by its character. It also appends the position of
+// each character in the first level's text, and then the position of the end. at has the positions of the
+// characters of text; if it is nil, they begin at base.
 func appendUnescaped(out []byte, outAt []int32, text []byte, at []int32, base int32) ([]byte, []int32, bool) {
 	where := func(i int) int32 {
 		if at == nil {
@@ -408,11 +411,11 @@ func appendUnescaped(out []byte, outAt []int32, text []byte, at []int32, base in
 	return out, append(outAt, where(len(text))), changed
 }
 
-// beyond is any character beyond ASCII, which is in no key.
+// beyond represents any character beyond ASCII. No key contains one.
 const beyond = 0xff
 
-// escapeAt returns the character that an escape at the beginning of a text encodes, -1 for none, and the escape's
-// length, 0 if there is no escape.
+// escapeAt returns the character that an escape at the beginning of a text encodes, or -1 if it encodes none,
+// and the length of the escape, or 0 if there is no escape.
 func escapeAt(text []byte) (c, n int) {
 	switch text[0] {
 	case 0: // every other byte of UTF-16
@@ -447,7 +450,7 @@ func escapeAt(text []byte) (c, n int) {
 	return 0, 0
 }
 
-// digitsAt reads an escape's digits, of which there are so many, to the base 8 or 16.
+// digitsAt reads the given number of digits of an escape, in base 8 or 16.
 func digitsAt(text []byte, from, digits, base int) (c, n int) {
 	if len(text) < from+digits {
 		return 0, 0
@@ -462,7 +465,7 @@ func digitsAt(text []byte, from, digits, base int) (c, n int) {
 	return c, from + digits
 }
 
-// entity reads a character reference of HTML, which may lack its semicolon if it is a number.
+// entity reads a character reference of HTML. A numeric one may lack its semicolon.
 func entity(text []byte) (c, n int) {
 	if len(text) > 1 && text[1] == '#' {
 		digits, base, at := "0123456789", 10, 2
@@ -500,10 +503,10 @@ func entity(text []byte) (c, n int) {
 	return 0, 0
 }
 
-// escapes finds what may begin an escape.
+// escapes finds the characters that may begin an escape.
 type escapes struct {
 	text []byte
-	next [4]int // of each character, where it is next; looked for only once that is passed
+	next [4]int // the next position of each character; updated only after it is passed
 }
 
 func (e *escapes) from(at int) int {
@@ -520,7 +523,7 @@ func (e *escapes) from(at int) int {
 	return first
 }
 
-// keyless hides the key in all that a transport returns.
+// keyless hides the key in everything that a transport returns.
 type keyless struct {
 	next http.RoundTripper
 	key  *redactor
@@ -542,7 +545,7 @@ func (k keyless) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// err returns an error without the key: the error itself if the key is not in its text.
+// err returns an error without the key. If the key is not in its text, it returns the error itself.
 func (r *redactor) err(err error) error {
 	text := err.Error()
 	shown := r.text(text)
@@ -556,8 +559,8 @@ func (r *redactor) err(err error) error {
 	}
 }
 
-// redactedError replaces an error with the key in its text. It is what the error is, for errors.Is, but does not give
-// it away.
+// redactedError replaces an error that has the key in its text. errors.Is finds the same errors in it, but it
+// does not expose the original.
 type redactedError struct {
 	text   string
 	unsent bool

@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Resellers are the calls that inspect the merchant's resellers. Whether they want the key is not shown: it is sent
-// unless WithoutResellerAuth says otherwise.
+// Resellers has the calls that inspect the merchant's resellers. The interface does not show whether they
+// need the key: they send it unless WithoutResellerAuth is set.
 type Resellers struct{ client *Client }
 
 // Reseller sells in the merchant's name and earns rebates.
@@ -30,7 +30,7 @@ type Rebates []Rebate
 
 // Rebate is one entry of Rebates. In JSON it is an object with one key: {"Usd":{"Fiat":{"USD":5}}}.
 type Rebate struct {
-	Code   string // its key
+	Code   string // the key
 	Amount Amount
 }
 
@@ -40,7 +40,7 @@ func (r Rebate) MarshalJSON() ([]byte, error) { return Rebates{r}.MarshalJSON() 
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (r *Rebate) UnmarshalJSON(b []byte) error { return one(b, r, (*Rebates).UnmarshalJSON) }
 
-// UnmarshalJSON reads the object of code to Amount.
+// UnmarshalJSON reads the object from code to Amount.
 func (r *Rebates) UnmarshalJSON(b []byte) error {
 	return within(b, (*rebatesJSON)(r).UnmarshalJSONFrom)
 }
@@ -63,16 +63,16 @@ func (r *rebatesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 func (r rebatesJSON) MarshalJSON() ([]byte, error) { return Rebates(r).MarshalJSON() }
 
-// MarshalJSON writes the object of code to Amount.
+// MarshalJSON writes the object from code to Amount.
 func (r Rebates) MarshalJSON() ([]byte, error) {
 	return entries(r, func(r Rebate) (string, any) { return r.Code, r.Amount })
 }
 
-// RawJSON returns the JSON text that the reseller came from; nil for one that was made otherwise.
+// RawJSON returns the JSON text that the reseller came from, or nil if it was not decoded from JSON.
 func (r Reseller) RawJSON() json.RawMessage { return r.raw }
 
-// MarshalJSON writes the JSON text that the reseller came from, or the object of its fields if they were changed or there is
-// no such text.
+// MarshalJSON writes the JSON text that the reseller came from. If there is none, or the fields were changed,
+// it writes the object of the fields.
 func (r Reseller) MarshalJSON() ([]byte, error) {
 	return marshal(r, r.raw, resellerJSON{r.ID, inviteJSON(r.InviteInfo), rebatesJSON(r.Rebates)})
 }
@@ -103,7 +103,7 @@ func (r *Reseller) complete(text json.RawMessage) error {
 	return nil
 }
 
-// resellers is the object of reseller id to Reseller.
+// resellers is the object from reseller id to Reseller.
 type resellers []Reseller
 
 func (v *resellers) decode(body []byte) error {
@@ -168,7 +168,7 @@ func (s *Resellers) Info(ctx context.Context, id string) (Reseller, error) {
 	return call[Reseller](ctx, s.client, s.get("get reseller", id, "/api/reseller/info", query("id", id)))
 }
 
-// Invite returns the invite that the reseller came by.
+// Invite returns the invite through which the reseller joined.
 //
 // GET /api/reseller/invite (section 4.4)
 func (s *Resellers) Invite(ctx context.Context, id string) (Invite, error) {
@@ -230,7 +230,7 @@ func (s *Resellers) Withdrawal(ctx context.Context, id, withdrawal string) (With
 	return call[Withdrawal](ctx, s.client, s.get("get a withdrawal of reseller", id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
 }
 
-// Balance returns the reseller's balances, whose shape is not shown.
+// Balance returns the reseller's balances. The interface does not show their format.
 //
 // GET /api/reseller/balance (section 4.6)
 func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, error) {
@@ -240,8 +240,8 @@ func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, er
 	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller", id, "/api/reseller/balance", query("id", id)))
 }
 
-// BalanceIn returns the reseller's balance in one currency, whose shape is not shown. The type and meaning of
-// include_fiat are not shown either: it is sent as given, or left out when empty.
+// BalanceIn returns the reseller's balance in one currency. The interface does not show its format, nor the
+// type and meaning of include_fiat: it is sent as given, and left out if empty.
 //
 // GET /api/reseller/balance/currency (section 4.6)
 func (s *Resellers) BalanceIn(ctx context.Context, id, currency, includeFiat string) (json.RawMessage, error) {
@@ -255,7 +255,7 @@ func (s *Resellers) BalanceIn(ctx context.Context, id, currency, includeFiat str
 		query("id", id, "currency", currency, "include_fiat", includeFiat)))
 }
 
-// Rebate returns the reseller's rebates, one amount per currency.
+// Rebate returns the reseller's rebates, one amount for each currency.
 //
 // GET /api/reseller/rebate (section 4.6)
 func (s *Resellers) Rebate(ctx context.Context, id string) (RebateList, error) {
@@ -279,8 +279,9 @@ func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMa
 		query("id", id, "currency", currency)))
 }
 
-// Invoices returns one page of the service's list of the reseller's invoices. Neither the filter nor the answer has a shape
-// that is shown: the filter is sent as given, {} when it is empty, and the answer is returned as it came.
+// Invoices returns one page of the service's list of the reseller's invoices. The interface does not show the
+// format of the filter or of the answer: the filter is sent as given, or as {} if it is empty, and the answer
+// is returned as it came.
 //
 // POST /api/reseller/invoice/list (section 4.7)
 func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMessage, page, pageSize int) (json.RawMessage, error) {
@@ -302,8 +303,8 @@ func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMess
 	})
 }
 
-// FirstInvoices returns the first page of the list that Invoices returns a page of. With PageBaseAuto it asks for page 0
-// and, when that is refused or has no records, for page 1. A pageSize of 0 is DefaultPageSize.
+// FirstInvoices returns the first page of the list that Invoices reads. With PageBaseAuto it asks for page 0
+// and, if that is refused or has no records, for page 1. A pageSize of 0 means DefaultPageSize.
 func (s *Resellers) FirstInvoices(ctx context.Context, id string, filter json.RawMessage, first PageBase, pageSize int) (json.RawMessage, error) {
 	if pageSize == 0 {
 		pageSize = DefaultPageSize
@@ -319,17 +320,17 @@ func (s *Resellers) FirstInvoices(ctx context.Context, id string, filter json.Ra
 	if errOne == nil || !mayMeanNoSuchPage(errOne) {
 		return one, errOne
 	}
-	return zero, err // there is no page 1: page 0 was the first, or the call itself is wrong
+	return zero, err // no page 1: page 0 was the first, or the call itself is wrong
 }
 
-// hasRecords reports whether there are records in an answer of unknown shape: an array with elements or, without any array,
-// an object with keys inside the outer one.
+// hasRecords reports whether an answer of unknown format has records: an array with elements or, without any
+// array, an object with keys inside the outer object.
 func hasRecords(answer json.RawMessage) bool {
 	dec := jsontext.NewDecoder(bytes.NewReader(answer))
 	arrays, objects := false, false
 	for {
 		token, err := dec.ReadToken()
-		if err != nil { // the end: the answer is valid
+		if err != nil { // the end, because the answer is valid JSON
 			return objects && !arrays
 		}
 		switch token.Kind() {

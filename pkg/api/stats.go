@@ -10,9 +10,11 @@ import (
 
 // ResellerStats are a reseller's figures over all time.
 type ResellerStats struct {
-	ID             string // UUID of the reseller
-	Label          string
-	InvoiceStats   []StatusCount   // how many invoices have each status; the set of statuses is not shown, Awaiting is one
+	ID    string // UUID of the reseller
+	Label string
+	// InvoiceStats counts the invoices of each status. The interface does not show the set of statuses;
+	// Awaiting is one.
+	InvoiceStats   []StatusCount
 	InvoiceRebates []InvoiceRebate // a record for each invoice that earned a rebate
 	TotalVolume    []CodeTotal
 	TotalRebates   []CodeTotal
@@ -20,7 +22,7 @@ type ResellerStats struct {
 	raw json.RawMessage
 }
 
-// StatusCount is how many invoices have a status. In JSON it is an object with one key: {"Awaiting":3}.
+// StatusCount is the number of invoices with a status. In JSON it is an object with one key: {"Awaiting":3}.
 type StatusCount struct {
 	Status string
 	Count  int64
@@ -32,7 +34,7 @@ func (s StatusCount) MarshalJSON() ([]byte, error) { return counts{s}.MarshalJSO
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (s *StatusCount) UnmarshalJSON(b []byte) error { return one(b, s, (*counts).UnmarshalJSON) }
 
-// InvoiceRebate is what an invoice earned. Amounts are in minor units.
+// InvoiceRebate is the rebate that an invoice earned. Amounts are in minor units.
 type InvoiceRebate struct {
 	ID         string      `json:"id"` // UUID of the invoice
 	PaidAmount CodeAmounts `json:"paid_amount"`
@@ -51,8 +53,8 @@ func (r *InvoiceRebate) UnmarshalJSON(b []byte) error {
 	})
 }
 
-// CodeTotal is one entry of a total: the amounts under a currency code, in minor units. In JSON it is an object with one
-// key: {"Btc":{"USD":2500}}.
+// CodeTotal is one entry of a total: the amounts under a currency code, in minor units. In JSON it is an
+// object with one key: {"Btc":{"USD":2500}}.
 type CodeTotal struct {
 	Code    string
 	Amounts CodeAmounts
@@ -64,7 +66,7 @@ func (t CodeTotal) MarshalJSON() ([]byte, error) { return codeTotals{t}.MarshalJ
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one(b, t, (*codeTotals).UnmarshalJSON) }
 
-// counts, invoiceRebates and codeTotals are the objects in which these are.
+// counts, invoiceRebates and codeTotals are the service's objects that hold several of these entries.
 type (
 	counts         []StatusCount
 	invoiceRebates []InvoiceRebate
@@ -87,11 +89,11 @@ func (v *counts) UnmarshalJSON(b []byte) error { return within(b, v.read) }
 
 func (v *codeTotals) UnmarshalJSON(b []byte) error { return within(b, v.read) }
 
-// RawJSON returns the JSON text that the statistics came from; nil for ones that were made otherwise.
+// RawJSON returns the JSON text that the statistics came from, or nil if they were not decoded from JSON.
 func (s ResellerStats) RawJSON() json.RawMessage { return s.raw }
 
-// MarshalJSON writes the JSON text that the statistics came from, or the object of their fields if they were changed or there
-// is no such text.
+// MarshalJSON writes the JSON text that the statistics came from. If there is none, or the fields were
+// changed, it writes the object of the fields.
 func (s ResellerStats) MarshalJSON() ([]byte, error) {
 	return marshal(s, s.raw, struct {
 		ID             string         `json:"id"`

@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The readers below look at tokens, because money forgives nothing that a decoder of structs lets through: a null in
-// place of a number, a number written as a float, a second key.
+// The functions below read tokens, because a decoder of structs accepts errors that are dangerous in a
+// payment: a null in place of a number, a number with a fraction or exponent, a second key.
 
-// writeTokens writes one value.
+// writeTokens writes the tokens of one value.
 func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
 	for _, token := range tokens {
 		if err := enc.WriteToken(token); err != nil {
@@ -21,7 +21,7 @@ func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
 	return nil
 }
 
-// oneKey reads an object that must have exactly one key; value reads its value.
+// oneKey reads an object that must have exactly one key. value reads the value of the key.
 func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
 	keys := 0
 	err := eachKey(dec, what, func(key string) error {
@@ -36,7 +36,7 @@ func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) er
 	return err
 }
 
-// eachKey reads an object; value must read each key's value.
+// eachKey reads an object. value must read the value of each key.
 func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
 	if dec.PeekKind() != '{' {
 		return unexpected(dec, what, "an object")
@@ -60,7 +60,7 @@ func eachKey(dec *jsontext.Decoder, what string, value func(key string) error) e
 	return err
 }
 
-// readKey reads the name of a key. The names in every withdrawal cost no memory.
+// readKey reads the name of a key. It does not allocate for the names in every withdrawal.
 func readKey(dec *jsontext.Decoder) (string, error) {
 	text, err := dec.ReadValue()
 	if err != nil {
@@ -80,7 +80,7 @@ func readKey(dec *jsontext.Decoder) (string, error) {
 	return string(name), err
 }
 
-// eachElement reads an array; value must read each element.
+// eachElement reads an array. value must read each element.
 func eachElement(dec *jsontext.Decoder, what string, value func() error) error {
 	if dec.PeekKind() != '[' {
 		return unexpected(dec, what, "an array")
@@ -103,7 +103,7 @@ func eachElement(dec *jsontext.Decoder, what string, value func() error) error {
 	return err
 }
 
-// integer reads an int64 that is written in plain digits. It looks at the text, so that no float comes between.
+// integer reads an int64 in plain digits. It parses the text itself, so that no float is involved.
 func integer(dec *jsontext.Decoder, what string) (int64, error) {
 	if kind := dec.PeekKind(); kind != '0' {
 		return 0, unexpected(dec, what, "an integer")
@@ -140,7 +140,8 @@ func nonEmptyString(dec *jsontext.Decoder, what string) (string, error) {
 	return text, nil
 }
 
-// unexpected says what was found where something else belongs; a broken JSON text says so itself.
+// unexpected returns an error that says what was found in place of the wanted value. For malformed JSON, it
+// returns the decoder's error.
 func unexpected(dec *jsontext.Decoder, what, want string) error {
 	kind := dec.PeekKind()
 	if kind == 0 || kind == '}' || kind == ']' {

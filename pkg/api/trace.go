@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// maxTraced is how much of a body a trace shows.
+// maxTraced is the number of bytes of a body that a trace shows.
 const maxTraced = 4 << 10
 
-// lockedWriter lets calls that run at the same time write one after the other.
+// lockedWriter serializes the writes of concurrent calls.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -25,7 +25,7 @@ func (w *lockedWriter) Write(text []byte) (int, error) {
 	return w.out.Write(text)
 }
 
-// tracer writes requests and answers as text, a line at a time, with the key hidden.
+// tracer writes requests and answers as text, line by line, with the key hidden.
 type tracer struct {
 	next http.RoundTripper
 	out  io.Writer
@@ -39,7 +39,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
 			text, _ := io.ReadAll(body)
-			traceBody(&b, "> ", t.key.hide(text)) // before it is cut
+			traceBody(&b, "> ", t.key.hide(text)) // hides the key before the body is cut
 		}
 	}
 	io.WriteString(t.out, t.key.text(b.String()))

@@ -17,26 +17,28 @@ import (
 	"time"
 )
 
-// maxAnswer limits the body of an answer, in bytes after decompression. It is large enough for the statistics of a
-// reseller with tens of thousands of invoices, and small enough that no answer can exhaust a small machine.
+// maxAnswer limits the body of an answer, in bytes after decompression. The statistics of a reseller with
+// tens of thousands of invoices fit, but no answer can exhaust the memory of a small machine.
 const maxAnswer = 6 << 20
 
-// largeAnswer is what an answer has to exceed to be handled one at a time: several of the largest would take too much
-// memory. So they are decoded one after the other, and no page of a list is read ahead after a large one.
+// largeAnswer is the size above which answers are handled one at a time, because several large ones would
+// take too much memory. They are decoded one after the other, and no page of a list is read ahead after a
+// large one.
 const largeAnswer = 1 << 20
 
-// idleForCreate is how long a connection may have been idle and still be used. The longer it was, the more likely the
-// other side has closed it, and a request that is written to a closed connection has an unknown outcome.
+// idleForCreate is how long a connection may be idle and still be used. The longer it was idle, the more
+// likely the other side has closed it, and a request that is written to a closed connection has an unknown
+// outcome.
 const idleForCreate = time.Second
 
 // newTransport stacks the layers between resty and the network. From the outside in:
 //
-//  1. trace: what a person wants to see is the request as it is sent and the answer as it came;
-//  2. keyless: nothing that comes back, an error included, has the key in it;
-//  3. whole: an answer is whole or an error, and never larger than maxAnswer, for every layer above;
-//  4. the caller's middlewares, if there are any, between two layers that keep them from having a say in an outcome;
-//  5. gate, for creates: finds out whether a request that failed has been written at all;
-//  6. the network, with one set of connections for both.
+//  1. trace: shows the request as it is sent and the answer as it came;
+//  2. keyless: removes the key from everything that comes back, including errors;
+//  3. whole: gives every layer above a complete answer of at most maxAnswer, or an error;
+//  4. the caller's middlewares, if any, between two layers that keep them from changing an outcome;
+//  5. gate, for creates: finds out whether a failed request was written at all;
+//  6. the network, with one pool of connections for reads and creates.
 func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 	key := newRedactor(o.key)
 	trace := &lockedWriter{out: o.trace}
@@ -73,7 +75,7 @@ func newTransport(o options) (reads, creates http.RoundTripper, err error) {
 func network(o options) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	http1 := new(http.Protocols)
-	http1.SetHTTP1(true) // HTTP/2 has its own ideas about sending a request again
+	http1.SetHTTP1(true) // HTTP/2 has its own rules for sending a request again
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -99,21 +101,22 @@ func network(o options) *http.Transport {
 	}
 }
 
-// tlsConfig is the caller's configuration, or an empty one, with what is not left to the caller.
+// tlsConfig returns the caller's configuration, or an empty one, with the settings that the caller cannot
+// change.
 func tlsConfig(o options) *tls.Config {
 	config := &tls.Config{}
 	if o.tls != nil {
 		config = o.tls.Clone()
 	}
 	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
-	config.NextProtos = nil // HTTP/2 is among them
+	config.NextProtos = nil // this would offer HTTP/2
 	if o.roots != nil {
 		config.RootCAs = o.roots
 	}
 	return config
 }
 
-// A ProxyError is in the chain of an Error about a proxy that refused the connection or could not be reached.
+// A ProxyError is in the chain of an Error if a proxy refused the connection or could not be reached.
 type ProxyError struct {
 	Proxy string // its address, without a user name and password
 	Err   error
@@ -126,7 +129,7 @@ func (e *ProxyError) Unwrap() error { return e.Err }
 
 func nameOfProxy(proxy *url.URL) string { return proxy.Scheme + "://" + proxy.Host }
 
-// withProxy names the proxy in an error about it.
+// withProxy adds the proxy's address to an error about the proxy.
 func withProxy(err error, target string) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "proxyconnect" || errors.As(err, new(*ProxyError)) {
@@ -148,7 +151,7 @@ type notSentError struct{ error }
 
 func (e notSentError) Unwrap() error { return e.error }
 
-// NotSent is how a transport's error says that no byte of the request was or will be written.
+// NotSent reports that no byte of the request was or will be written. Transports use it to say so.
 func (e notSentError) NotSent() bool { return true }
 
 type gate struct{ next http.RoundTripper }
@@ -174,7 +177,7 @@ func (g gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, s.because(err)
 }
 
-// asking takes the place of gate if the network is the caller's.
+// asking replaces gate if the caller supplies the transport.
 type asking struct{ next http.RoundTripper }
 
 func (a asking) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -199,8 +202,8 @@ func (a *answer) set(text []byte) {
 	a.Reset(text)
 }
 
-// ErrTooLarge is in the chain of an Error about an answer that is larger than this package takes: it is no use to try the
-// same call again.
+// ErrTooLarge is in the chain of an Error about an answer that is larger than this package accepts. Trying
+// the same call again does not help.
 var ErrTooLarge = errors.New("the answer is too large")
 
 var errTooLarge = fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxAnswer>>20)
@@ -214,7 +217,8 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var text []byte
 	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols: // what follows that is no body, and may never end
+	// What follows is not a body, and may never end.
+	case resp.StatusCode == http.StatusSwitchingProtocols:
 	case resp.ContentLength != 0 && strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip"):
 		text, err = readZipped(resp.Body)
 	default:
@@ -230,10 +234,11 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// zipReaders are used again because each takes some 40 KB, and most answers less than one.
+// zipReaders are reused because each takes about 40 KB, and most answers take less than one.
 var zipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// readZipped reads what net/http would decompress by itself, had it asked for the compression: see newHeaders.
+// readZipped decompresses an answer. net/http does not, because it did not ask for the compression itself:
+// see newHeaders.
 func readZipped(body io.Reader) ([]byte, error) {
 	zip := zipReaders.Get().(*gzip.Reader)
 	defer zipReaders.Put(zip)
@@ -246,14 +251,14 @@ func readZipped(body io.Reader) ([]byte, error) {
 	return readWhole(zip, -1)
 }
 
-// readWhole reads to the end. length is the service's word for how much that is, -1 without one.
+// readWhole reads to the end. length is the length that the service declares, or -1.
 func readWhole(body io.Reader, length int64) ([]byte, error) {
 	if length > maxAnswer {
 		return nil, errTooLarge
 	}
 	room := int64(512)
 	if length >= 0 {
-		room = min(length+1, 1<<20) // no more than a page's worth is set aside on the strength of a word
+		room = min(length+1, 1<<20) // a declared length reserves no more than the size of a page
 	}
 	text := make([]byte, 0, room)
 	for {

@@ -11,13 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type than the
-// interface shows, or is missing although a withdrawal is nothing without it.
+// UnreadableWithdrawal is a record of a list that cannot be read as a withdrawal: a field has another type
+// than the interface shows, or a required field is missing.
 type UnreadableWithdrawal struct {
 	Withdrawal          // the fields that can be read
-	Unread     []string // the names of those that cannot
+	Unread     []string // the names of the fields that cannot be read
 	Place      int      // on its page, from 0
-	Err        error    // why it is no withdrawal
+	Err        error    // why it is not a withdrawal
 }
 
 // MarshalJSON writes the JSON text of the record.
@@ -28,8 +28,8 @@ func (u UnreadableWithdrawal) MarshalJSON() ([]byte, error) {
 	return u.raw, nil
 }
 
-// UnmarshalJSON reads the fields that can be read, as a list does with ListOptions.Lenient. A record that is a withdrawal is
-// an error. Place is not in the text, and is 0.
+// UnmarshalJSON reads the readable fields, as a list does with ListOptions.Lenient. A record that is a
+// withdrawal is an error. Place is not in the text, and is 0.
 func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
 	text := jsontext.Value(bytes.TrimSpace(b)).Clone()
 	if !text.IsValid() {
@@ -46,14 +46,14 @@ func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Readable reports whether a field of the record can be read, or is not there and need not be.
+// Readable reports whether a field of the record can be read, or is missing and not required.
 func (u UnreadableWithdrawal) Readable(field string) bool { return !slices.Contains(u.Unread, field) }
 
-// lenientPage is a WithdrawalPage that keeps the records which cannot be read apart from the others.
+// lenientPage is a WithdrawalPage that keeps unreadable records apart from the others.
 type lenientPage struct{ WithdrawalPage }
 
-// decode reads the page as any other page first. Only one that fails so is read again, record by record: such pages are
-// rare, and all others are read as fast as ever.
+// decode first reads the page like any other page. If that fails, it reads the page again, record by record.
+// Such pages are rare, and all others are read at full speed.
 func (p *lenientPage) decode(body []byte) error {
 	var strict WithdrawalPage
 	err := strict.decode(body)
@@ -84,7 +84,7 @@ func (p *lenientPage) decode(body []byte) error {
 	})
 }
 
-// readFields reads the fields of a record that can be read. why is what is wrong with the record as a whole.
+// readFields reads the readable fields of a record. why is the error about the record as a whole.
 func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal {
 	u := UnreadableWithdrawal{Place: place, Err: why}
 	u.raw = text
@@ -94,7 +94,7 @@ func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal
 		"is_testnet": &u.IsTestnet, "callback": &u.Callback,
 	}
 	var values map[string]jsontext.Value
-	if gojson.Unmarshal(text, &values) != nil || values == nil { // it is no object
+	if gojson.Unmarshal(text, &values) != nil || values == nil { // not an object
 		for name := range fields {
 			u.Unread = append(u.Unread, name)
 		}
@@ -113,7 +113,8 @@ func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal
 			u.Unread = append(u.Unread, name)
 		}
 	}
-	if len(u.Unread) == 0 { // each field is right by itself: it is the kind of the address, see complete
+	// Each field is valid by itself, so the kind of the address is wrong: see complete.
+	if len(u.Unread) == 0 {
 		u.Unread = append(u.Unread, "address")
 	}
 	slices.Sort(u.Unread)

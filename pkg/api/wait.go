@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// DefaultWaitInterval is the pause between two readings of a wait.
+// DefaultWaitInterval is the default pause between two reads of a wait.
 const DefaultWaitInterval = 2 * time.Second
 
-// Wait says what WaitFor waits for. Names are compared without regard to case, because the interface does not show how the
-// service spells them.
+// Wait says what WaitFor waits for. Names are compared without regard to case, because the interface does not
+// show how the service spells them.
 type Wait struct {
-	Status   []string      // that end the wait; empty: any, if State is not
-	State    []string      // the same for the state of an invoice; a withdrawal has none
+	Status   []string      // statuses that end the wait; empty: any, if State is not empty
+	State    []string      // the same for the state of an invoice; a withdrawal has no state
 	FailOn   []string      // statuses, and states of an invoice, that end the wait with a WaitError
-	Interval time.Duration // between two readings; 0: DefaultWaitInterval
+	Interval time.Duration // between two reads; 0: DefaultWaitInterval
 }
 
-// WaitError is how a wait ends that has not reached its goal. Err is in its chain: the end of the context, or an Error whose
-// call would end the same way each time.
+// WaitError is the error of a wait that did not reach its goal. Err is in its chain: the end of the context,
+// or an Error of a call that would fail the same way each time.
 type WaitError struct {
 	ID     string // of the withdrawal or invoice
-	Status string // read last; empty: none was read
-	State  string // of an invoice, read last
+	Status string // the last one read; empty: none was read
+	State  string // of an invoice, the last one read
 	Failed bool   // Status or State is one of Wait.FailOn; Err is nil then
 	Err    error
 }
 
-// Error says what was waited for, what was read last, and why the wait has ended.
+// Error says what was waited for, what was read last, and why the wait ended.
 func (e *WaitError) Error() string {
 	now := ""
 	switch {
@@ -50,13 +50,14 @@ func (e *WaitError) Error() string {
 // Unwrap returns the cause, such as context.DeadlineExceeded.
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// WaitFor reads a withdrawal until its status is one of those in wait.Status, and returns it. The context limits the wait; one
-// without a deadline waits until it is canceled. A reading that fails is repeated, after as long as the service asks for,
-// unless the service refuses the key or does not know the id. If the time that is left is shorter than the next pause,
-// WaitFor returns at once. It returns what was read last with every error, which is a *WaitError, or an *InvalidError about
+// WaitFor reads a withdrawal until its status is one of wait.Status, and returns it. The context limits the
+// wait; without a deadline, the wait lasts until the context is canceled. A read that fails is repeated,
+// after the pause that the service asks for, unless the service refuses the key or does not know the id. If
+// the time left is shorter than the next pause, WaitFor returns at once. With every error it returns what was
+// read last. The error is a *WaitError, or an *InvalidError about id or wait.
 // id or wait.
 //
-// GET /api/merchant_withdrawal (section 4.1), again and again
+// GET /api/merchant_withdrawal (section 4.1), repeatedly
 func (s *Withdrawals) WaitFor(ctx context.Context, id string, wait Wait) (Withdrawal, error) {
 	if len(wait.State) > 0 {
 		return Withdrawal{}, invalid("state", "a withdrawal has none: wait for a status")
@@ -67,10 +68,10 @@ func (s *Withdrawals) WaitFor(ctx context.Context, id string, wait Wait) (Withdr
 	return waitFor(ctx, id, wait, s.Get, func(w Withdrawal) seenState { return seenState{w.ID, w.Current, ""} })
 }
 
-// WaitFor reads an invoice until its status is one of those in wait.Status and its state one of those in wait.State, and
-// returns it; an empty list is reached by any. It ends as Withdrawals.WaitFor does.
+// WaitFor reads an invoice until its status is one of wait.Status and its state is one of wait.State, and
+// returns it. An empty list matches any value. It ends as Withdrawals.WaitFor does.
 //
-// GET /api/invoice (section 4.2), again and again
+// GET /api/invoice (section 4.2), repeatedly
 func (s *Invoices) WaitFor(ctx context.Context, id string, wait Wait) (Invoice, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return Invoice{}, err
@@ -78,7 +79,7 @@ func (s *Invoices) WaitFor(ctx context.Context, id string, wait Wait) (Invoice, 
 	return waitFor(ctx, id, wait, s.Get, func(i Invoice) seenState { return seenState{i.ID, i.Status, i.State} })
 }
 
-// seenState is what a reading says of the thing that is waited for.
+// seenState is the part of a read that a wait looks at.
 type seenState struct{ id, status, state string }
 
 func (w Wait) check() error {

@@ -14,18 +14,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Withdrawals are the calls about the merchant's withdrawals. All of them send the key.
+// Withdrawals has the calls about the merchant's withdrawals. All of them send the key.
 type Withdrawals struct{ client *Client }
 
-// Withdrawal is money that leaves the merchant's balance for an external address.
+// Withdrawal is a payment from the merchant's balance to an external address.
 type Withdrawal struct {
 	ID              string   `json:"id"`
-	ExternalID      int64    `json:"external_id"` // the merchant's number for it; 0 when it has none
+	ExternalID      int64    `json:"external_id"` // the merchant's number; 0 if there is none
 	MerchantID      string   `json:"merchant_id"`
 	Currency        Currency `json:"currency"`
-	Amount          Amount   `json:"amount"`   // may be the fiat equivalent of what is withdrawn
+	Amount          Amount   `json:"amount"`   // may be the fiat equivalent of the withdrawn amount
 	Statuses        []Status `json:"statuses"` // the history
-	Current         string   `json:"current"`  // the status now; the interface shows only "New"
+	Current         string   `json:"current"`  // the current status; the interface shows only "New"
 	Address         Address  `json:"address"`
 	IsTestnet       bool     `json:"is_testnet"`
 	Callback        string   `json:"callback"`
@@ -37,7 +37,7 @@ type Withdrawal struct {
 // Status is an entry of a withdrawal's history.
 type Status struct {
 	Status string `json:"status"`
-	At     string `json:"at"` // in a format that the interface does not show, as the service wrote it
+	At     string `json:"at"` // as the service wrote it; the interface does not show the format
 }
 
 // UnmarshalJSON reads the object and refuses anything else.
@@ -69,9 +69,9 @@ func (v *statusesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
 	return err
 }
 
-// Address is where a withdrawal goes. A single withdrawal shows it as a string, a list as an object that also names the
-// currency: {"Crypto":{"currency":"Btc","address":"..."}}. The interface shows no list with a withdrawal of fiat money,
-// where the key may be Fiat.
+// Address is the destination of a withdrawal. A single withdrawal shows it as a string, and a list as an
+// object that also names the currency: {"Crypto":{"currency":"Btc","address":"..."}}. The interface shows no
+// list with a withdrawal of fiat money, for which the key may be Fiat.
 type Address struct {
 	Text     string
 	Currency string // the code, in a list; empty otherwise
@@ -81,7 +81,7 @@ type Address struct {
 // String returns the address itself.
 func (a Address) String() string { return a.Text }
 
-// MarshalJSON writes the shape that the address had. An Address without a text is an error.
+// MarshalJSON writes the form that the address was read in. An Address without a text is an error.
 func (a Address) MarshalJSON() ([]byte, error) {
 	if a.Text == "" {
 		return nil, errors.New("address: empty")
@@ -98,7 +98,7 @@ func (a Address) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `{%q:{"currency":%s,"address":%s}}`, kind, code, text), err
 }
 
-// UnmarshalJSON reads either shape and refuses anything else.
+// UnmarshalJSON reads either form and refuses anything else.
 func (a *Address) UnmarshalJSON(b []byte) error {
 	return within(b, (*addressJSON)(a).UnmarshalJSONFrom)
 }
@@ -145,12 +145,12 @@ func (a *addressJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// RawJSON returns the JSON text that the withdrawal came from, with every field the service sent; nil for one that was
-// made otherwise.
+// RawJSON returns the JSON text that the withdrawal came from, with every field that the service sent, or nil
+// if the withdrawal was not decoded from JSON.
 func (w Withdrawal) RawJSON() json.RawMessage { return w.raw }
 
-// MarshalJSON writes the JSON text that the withdrawal came from, or the object of its fields if they were changed or there
-// is no such text.
+// MarshalJSON writes the JSON text that the withdrawal came from. If there is none, or the fields were
+// changed, it writes the object of the fields.
 func (w Withdrawal) MarshalJSON() ([]byte, error) {
 	return marshal(w, w.raw, withdrawalJSON{w.ID, w.ExternalID, w.MerchantID, currencyJSON(w.Currency), amountJSON(w.Amount), w.Statuses,
 		w.Current, addressJSON(w.Address), w.IsTestnet, w.Callback, w.ExternalOrderID})
@@ -173,7 +173,8 @@ type withdrawalJSON struct {
 	ExternalOrderID string       `json:"external_order_id"`
 }
 
-// withdrawalsJSON are used again, because a list would leave one for each of its withdrawals to the garbage collector.
+// withdrawalsJSON are reused, because otherwise a list leaves one for each of its withdrawals to the garbage
+// collector.
 var withdrawalsJSON = sync.Pool{New: func() any { return new(withdrawalJSON) }}
 
 func (w *Withdrawal) fill(read func(any) error) error {
@@ -201,7 +202,8 @@ func (w *Withdrawal) complete(text json.RawMessage) error {
 		return errors.New("a withdrawal without an amount")
 	case w.Address.Text == "":
 		return errors.New("a withdrawal without an address")
-	case strings.Contains(w.ExternalOrderID, hiddenMark): // taken for another order's, it would be paid again
+	// If it passed for the id of another order, this order would be paid again.
+	case strings.Contains(w.ExternalOrderID, hiddenMark):
 		return errors.New("a withdrawal whose order id has a piece of the API key in it, which is hidden")
 	case w.Address.Kind == Fiat && w.Currency.Kind != Fiat:
 		return errors.New("a withdrawal of a crypto currency with an address under Fiat")
@@ -209,28 +211,30 @@ func (w *Withdrawal) complete(text json.RawMessage) error {
 	return nil
 }
 
-// CreateWithdrawal asks for a withdrawal.
+// CreateWithdrawal is a request for a withdrawal.
 type CreateWithdrawal struct {
-	// Currency to withdraw. When its balance is short, the service swaps from other currencies by itself.
+	// Currency is the currency to withdraw. If its balance is too low, the service swaps from other
+	// currencies.
 	Currency Currency `json:"currency"`
-	// Amount in minor units: of Currency, or of a fiat currency whose equivalent is withdrawn.
+	// Amount is in minor units of Currency, or of a fiat currency whose equivalent is withdrawn.
 	Amount Amount `json:"amount"`
-	// Address that the money goes to.
+	// Address is where the money goes.
 	Address string `json:"address"`
 	// Callback is a URL to which the service sends its response about the withdrawal; may be empty.
 	Callback string `json:"callback,omitzero"`
-	// ExternalOrderID is the merchant's own number for the withdrawal, see CheckOrderID; may be empty. The service
-	// does not promise to refuse a number that it has seen before.
+	// ExternalOrderID is the merchant's own number for the withdrawal, see CheckOrderID; may be empty. The
+	// service does not promise to refuse a number that it has seen before.
 	ExternalOrderID string `json:"external_order_id,omitzero"`
-	// Memo of the transfer, required for XLR and currencies based on it, see Currency.MemoRequired. White space at its ends
-	// and characters that cannot be seen are refused.
+	// Memo is the memo of the transfer. It is required for XLR and currencies based on it, see
+	// Currency.MemoRequired. White space at its ends and invisible characters are refused.
 	Memo string `json:"memo,omitzero"`
 }
 
 // MarshalJSON writes the body of Create's request.
 func (r CreateWithdrawal) MarshalJSON() ([]byte, error) { return gojson.Marshal(r.fields()) }
 
-// UnmarshalJSON reads the body of Create's request. A currency and an amount are required; Validate checks the rest.
+// UnmarshalJSON reads the body of Create's request. A currency and an amount are required; Validate checks
+// the rest.
 func (r *CreateWithdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 type createWithdrawalJSON struct {
@@ -258,7 +262,7 @@ func (r *CreateWithdrawal) fill(read func(any) error) error {
 	return nil
 }
 
-// Validate refuses, with an *InvalidError, a request that the service could not carry out as meant.
+// Validate returns an *InvalidError if the service could not carry out the request as meant.
 func (r CreateWithdrawal) Validate() error {
 	if err := checkUnion(r.Currency.Kind, r.Currency.Code); err != nil {
 		return invalid("currency", "%v", err)
@@ -279,7 +283,7 @@ func (r CreateWithdrawal) Validate() error {
 		if strings.ContainsFunc(r.Address, isBlank) {
 			return invalid("address", "%q has a space in it: write the address without", r.Address)
 		}
-		if i := strings.IndexFunc(r.Address, isUnseen); i >= 0 { // a person compares it, letter by letter
+		if i := strings.IndexFunc(r.Address, isUnseen); i >= 0 { // people compare addresses letter by letter
 			return invalid("address", "%q has a character at byte %d that cannot be seen: type it anew", r.Address, i)
 		}
 	}
@@ -294,8 +298,8 @@ func (r CreateWithdrawal) Validate() error {
 	return checkMemo(r.Currency, r.Memo)
 }
 
-// Create asks for a withdrawal and returns its id. It is sent at most once, by every layer of this package: after an
-// Error whose outcome is Unknown, look for the order id in the list before anything else.
+// Create asks for a withdrawal and returns its id. Every layer of this package sends it at most once. After
+// an Error with the outcome Unknown, look for the order id in the list before anything else.
 //
 // POST /api/merchant_withdrawal/create (section 4.1)
 func (s *Withdrawals) Create(ctx context.Context, r CreateWithdrawal) (id string, err error) {
@@ -319,7 +323,7 @@ func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
 	})
 }
 
-// List returns one page. The interface does not show which number the first page has, nor how large a page may be.
+// List returns one page. The interface does not show the number of the first page or the largest page size.
 //
 // POST /api/merchant_withdrawal/list (section 4.1)
 func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
@@ -337,8 +341,8 @@ func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request
 	}, checkPage(page, pageSize)
 }
 
-// All reads every page of the list in turn. It stops after an error, yields no id twice although rows shift while it
-// reads, and needs no more memory for many pages than for a few.
+// All reads every page of the list in turn. It stops after an error, yields no id twice even if rows shift
+// while it reads, and takes no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
 	return eachWithdrawal(ctx, opts, s.client.pages(opts.Lenient, func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
