@@ -19,7 +19,8 @@ import (
 
 var errChecked = errors.New("the record is too old")
 
-// counted counts the bytes that reach the server on all of its connections, and the creates among what they say.
+// counted counts the bytes that reach the server on all of its connections, and the creates among the
+// requests.
 type counted struct {
 	net.Listener
 	mu      sync.Mutex
@@ -51,7 +52,8 @@ func (l *counted) count() (bytes, creates int) {
 	return l.bytes, l.creates
 }
 
-// startCounted serves withdrawals, with or without TLS. stop returns when everything has arrived that was sent.
+// startCounted serves withdrawals, with or without TLS. stop returns after everything that was sent has
+// arrived.
 func startCounted(t *testing.T, secure bool) (client *Client, l *counted, stop func()) {
 	l = &counted{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,15 +81,16 @@ func startCounted(t *testing.T, secure bool) (client *Client, l *counted, stop f
 		t.Fatal(err)
 	}
 	stop = func() {
-		client.keyed().reads.GetClient().Transport.(keyless).next.(whole).next.(*http.Transport).CloseIdleConnections() // and of creates, which share them
+		// The creates share these connections.
+		client.keyed().reads.GetClient().Transport.(keyless).next.(whole).next.(*http.Transport).CloseIdleConnections()
 		server.Close()
 	}
 	t.Cleanup(stop)
 	return client, l, stop
 }
 
-// What is asked before sending is asked when there is a connection, and before anything of the request is on it. Where it
-// says no, not one byte of the request reaches the server.
+// TestBeforeSending checks that the check runs when there is a connection, and before any byte of the request
+// is written to it. If the check refuses, no byte of the request reaches the server.
 func TestBeforeSending(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, reused := range []bool{false, true} {
@@ -142,7 +145,8 @@ func TestBeforeSending(t *testing.T) {
 	}
 }
 
-// Each create is asked for once, and by its own check; a read is not, though it goes out on the same connection.
+// TestBeforeSendingIsItsOwn checks that each create calls its own check once, and that a read calls none,
+// even on the same connection.
 func TestBeforeSendingIsItsOwn(t *testing.T) {
 	client, l, stop := startCounted(t, false)
 	var asked []string
@@ -171,8 +175,8 @@ func TestBeforeSendingIsItsOwn(t *testing.T) {
 	}
 }
 
-// A connection on which nothing was written because of a check is not used again, and net/http does not try another one for
-// what has no body.
+// TestBeforeSendingWithoutBody checks that a connection is not reused after its check has refused, and that
+// net/http does not try another one for a request without a body.
 func TestBeforeSendingWithoutBody(t *testing.T) {
 	client, l, stop := startCounted(t, false)
 	warm(t, client)
@@ -190,7 +194,7 @@ func TestBeforeSendingWithoutBody(t *testing.T) {
 	}
 }
 
-// A connection that cannot be made has nothing to ask about.
+// TestBeforeSendingWithoutConnection checks that the check does not run if no connection can be made.
 func TestBeforeSendingWithoutConnection(t *testing.T) {
 	client, err := New("http://127.0.0.1:1", WithAPIKey("key"))
 	if err != nil {
@@ -203,7 +207,7 @@ func TestBeforeSendingWithoutConnection(t *testing.T) {
 	}
 }
 
-// Somebody else's transport is asked for nothing where the check says no.
+// TestBeforeSendingOnAnotherTransport checks that a refused create does not reach the caller's transport.
 func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 	trips, asked := 0, 0
 	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -228,7 +232,8 @@ func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 	}
 }
 
-// The check is made at the first write of a request, and nothing passes it, then or later, once it has said no.
+// TestGateAsks checks that the check runs at the first write of a request, and that nothing is written after
+// it has refused.
 func TestGateAsks(t *testing.T) {
 	wrote := 0
 	conn := &gatedConn{Conn: recorder{write: func(b []byte) { wrote += len(b) }}}
@@ -257,7 +262,7 @@ func TestGateAsks(t *testing.T) {
 	}
 }
 
-// recorder is a connection of which only the writing matters.
+// recorder is a connection that records what is written.
 type recorder struct {
 	net.Conn
 	write func(b []byte)

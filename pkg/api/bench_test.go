@@ -16,9 +16,9 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// The baseline of these benchmarks is what a careful program would write with net/http alone: one tuned transport, the
-// request built by hand, the body read whole and decoded by encoding/json into plain structs. `make bench` holds the
-// SDK against it; these are for looking into a difference.
+// The baseline of these benchmarks is what a careful program writes with net/http alone: one tuned transport,
+// requests built by hand, and the whole body read and decoded by encoding/json into plain structs. `make
+// bench` compares the SDK with it; these benchmarks are for finding the cause of a difference.
 
 const benchWithdrawal = `{"id":"4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7","external_id":4711,` +
 	`"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
@@ -54,7 +54,7 @@ func benchServer(b *testing.B) *httptest.Server {
 	return server
 }
 
-// baseline is the client that the SDK is measured against.
+// baseline is the client that the SDK is compared with.
 type baseline struct {
 	client *http.Client
 	base   string
@@ -94,7 +94,7 @@ func (c baseline) call(ctx context.Context, method, target string, body []byte, 
 	return json.Unmarshal(text, value)
 }
 
-// pair is one call as the SDK makes it and as the baseline does.
+// pair is one call, made by the SDK and by the baseline.
 type pair struct{ till, plain func() error }
 
 const benchID = "4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7"
@@ -149,7 +149,7 @@ func benchPairs(b *testing.B) map[string]pair {
 	}
 }
 
-// BenchmarkCall shows time and allocations, the server's included, of each by itself.
+// BenchmarkCall measures time and allocations of each call, including those of the server.
 func BenchmarkCall(b *testing.B) {
 	for name, p := range benchPairs(b) {
 		for who, call := range map[string]func() error{"till": p.till, "net-http": p.plain} {
@@ -165,8 +165,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkRatio makes the calls in turns, so that whatever else the machine does weighs on both alike, and shows how
-// much longer the SDK's median is. At most 1.10 is the aim.
+// BenchmarkRatio makes the calls in turns, so that other load on the machine affects both alike. It reports
+// the ratio of the SDK's median to the baseline's. The goal is at most 1.10.
 func BenchmarkRatio(b *testing.B) {
 	for name, p := range benchPairs(b) {
 		b.Run(name, func(b *testing.B) {

@@ -12,7 +12,7 @@ func TestParseCallback(t *testing.T) {
 	if err != nil || w.ID != "w1" || w.ExternalOrderID != "4711" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	copy(body, strings.Repeat("#", len(body))) // the caller's
+	copy(body, strings.Repeat("#", len(body))) // the caller may reuse it
 	if string(w.RawJSON()) != goodRecord {
 		t.Errorf("its text is %s", w.RawJSON())
 	}

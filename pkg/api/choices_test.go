@@ -23,8 +23,9 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// choices are the values that the client is tried with, for each setting of the sandbox: its default first, and at least
-// one that is as different as can be. Where the interface is silent, the client must get along with all of them.
+// choices are the values of each setting of the sandbox to test the client with: first the default, then at
+// least one that differs as much as possible. Where the interface is silent, the client must work with all of
+// them.
 var choices = map[string][]string{
 	"first_page":                  {"1", "0"},
 	"default_page_size":           {"20", "1"},
@@ -103,8 +104,8 @@ var choices = map[string][]string{
 	"rate_Btc":                    {"60000", "0.000000001", "999999999"},
 }
 
-// withoutEffect are the settings that nothing can show to a client, each with the reason. Whatever changes an answer or
-// its timing belongs in choices.
+// withoutEffect are the settings that a client cannot notice, each with the reason. A setting that changes an
+// answer or its timing belongs in choices.
 var withoutEffect = map[string]string{
 	"callback_on_create": "it decides what is posted to a callback, which is no answer to a client",
 	"callback_targets":   "likewise",
@@ -113,7 +114,8 @@ var withoutEffect = map[string]string{
 	"callback_timeout":   "likewise",
 }
 
-// beside are further settings, for choices that need another one to tell or to be allowed: the walk is made with each.
+// beside are further settings, for choices that have an effect or are allowed only with another one.
+// TestChoices runs a journey with each.
 var beside = map[string][]string{
 	"max_page_size=3":           {"default_page_size=2"},
 	"page_size_too_large=clamp": {"", "max_page_size=2 default_page_size=1"},
@@ -125,7 +127,7 @@ var beside = map[string][]string{
 	"include_fiat=required":     {"", "include_fiat_is=currency"},
 }
 
-// family is the part of a name that settings for several currencies or errors share.
+// family is the part of a name that the settings of several currencies or errors share.
 var family = regexp.MustCompile(`^rate_[A-Z]|^error_`)
 
 func TestEveryChoiceIsTried(t *testing.T) {
@@ -162,7 +164,7 @@ func TestEveryChoiceIsTried(t *testing.T) {
 	}
 }
 
-// One walk through all of the client for every value of every setting.
+// TestChoices runs one journey through the whole client for every value of every setting.
 func TestChoices(t *testing.T) {
 	t.Run("defaults", func(t *testing.T) { newJourney(t).run() })
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
@@ -182,7 +184,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// All errors with another status and code at once. What a status proves is the client's to judge.
+// TestErrorChoices gives all errors another status and code at once. The client decides what a status proves.
 func TestErrorChoices(t *testing.T) {
 	for _, rule := range []string{"400:-%d", "422:%d", "500:%d", "409:%d"} {
 		t.Run(rule, func(t *testing.T) {
@@ -198,7 +200,8 @@ func TestErrorChoices(t *testing.T) {
 	}
 }
 
-// Too many requests are told from other refusals, and say when to come back.
+// TestTooManyRequests checks that too many requests differ from other refusals, and that the error says when
+// to come back.
 func TestTooManyRequests(t *testing.T) {
 	j := newJourney(t, "requests_per_second=2")
 	j.still = true
@@ -215,7 +218,8 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// A journey is a client, a sandbox with some settings, and a clock that goes on by a second with each request.
+// A journey is a client, a sandbox with some settings, and a clock that advances by a second with each
+// request.
 type journey struct {
 	testing.TB
 	ctx      context.Context
@@ -223,9 +227,10 @@ type journey struct {
 	box      *sandbox.Server
 	client   *api.Client
 
-	ticks atomic.Int64 // of the clock, in seconds; the sandbox looks at it while it posts callbacks
+	// ticks is the clock, in seconds. The sandbox reads it while it posts callbacks.
+	ticks atomic.Int64
 	mu    sync.Mutex
-	still bool   // the clock
+	still bool   // stops the clock
 	last  []byte // the last answer
 }
 
@@ -254,7 +259,7 @@ func (j *journey) as(key string, opts ...api.Option) *api.Client {
 }
 
 func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
-	j.mu.Lock() // lists are read ahead, side by side
+	j.mu.Lock() // lists are read ahead, concurrently
 	defer j.mu.Unlock()
 	if !j.still {
 		j.ticks.Add(1)
@@ -269,7 +274,7 @@ func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// raw sends what the client would not, and returns the status and the answer.
+// raw sends a request that the client does not send, and returns the status and the answer.
 func (j *journey) raw(method, path, body string) (int, []byte) {
 	j.Helper()
 	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
@@ -291,7 +296,7 @@ func must[T any](t testing.TB) func(T, error) T {
 
 func second[T any](_ T, err error) error { return err }
 
-// refused wants an *api.Error with the outcome that its status and its body prove.
+// refused expects an *api.Error with the outcome that its status and its body prove.
 func (j *journey) refused(what string, err error, create bool) *api.Error {
 	j.Helper()
 	var e *api.Error
@@ -317,7 +322,7 @@ func (j *journey) refused(what string, err error, create bool) *api.Error {
 	return e
 }
 
-// either is for what one setting allows and another refuses.
+// either accepts a result that one setting allows and another refuses.
 func (j *journey) either(what string, err error, create bool) (allowed bool) {
 	j.Helper()
 	if err != nil {
@@ -326,7 +331,7 @@ func (j *journey) either(what string, err error, create bool) (allowed bool) {
 	return err == nil
 }
 
-// gather reads a whole list. No id is there twice.
+// gather reads a whole list and checks that no id comes twice.
 func (j *journey) gather(items iter.Seq2[api.Withdrawal, error]) (all []api.Withdrawal, err error) {
 	j.Helper()
 	seen := map[string]bool{}
@@ -351,7 +356,7 @@ func ids(all []api.Withdrawal) []string {
 	return slices.Sorted(slices.Values(list))
 }
 
-// found wants these withdrawals in a list, no more and no fewer.
+// found checks that a list has exactly these withdrawals.
 func (j *journey) found(what string, filter api.WithdrawalFilter, want []string) {
 	j.Helper()
 	got, err := j.gather(j.client.Withdrawals.All(j.ctx, filter, api.ListOptions{PageSize: 3}))
@@ -389,8 +394,8 @@ func (j *journey) run() {
 	j.theirWithdrawals(id, reseller)
 }
 
-// withdraw creates withdrawals of every sort and gets each. It returns their ids and, by id, when each was made as the
-// service writes it.
+// withdraw creates withdrawals of every kind and gets each. It returns the requests and the creation times,
+// as the service writes them, by id.
 func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created map[string]string) {
 	requests, created = map[string]api.CreateWithdrawal{}, map[string]string{}
 	names := strings.FieldsFunc(choices["withdrawal_flow"][0], func(r rune) bool { return r == '>' || r == ',' })
@@ -436,7 +441,7 @@ func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created 
 	return requests, created
 }
 
-// matches wants of a withdrawal what was asked for.
+// matches checks that a withdrawal has what its request asked for.
 func (j *journey) matches(got api.Withdrawal, r api.CreateWithdrawal) {
 	j.Helper()
 	number, _ := strconv.ParseInt("0"+r.ExternalOrderID, 10, 64)
@@ -468,7 +473,7 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 			j.Errorf("the address is written as %s, and was in %s", again, w.RawJSON())
 		}
 	}
-	for _, size := range []int{1, 2, 7, 100} { // the last may be more than a page holds
+	for _, size := range []int{1, 2, 7, 100} { // the last may exceed the largest page
 		items, err := j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: size}))
 		if j.either("a large page", err, false) && !slices.Equal(ids(items), all) {
 			j.Errorf("by %d: got %v, want %v", size, ids(items), all)
@@ -489,7 +494,7 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 		j.Errorf("the pages 0 to 4 hold %v, want %v", pages, all)
 	}
 
-	// A filter by currency, status and time.
+	// Filter by currency, status and time.
 	byCode := func(codes ...string) (want []string) {
 		for id, r := range made {
 			if slices.Contains(codes, r.Currency.Code) {
@@ -510,7 +515,7 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 		}
 		j.found(tag, api.WithdrawalFilter{Tags: []string{tag}}, want)
 	}
-	byTime := slices.Clone(got) // of creation, the oldest first
+	byTime := slices.Clone(got) // sorted by creation, oldest first
 	if len(got) > 0 && made[got[0].ID].Address != "bc1q-1" {
 		slices.Reverse(byTime)
 	}
@@ -538,7 +543,7 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 	}
 }
 
-// refusals are what no setting allows, and what some allow.
+// refusals makes requests that no setting allows, and requests that only some allow.
 func (j *journey) refusals() {
 	w, v := j.client.Withdrawals, j.client.Invoices
 	goods := []api.InvoiceItem{{Name: "x", Amount: 5}}
@@ -584,7 +589,8 @@ func (j *journey) refusals() {
 	}
 }
 
-// byHand makes what the client itself would not: what somebody else's program made, the client has to show.
+// byHand creates records that the client does not create, because it must be able to read those of other
+// programs.
 func (j *journey) byHand() {
 	for _, body := range []string{
 		`{"title":"t","currency":{"Fiat":"Usd"},"items":[]}`,
@@ -625,7 +631,7 @@ func (j *journey) byHand() {
 	}
 }
 
-// invite makes a reseller and looks at it in every way.
+// invite makes a reseller and reads it in every way.
 func (j *journey) invite() (id string, reseller *api.Client) {
 	const sent = "6f1c2a34-9d0e-4b7a-8c55-0123456789ab"
 	c := j.client
@@ -667,7 +673,7 @@ func (j *journey) invite() (id string, reseller *api.Client) {
 	return id, reseller
 }
 
-// sell makes a reseller's invoices, pays some, and compares all figures.
+// sell makes a reseller's invoices, pays some of them, and compares all figures.
 func (j *journey) sell(id string, reseller *api.Client) {
 	c := j.client
 	number := int64(17)
@@ -686,7 +692,7 @@ func (j *journey) sell(id string, reseller *api.Client) {
 			j.Errorf("invoice %d is finished before it is paid", n)
 		}
 		switch n {
-		case 2: // stays as it is
+		case 2: // remains unpaid
 			continue
 		case 3:
 			if err := j.box.ExpireInvoice(invoice); err != nil {
@@ -757,7 +763,7 @@ func (j *journey) sell(id string, reseller *api.Client) {
 		j.Errorf("paid were %v", paid)
 	}
 
-	// Four ways to the same rebates.
+	// These are four ways to the same rebates.
 	rebates := must[api.RebateList](j)(c.Resellers.Rebate(j.ctx, id))
 	info := must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))
 	if len(info.Rebates) != len(rebates.Amounts) {
@@ -772,12 +778,13 @@ func (j *journey) sell(id string, reseller *api.Client) {
 		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount || !slices.ContainsFunc(info.Rebates, func(r api.Rebate) bool { return r.Amount == amount }) {
 			j.Errorf("rebate %d: got %+v, %+v and %+v", n, amount, one, info.Rebates)
 		}
-		if want := earned[amount.Code] + earned[code]; amount.Minor != want && amount.Minor*2 != want { // the same key, where the spellings are one
+		// If both spellings are the same, want counts the amount twice.
+		if want := earned[amount.Code] + earned[code]; amount.Minor != want && amount.Minor*2 != want {
 			j.Errorf("the rebate %+v, and the statistics have %v", amount, earned)
 		}
 	}
 
-	// Nothing was spent, so the balances are what was paid.
+	// Nothing was spent, so the balances equal the payments.
 	balance := must[json.RawMessage](j)(c.Resellers.Balance(j.ctx, id))
 	for code, minor := range paid {
 		if !json.Valid(balance) || !holds(balance, minor) {
@@ -819,12 +826,12 @@ func (j *journey) sell(id string, reseller *api.Client) {
 	j.either("another's invoice", err, false)
 }
 
-// holds says whether a number is somewhere in JSON of any shape.
+// holds reports whether a number is anywhere in JSON of any format.
 func holds(text []byte, n int64) bool {
 	return regexp.MustCompile(`[:\[]` + strconv.FormatInt(n, 10) + `\b`).Match(text)
 }
 
-// theirWithdrawals are a reseller's, if it may have any.
+// theirWithdrawals makes and reads a reseller's withdrawals, if it may have any.
 func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
 	requests := map[string]api.CreateWithdrawal{}
 	for n := range 5 {

@@ -17,7 +17,8 @@ func TestConstructors(t *testing.T) {
 	}
 }
 
-// The sandbox spells kinds as this package does, though neither knows the other.
+// TestKindsAreSpelledAlike checks that the sandbox spells kinds as this package does. Neither imports the
+// other.
 func TestKindsAreSpelledAlike(t *testing.T) {
 	for _, c := range sandbox.Currencies() {
 		if kind, err := parseKind(string(c.Kind)); err != nil || kind != Crypto && c.Kind == sandbox.Crypto || kind != Fiat && c.Kind == sandbox.Fiat {

@@ -23,7 +23,7 @@ func TestParseDecimal(t *testing.T) {
 	}
 }
 
-// Every form that is refused, and what the message has to name.
+// TestParseDecimalRefuses checks that every refused form has a message that names the problem.
 func TestParseDecimalRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
@@ -69,7 +69,7 @@ func TestFormatDecimal(t *testing.T) {
 	FormatDecimal(1, -1)
 }
 
-// What is read is what is written, and a rational number agrees.
+// FuzzDecimal checks that a decimal is formatted as it was parsed, and that math/big agrees.
 func FuzzDecimal(f *testing.F) {
 	for _, text := range []string{"25.00", "0", "0.015", "007", "1e3", ".5", "-1", "92233720368547758.07"} {
 		f.Add(text, 2, int64(2500))

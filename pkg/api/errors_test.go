@@ -53,12 +53,13 @@ func TestErrorQuestions(t *testing.T) {
 	}
 }
 
-// keyError is an error of a transport that holds the request and says nothing of it.
+// keyError is an error of a transport that holds the request but does not show it.
 type keyError struct{ Header http.Header }
 
 func (keyError) Error() string { return "it broke" }
 
-// Whatever prints an error prints no key, also if its cause holds the request.
+// TestPrintedErrorShowsNoKey checks that no way to print an error prints the key, even if its cause holds the
+// request.
 func TestPrintedErrorShowsNoKey(t *testing.T) {
 	client := must[*Client](t)(New("http://127.0.0.1", WithAPIKey(aKey), WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
 		return nil, keyError{r.Header.Clone()}
@@ -88,7 +89,7 @@ func TestPrintedErrorShowsNoKey(t *testing.T) {
 	}
 }
 
-// A log has the outcome and the service's words.
+// TestErrorInALog checks that a log has the outcome and the service's words.
 func TestErrorInALog(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "error", error(&Error{Op: "o", Method: "POST", Path: "/p", Outcome: Rejected, Status: 429, Envelope: true, Code: 7, Reason: "r", Description: "d", RetryAfter: 1500 * time.Millisecond}))

@@ -15,8 +15,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// open starts a sandbox on a real listener and returns a client for it. A program for the real service has its address
-// and key instead, and a time-out that suits it.
+// open starts a sandbox on a real listener and returns a client for it. A program for the real service uses
+// its own address and key, and a suitable time-out.
 func open(opts ...sandbox.Option) (client *api.Client, box *sandbox.Server, stop func()) {
 	box, err := sandbox.New(opts...)
 	if err != nil {
@@ -29,7 +29,7 @@ func open(opts ...sandbox.Option) (client *api.Client, box *sandbox.Server, stop
 	return client, box, server.Close
 }
 
-// A test against the sandbox: a server, a client, and no network.
+// This is a test with the sandbox: a server, a client, and no network.
 func Example() {
 	box, err := sandbox.New()
 	if err != nil {
@@ -45,9 +45,9 @@ func Example() {
 	ctx := context.Background()
 	id, err := client.Withdrawals.Create(ctx, api.CreateWithdrawal{
 		Currency:        api.CryptoCurrency("Btc"),
-		Amount:          api.FiatAmount("USD", 2500), // 25 dollars' worth
+		Amount:          api.FiatAmount("USD", 2500), // worth 25 dollars
 		Address:         "bc1qexample",
-		ExternalOrderID: "4711", // write it down before this call
+		ExternalOrderID: "4711", // recorded before this call
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -60,9 +60,9 @@ func Example() {
 	// Output: New 2500 USD (minor units) to bc1qexample for order 4711
 }
 
-// What to do about each way in which a create can fail.
+// A create can fail in several ways. This is what to do about each.
 func ExampleWithdrawals_Create() {
-	// This service takes the withdrawal and then loses its answer.
+	// This service accepts the withdrawal and then loses the answer.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }))
 	defer server.Close()
 	client, err := api.New(server.URL, api.WithAPIKey("key"))
@@ -92,8 +92,8 @@ func ExampleWithdrawals_Create() {
 	// Output: unknown: do not send order 4711 again before the list has been looked through
 }
 
-// After an unknown outcome: is the order in the service's list? Finding it settles the matter. Not finding it does not,
-// because a create can still land late.
+// After an unknown outcome, look for the order in the service's list. Finding it settles the outcome. Not
+// finding it does not, because a create can arrive late.
 func ExampleWithdrawals_All_reconcile() {
 	client, _, stop := open()
 	defer stop()
@@ -117,7 +117,7 @@ func ExampleWithdrawals_All_reconcile() {
 	// Output: order 4711 was accepted, and its status is New
 }
 
-// All reads page after page, whatever number the service gives its first one.
+// All reads page after page, whatever number the first page has.
 func ExampleWithdrawals_All() {
 	for _, firstPage := range []string{"0", "1"} {
 		client, _, stop := open(sandbox.WithSetting("first_page", firstPage))
@@ -147,7 +147,7 @@ func ExampleWithdrawals_All() {
 	// the first page is 1: [5 4 3 2 1]
 }
 
-// An invoice, from its making to its payment.
+// This follows an invoice from its creation to its payment.
 func ExampleInvoices() {
 	client, box, stop := open()
 	defer stop()
@@ -176,13 +176,13 @@ func ExampleInvoices() {
 	// Output: Order A-17 is Paid: 29.50 Usd
 }
 
-// A reseller's figures.
+// This prints a reseller's figures.
 func ExampleResellers_Stats() {
 	client, box, stop := open()
 	defer stop()
 	ctx := context.Background()
 
-	// The sandbox turns an invite into a reseller, which makes an invoice with a key of its own and has it paid.
+	// The sandbox turns an invite into a reseller, who makes an invoice with a separate key. Then it is paid.
 	invite, err := client.Invites.Create(ctx, "7c9e6679-7425-40de-944b-e07fc1f90ae7")
 	if err != nil {
 		log.Fatal(err)
@@ -226,7 +226,7 @@ func ExampleResellers_Stats() {
 	// paid 120.00 rebate 1.20
 }
 
-// Decimals are exact, and what is not an exact decimal is refused with a reason.
+// Decimals are exact. A text that is not an exact decimal is refused with a reason.
 func ExampleParseDecimal() {
 	for _, text := range []string{"25.00", "0.1", "25.001", "1e3", "1,000", ".5"} {
 		minor, err := api.ParseDecimal(text, 2)
@@ -250,7 +250,7 @@ func ExampleFormatDecimal() {
 	// Output: 25.00 0.00000001 -0.05 42
 }
 
-// What the service said is in the error.
+// The error has the service's own words.
 func ExampleError() {
 	client, _, stop := open(sandbox.WithSeed("none"))
 	defer stop()
@@ -264,7 +264,7 @@ func ExampleError() {
 	// Output: rejected 422 2004 insufficient_funds
 }
 
-// The JSON that a value came from has every field that the service sent, also those that this version does not know.
+// RawJSON returns every field that the service sent, even those that this version does not know.
 func ExampleWithdrawal_RawJSON() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample","fee":{"Crypto":{"Btc":1}}}`)
@@ -282,7 +282,7 @@ func ExampleWithdrawal_RawJSON() {
 	// Output: {"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample","fee":{"Crypto":{"Btc":1}}}
 }
 
-// A path that has no method of its own yet.
+// Do reaches a path that has no method yet.
 func ExampleClient_Do() {
 	client, _, stop := open()
 	defer stop()
@@ -294,7 +294,7 @@ func ExampleClient_Do() {
 	// Output: []
 }
 
-// A receiver of callbacks takes them as a hint, and asks the service.
+// A receiver treats callbacks as hints, and asks the service.
 func ExampleParseCallback() {
 	client, box, stop := open()
 	defer stop()
@@ -358,7 +358,7 @@ func ExampleWithdrawals_WaitFor() {
 	// Output: Completed
 }
 
-// A middleware that counts calls.
+// This middleware counts calls.
 func ExampleWithMiddleware() {
 	box, err := sandbox.New()
 	if err != nil {

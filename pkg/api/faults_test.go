@@ -13,13 +13,13 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// Every fault that the sandbox can have, once: what a create ends in, and whether it was made; and what a read makes of it,
-// which may be tried again. No create is ever sent twice.
+// TestSandboxFaults tests every fault of the sandbox once: the outcome of a create, whether it was carried
+// out, and the result of a read, which may be retried. It checks that no create is sent twice.
 func TestSandboxFaults(t *testing.T) {
 	for _, tt := range []struct {
 		do      string
 		outcome Outcome // of a create
-		fine    bool    // it is made, and the id is there
+		fine    bool    // it succeeds and returns the id
 		made    int
 		status  int
 		reads   int64   // how many requests a read makes
@@ -103,7 +103,7 @@ type sayingNotSent struct {
 func (e sayingNotSent) Unwrap() error { return e.error }
 func (e sayingNotSent) NotSent() bool { return e.is }
 
-// A transport of one's own can give its word that nothing was written.
+// TestTransportSaysNotSent checks that another transport can say that nothing was written.
 func TestTransportSaysNotSent(t *testing.T) {
 	ctx := context.Background()
 	refused := errors.New("nobody listens")

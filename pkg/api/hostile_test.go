@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// A stream is a body that is made as it is read, so that the server in the same process takes no memory.
+// A stream is a body that is generated as it is read, so that the server in the same process takes no memory.
 type stream struct {
 	head, unit, tail string
-	n                int    // how many units; -1 is without end
+	n                int    // how many units; -1: endless
 	numbered         bool   // unit is a format that takes the number of the unit
 	calls            string // see hostile
 
@@ -54,12 +54,12 @@ func (s *stream) Read(p []byte) (int, error) {
 
 func (s *stream) Close() error { return nil }
 
-// again is the same body from its beginning.
+// again returns the same body from its beginning.
 func (s *stream) again() *stream {
 	return &stream{head: s.head, unit: s.unit, tail: s.tail, n: s.n, numbered: s.numbered}
 }
 
-// everyCall is each way that an answer can be decoded.
+// everyCall returns a call for each way to decode an answer.
 func everyCall(ctx context.Context, c *Client) map[string]func() error {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 	return map[string]func() error{
@@ -85,9 +85,9 @@ func everyCall(ctx context.Context, c *Client) map[string]func() error {
 
 const someID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 
-// hostile are large answers: what should be an array or an object never ends, or holds millions of small values. calls
-// are the calls that look inside such an answer; every one is also given to the calls that create, read one thing, and
-// pass on what they get.
+// hostile returns large answers: an array or object that never ends, or one with millions of small values.
+// calls names the calls that decode such an answer. Every answer is also tested with the calls that create,
+// that read one resource, and that return the answer unchanged.
 func hostile() map[string]*stream {
 	const (
 		w     = `{"id":"w","currency":{"Crypto":"B"},"amount":{"Crypto":{"B":1}},"address":"a"`
@@ -118,7 +118,7 @@ func hostile() map[string]*stream {
 		"millions of keys":      {head: `{"x":0`, unit: `,"%d":0`, numbered: true, n: 1_200_000, tail: `}`, calls: "resellers rebate"},
 		"million invoice_stats": {head: stats + `"invoice_stats":{"x":0`, unit: `,"%d":0`, numbered: true, n: 1_000_000, tail: `}}`, calls: "stats"},
 
-		// As many as are let by.
+		// These have as many values as the limits allow.
 		"{}":                  {head: `[{}`, unit: `,{}`, n: maxValues - 1, tail: `]`, calls: "invites balance"},
 		"long keys":           {head: `{"x":0`, unit: longKey, numbered: true, n: min(maxValues, maxAnswer/40) - 1, tail: `}`, calls: "balance invoices"},
 		"longer keys":         {head: `{"x":0`, unit: `,"` + kilo[:490] + `%7d":0`, numbered: true, n: maxAnswer/510 - 1, tail: `}`, calls: "balance"},
@@ -138,11 +138,12 @@ func hostile() map[string]*stream {
 	}
 }
 
-// memoryCeiling is what the process may take while it deals with any of them, under the limit that the command line sets.
+// memoryCeiling is the most memory that the process may take with any of them, with the memory limit that the
+// command line sets.
 const memoryCeiling = 64 << 20
 
-// The answers are taken by a process of its own, because the system keeps the largest memory that a process ever took,
-// and that would be another test's.
+// TestHostileAnswersTakeLittleMemory runs in a process of its own, because the system records the largest
+// memory that a process ever took, which could be another test's.
 func TestHostileAnswersTakeLittleMemory(t *testing.T) {
 	if os.Getenv("TILL_TEST_HOSTILE") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=2m")
@@ -156,7 +157,8 @@ func TestHostileAnswersTakeLittleMemory(t *testing.T) {
 	}
 	debug.SetMemoryLimit(48 << 20)
 	answers := hostile()
-	if raceDetector { // slow, and its memory cannot be told apart: the worst ones only
+	// The race detector is slow, and its own memory cannot be subtracted: test only the worst answers.
+	if raceDetector {
 		maps.DeleteFunc(answers, func(name string, _ *stream) bool {
 			return !slices.Contains([]string{"endless string", "unknown keys"}, name)
 		})
@@ -195,8 +197,8 @@ func TestHostileAnswersTakeLittleMemory(t *testing.T) {
 	t.Logf("at most %d MiB", worst>>20)
 }
 
-// peakOf is the largest memory of the process while run runs. On a machine that is busy with other things the collector
-// can come late, and then it is measured again.
+// peakOf returns the largest memory of the process while run runs. On a busy machine the garbage collector
+// may be late, so it measures again.
 func peakOf(t *testing.T, run func()) (least uint64) {
 	for range 3 {
 		debug.FreeOSMemory()
@@ -212,7 +214,8 @@ func peakOf(t *testing.T, run func()) (least uint64) {
 	return least
 }
 
-// readList reads a list that begins harmlessly, so that pages are read ahead, and goes on with pages of something else.
+// readList reads a list whose first pages are harmless, so that pages are read ahead, and whose later pages
+// are the answer.
 func readList(t *testing.T, answer *stream) {
 	client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
 		page := r.URL.Query().Get("page")
@@ -228,8 +231,8 @@ func readList(t *testing.T, answer *stream) {
 	}
 }
 
-// watchMemory returns what tells the largest memory of the process since: as the system saw it, or, where the race
-// detector's own memory would be counted, as Go's runtime sees it from time to time.
+// watchMemory returns a function that reports the largest memory of the process since then. The number comes
+// from the system or, if it would include the race detector's memory, from samples of Go's runtime.
 func watchMemory(t *testing.T) func() uint64 {
 	if !raceDetector && os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil {
 		return func() uint64 { return highWater(t) }
@@ -275,7 +278,8 @@ func highWater(t *testing.T) uint64 {
 	return 0
 }
 
-// What an answer must not be, whichever call it answers: an error each time and no panic. A create is unknown after it.
+// TestAnswersThatAreRefused checks that invalid answers to any call are errors without a panic, and that the
+// outcome of a create is then unknown.
 func TestAnswersThatAreRefused(t *testing.T) {
 	const (
 		head = `"id":"w-1","currency":{"Crypto":"Btc"},"address":"a"`
@@ -432,14 +436,14 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-// answering is a transport that knows one answer.
+// answering returns a transport that always gives the same answer.
 func answering(status int, body string) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
 	}
 }
 
-// Nothing is an answer to every call: what one takes, another must refuse, or everything is refused.
+// TestNonsenseIsRefusedByEveryCall checks that every call refuses these answers.
 func TestNonsenseIsRefusedByEveryCall(t *testing.T) {
 	for _, answer := range []string{
 		"", " ", "<!DOCTYPE html>", "<?xml version='1.0'?><ok/>", "OK", "nul", "{", "[", `"`, `{"a"`, "\x00", "\xef\xbb\xbf{}", "{}{}", "[][]",
@@ -450,7 +454,7 @@ func TestNonsenseIsRefusedByEveryCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		for call, run := range everyCall(context.Background(), client) {
-			if err := run(); err == nil && call != "raw" { // which passes on what it gets
+			if err := run(); err == nil && call != "raw" { // it returns the answer unchanged
 				t.Errorf("%s takes %q", call, answer)
 			}
 		}

@@ -21,18 +21,19 @@ import (
 	"testing"
 )
 
-// sampled says how a type's JSON is tested.
+// sampled tests the JSON of a type.
 type sampled interface{ test(t *testing.T) }
 
-// samples are texts of a type, and texts that must be refused besides null, cut and doubled ones.
+// samples has valid texts of a type, and invalid ones in addition to null, truncated texts and duplicate
+// keys.
 type samples[T any] struct {
 	texts   []string
 	refused []string
-	// sdk decodes a text as an answer is decoded; nil: with decode.
+	// sdk decodes a text as an answer is decoded. If nil, decode does.
 	sdk func(text string) (T, error)
 }
 
-// noJSON is why a type has no shape in the service's JSON.
+// noJSON says why a type has no JSON form in the service's interface.
 type noJSON string
 
 func (noJSON) test(*testing.T) {}
@@ -47,7 +48,7 @@ const (
 	sampleUnread = `{"id":7,"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1e3}},"address":"a","external_order_id":"4711"}`
 )
 
-// everyType has each exported type of the package.
+// everyType has every exported type of the package.
 var everyType = map[string]sampled{
 	"Kind":        samples[Kind]{texts: []string{`"Crypto"`, `"Fiat"`}, refused: []string{`"crypto"`, `""`, `1`}},
 	"Currency":    samples[Currency]{texts: []string{`{"Crypto":"Btc"}`, `{"Fiat":"Usd"}`}, refused: []string{`{"crypto":"Btc"}`, `{}`, `{"Crypto":""}`}},
@@ -94,7 +95,8 @@ var everyType = map[string]sampled{
 	"Outcome": noJSON("not the service's: see TestOutcomeIsWritten"), "Error": noJSON("an error"), "InvalidError": noJSON("an error"), "ProxyError": noJSON("an error"),
 }
 
-// encoding/json reads and writes every type as this package does: the same value with the same text, or an error.
+// TestEncodingJSON checks that encoding/json reads and writes every type as this package does: the same value
+// with the same text, or an error.
 func TestEncodingJSON(t *testing.T) {
 	for name, s := range everyType {
 		t.Run(name, s.test)
@@ -125,7 +127,8 @@ func (s samples[T]) test(t *testing.T) {
 		s.refuse(t, sdk, append(doubledKeys(t, text), text[:len(text)-1], text+"x", "")...)
 	}
 	s.refuse(t, sdk, s.refused...)
-	if _, unreadable := any(*new(T)).(UnreadableWithdrawal); !unreadable { // null is no withdrawal, but a record of a list
+	// null is not a withdrawal, but may be a record of a list.
+	if _, unreadable := any(*new(T)).(UnreadableWithdrawal); !unreadable {
 		s.refuse(t, sdk, "null")
 	}
 	var none T
@@ -137,7 +140,7 @@ func (s samples[T]) test(t *testing.T) {
 	}
 }
 
-// compare reads a text with encoding/json, alone and within other values, writes it, and reads that.
+// compare reads a text with encoding/json, alone and within other values, writes it, and reads the result.
 func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 	t.Helper()
 	var alone T
@@ -155,7 +158,7 @@ func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 		t.Errorf("%s: %v", whole, err)
 		return
 	}
-	copy(whole, bytes.Repeat([]byte("#"), len(whole))) // whose memory is used for something else
+	copy(whole, bytes.Repeat([]byte("#"), len(whole))) // its memory is reused
 	for where, got := range map[string]T{"alone": alone, "in a struct": within.Value, "in a slice": within.Values[0], "in a map": *within.Map["a"]} {
 		if !sameValue(got, want) {
 			t.Errorf("%s %s is read as %+v, want %+v", text, where, got, want)
@@ -175,7 +178,7 @@ func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 			t.Errorf("%s is written as %s", text, got)
 		}
 	}
-	if fields := withoutText(alone); !reflect.DeepEqual(fields, alone) { // one that did not come from a text
+	if fields := withoutText(alone); !reflect.DeepEqual(fields, alone) { // one that was not decoded
 		written, err := json.Marshal(fields)
 		if _, unreadable := any(alone).(UnreadableWithdrawal); unreadable {
 			if err == nil {
@@ -193,7 +196,7 @@ func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 	}
 }
 
-// refuse wants an error from both, and a value that is left alone.
+// refuse expects both decoders to return an error and to leave the value unchanged.
 func (s samples[T]) refuse(t *testing.T, sdk func(string) (T, error), texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -216,8 +219,8 @@ func compact(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-// sameValue compares all of two values, with the texts that they keep and without the size of a page, which is that of the
-// whole answer.
+// sameValue compares two values completely, with the texts that they keep, except for the size of a page,
+// which is that of the whole answer.
 func sameValue(a, b any) bool {
 	return fmt.Sprintf("%#v", plain(a, true)) == fmt.Sprintf("%#v", plain(b, true))
 }
@@ -263,7 +266,7 @@ func plain(value any, text bool) any {
 	return of(reflect.ValueOf(value))
 }
 
-// withoutText returns a value as a program makes it by itself.
+// withoutText returns a value as a program would make it.
 func withoutText[T any](value T) T {
 	switch v := any(&value).(type) {
 	case *Withdrawal:
@@ -286,7 +289,7 @@ func withoutText[T any](value T) T {
 	return value
 }
 
-// doubledKeys returns the text with each of its keys given twice.
+// doubledKeys returns copies of the text, each with one key given twice.
 func doubledKeys(t *testing.T, text string) (all []string) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -323,7 +326,7 @@ func doubledKeys(t *testing.T, text string) (all []string) {
 	}
 }
 
-// A value that was changed is written as it is now, and not as it came.
+// TestChangedValuesAreWritten checks that a changed value is written with its changes, not as it was read.
 func TestChangedValuesAreWritten(t *testing.T) {
 	var w Withdrawal
 	var p WithdrawalPage
@@ -339,7 +342,7 @@ func TestChangedValuesAreWritten(t *testing.T) {
 	}
 }
 
-// A page keeps its records in their places.
+// TestPageIsWrittenInOrder checks that a page keeps its records in their places.
 func TestPageIsWrittenInOrder(t *testing.T) {
 	other := strings.ReplaceAll(goodRecord, "w1", "w2")
 	for _, records := range [][]string{{sampleUnread, goodRecord, other}, {goodRecord, sampleUnread, `7`, other}, {goodRecord, other, sampleUnread}, {`7`}} {
@@ -354,7 +357,7 @@ func TestPageIsWrittenInOrder(t *testing.T) {
 	}
 }
 
-// exportedTypes reads the names from the source.
+// exportedTypes returns the names of the exported types in the source.
 func exportedTypes(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -399,7 +402,8 @@ func sourceFiles(t *testing.T) []*ast.File {
 
 var fileSet = token.NewFileSet()
 
-// Nothing that a program can name has a type of the experimental package in it: its next version may be another one.
+// TestNoExperimentalTypes checks that no exported name has a type of the experimental package, whose next
+// version may differ.
 func TestNoExperimentalTypes(t *testing.T) {
 	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
 	out, err := list.Output()
@@ -428,7 +432,7 @@ func TestNoExperimentalTypes(t *testing.T) {
 	}
 }
 
-// experimentalNames returns the exported names of a package that lead to a type of the experimental one.
+// experimentalNames returns the exported names of a package that lead to a type of the experimental package.
 func experimentalNames(pkg *types.Package) (found []string) {
 	var leads func(typ types.Type, seen map[types.Type]bool) bool
 	leads = func(typ types.Type, seen map[types.Type]bool) bool {

@@ -17,7 +17,7 @@ import (
 
 const rejection = `{"error":{"code":1,"reason":"no","description":"no."}}`
 
-// shop is a service that counts the creates it gets and answers them with one status and body, or breaks off.
+// shop is a service that counts creates and answers them with one status and body, or breaks off.
 type shop struct {
 	*httptest.Server
 	creates atomic.Int32
@@ -50,7 +50,8 @@ type notSentWord struct{ error }
 
 func (notSentWord) NotSent() bool { return true }
 
-// No middleware turns an outcome that is unknown into another one, and none has a create sent twice.
+// TestMiddlewareHasNoSayInOutcomes checks that no middleware changes an unknown outcome, and that none can
+// send a create twice.
 func TestMiddlewareHasNoSayInOutcomes(t *testing.T) {
 	type middleware = func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 	pass := func(next http.RoundTripper, r *http.Request) (*http.Response, error) { return next.RoundTrip(r) }
@@ -68,7 +69,7 @@ func TestMiddlewareHasNoSayInOutcomes(t *testing.T) {
 	later := make(chan func() error, 1)
 	for _, tt := range []struct {
 		name    string
-		status  int // of the service; 0: it breaks off, -1: nobody listens
+		status  int // of the service; 0: it breaks off, -1: nothing listens
 		body    string
 		do      middleware
 		want    Outcome // -1: no error
@@ -160,7 +161,8 @@ func TestMiddlewareHasNoSayInOutcomes(t *testing.T) {
 			if tt.status < 0 {
 				service.Close()
 			}
-			for _, trace := range []Option{WithTimeouts(0, 0), WithTrace(io.Discard)} { // which leaves a request its second body
+			// Tracing keeps the second copy of a request's body.
+			for _, trace := range []Option{WithTimeouts(0, 0), WithTrace(io.Discard)} {
 				service.creates.Store(0)
 				client := must[*Client](t)(New(service.URL, trace, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 					return roundTripper(func(r *http.Request) (*http.Response, error) { return tt.do(next, r) })
@@ -188,7 +190,8 @@ func TestMiddlewareHasNoSayInOutcomes(t *testing.T) {
 	}
 }
 
-// Under a middleware, a transport of the caller's keeps its word, and BeforeSending is asked.
+// TestMiddlewareOverAnotherTransport checks that the caller's transport below a middleware can still say
+// NotSent, and that BeforeSending is called.
 func TestMiddlewareOverAnotherTransport(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -207,7 +210,8 @@ func TestMiddlewareOverAnotherTransport(t *testing.T) {
 	}
 }
 
-// Middlewares see requests in their order, reads too, and a compressed answer unpacked.
+// TestMiddlewareOrder checks that middlewares see requests in order, including reads, and see compressed
+// answers decompressed.
 func TestMiddlewareOrder(t *testing.T) {
 	var seen []string
 	named := func(name string) Option {
@@ -257,7 +261,8 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 }
 
-// WithTLSConfig says which certificate to show. It does not make TLS older, nor HTTP newer.
+// TestTLSConfig checks that WithTLSConfig sets the client certificate, but cannot allow an older TLS or
+// HTTP/2.
 func TestTLSConfig(t *testing.T) {
 	var proto string
 	var shown int
@@ -272,7 +277,7 @@ func TestTLSConfig(t *testing.T) {
 	roots := service.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, NextProtos: []string{"h2", "http/1.1"}, Certificates: service.TLS.Certificates}
 	client := must[*Client](t)(New(service.URL, WithTLSConfig(config)))
-	config.RootCAs = nil // it was copied
+	config.RootCAs = nil // New has copied it
 	if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil || proto != "HTTP/1.1" || shown != 1 {
 		t.Errorf("%s, %d certificates, %v", proto, shown, err)
 	}

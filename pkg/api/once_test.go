@@ -25,21 +25,22 @@ import (
 	"time"
 )
 
-// A fault is one way in which an answer can come or not come, after the request has arrived whole.
+// A fault is one way for an answer to come or fail to come, after the whole request has arrived.
 type fault struct {
-	name   string
-	answer string            // what is written; the connection is closed after it when it is not a whole answer
+	name string
+	// answer is written. The connection is closed after it unless it is a whole answer.
+	answer string
 	do     func(c *wireConn) // instead of answer
 
-	create Outcome // what a create ends in
-	status int     // what its Error says
-	reads  int     // how often a read is sent, which may be tried again three times
-	read   Outcome // what the read ends in
+	create Outcome // the outcome of a create
+	status int     // the status in its Error
+	reads  int     // how often a read is sent; it may be retried three times
+	read   Outcome // the outcome of the read
 }
 
 const once, again = 1, 4
 
-// faults that leave a create unknown, and what a read makes of them.
+// unknownFaults returns the faults that leave the outcome of a create unknown, with the outcome of a read.
 func unknownFaults(elsewhere string) []fault {
 	all := []fault{
 		{name: "closed without an answer", reads: again},
@@ -108,7 +109,7 @@ func unknownFaults(elsewhere string) []fault {
 		}
 		return Failed
 	}
-	// With the envelope, a read is told definitely by any 4xx, and a create is not by these.
+	// With the envelope, any 4xx is definite for a read, but these are not for a create.
 	for _, status := range []int{402, 406, 408, 409, 410, 412, 418, 423, 425, 451, 499} {
 		all = append(all, fault{name: fmt.Sprintf("%d with an envelope", status), answer: reply(status, goodEnvelope), status: status, reads: once, read: Rejected})
 	}
@@ -180,7 +181,7 @@ func rejectingFaults() []fault {
 	return all
 }
 
-// answerWith is the script of a fault.
+// answerWith returns a script that causes a fault.
 func answerWith(f fault) func(c *wireConn, r *http.Request) bool {
 	return func(c *wireConn, r *http.Request) bool {
 		if f.do != nil {
@@ -188,11 +189,12 @@ func answerWith(f fault) func(c *wireConn, r *http.Request) bool {
 			return false
 		}
 		c.say(f.answer)
-		return f.status != 0 // a whole answer leaves the connection open, as servers do
+		return f.status != 0 // a whole answer keeps the connection open, as servers do
 	}
 }
 
-// Whatever the answer is, a create reaches the server once and ends as the table in the package documentation says.
+// TestCreateIsSentOnce checks that a create reaches the server once, whatever the answer, and ends as the
+// table in the package documentation says.
 func TestCreateIsSentOnce(t *testing.T) {
 	elsewhere := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"elsewhere"`)); return true })
 	for _, f := range append(unknownFaults(elsewhere.url), rejectingFaults()...) {
@@ -222,7 +224,8 @@ func TestCreateIsSentOnce(t *testing.T) {
 	}
 }
 
-// The invoice and the invite go the same way, and so does a raw request that is no read.
+// TestEveryCreateIsSentOnce checks that invoices, invites, and raw requests that are not reads are sent once
+// too.
 func TestEveryCreateIsSentOnce(t *testing.T) {
 	ctx := context.Background()
 	calls := map[string]func(c *Client) error{
@@ -263,7 +266,8 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 	}
 }
 
-// A DELETE is no read either. It does not begin with a P, so it is counted here by itself.
+// TestRawDeleteIsSentOnce checks that a DELETE is sent once too. The wire counts it as a read, because its
+// method does not begin with a P.
 func TestRawDeleteIsSentOnce(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.reset(); return false })
 	client := newClient(t, w.url)
@@ -299,7 +303,8 @@ func TestCreateAccepted(t *testing.T) {
 	}
 }
 
-// What fails before the first byte is not sent, and no server sees anything of it.
+// TestCreateNotSent checks that a failure before the first byte is NotSent, and that no server sees any of
+// the request.
 func TestCreateNotSent(t *testing.T) {
 	notSent := func(t *testing.T, client *Client, ctx context.Context, w *wire) error {
 		t.Helper()
@@ -330,7 +335,7 @@ func TestCreateNotSent(t *testing.T) {
 		notSent(t, client, ctx, w)
 	})
 	t.Run("no such host", func(t *testing.T) {
-		// Two dots in a row are no name, which the resolver knows without asking anybody.
+		// A name with two dots in a row is invalid, so the resolver does not ask a server.
 		notSent(t, newClient(t, "https://pay..example"), ctx, nil)
 	})
 	t.Run("a certificate nobody trusts", func(t *testing.T) {
@@ -345,7 +350,7 @@ func TestCreateNotSent(t *testing.T) {
 		}
 	})
 	t.Run("no TLS at all", func(t *testing.T) {
-		// Its first bytes begin a ClientHello, which this server takes for a request that it cannot read.
+		// Its first bytes begin a ClientHello, which this server takes as a request that it cannot read.
 		w := newWire(t, ok)
 		notSent(t, newClient(t, "https"+strings.TrimPrefix(w.url, "http")), ctx, w)
 	})
@@ -381,7 +386,7 @@ func TestCreateNotSent(t *testing.T) {
 	})
 }
 
-// tlsWire is a wire behind TLS, with a certificate that is not trusted.
+// tlsWire returns a wire behind TLS, with a certificate that is not trusted.
 func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVersion uint16) *wire {
 	t.Helper()
 	borrowed := httptest.NewUnstartedServer(nil)
@@ -396,7 +401,8 @@ func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVe
 	return w
 }
 
-// Over TLS the handshake writes before the request does, and must not count for it.
+// TestCreateOverTLS checks that the bytes of the TLS handshake, which come before the request, do not count
+// as bytes of the request.
 func TestCreateOverTLS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`"w-1"`)) }))
 	defer server.Close()
@@ -420,7 +426,8 @@ func TestCreateOverTLS(t *testing.T) {
 	}
 }
 
-// Giving up after the request has arrived leaves it unknown, wherever the answer is.
+// TestCreateGivenUp checks that canceling after the request has arrived leaves the outcome unknown, however
+// much of the answer has come.
 func TestCreateGivenUp(t *testing.T) {
 	for name, answered := range map[string]string{"before the answer": "", "in the headers": "HTTP/1.1 200 OK\r\nX: ", "in the body": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"w"} {
 		for _, reused := range []bool{false, true} {
@@ -448,8 +455,8 @@ func TestCreateGivenUp(t *testing.T) {
 	}
 }
 
-// Giving up between finding a connection and the first byte: it does not arrive. That the outcome is unknown all the
-// same is the price of not trusting a write that was broken off.
+// TestCreateGivenUpBeforeTheFirstByte cancels between getting a connection and the first byte. The request
+// does not arrive, but its outcome is unknown, because an interrupted write cannot be trusted.
 func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, reused := range []bool{false, true} {
@@ -477,7 +484,7 @@ func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
 				var conn net.Conn
 				ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 					GotConn: func(info httptrace.GotConnInfo) { conn = info.Conn },
-					WroteHeaders: func() { // into a buffer, from which they have not left
+					WroteHeaders: func() { // into a buffer, which is not flushed yet
 						cancel()
 						for conn.SetDeadline(time.Time{}) == nil { // until the connection is closed
 							runtime.Gosched()
@@ -489,7 +496,7 @@ func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
 					t.Errorf("got %v", e)
 				}
 				client.closeIdle()
-				server.Close() // waits for the requests under way
+				server.Close() // waits for the requests in flight
 				if arrived.Load() != 0 {
 					t.Error("the request arrived")
 				}
@@ -526,8 +533,8 @@ func TestGate(t *testing.T) {
 		{0, syscall.ECONNRESET, true},
 		{0, syscall.EPIPE, true},
 		{1, syscall.ECONNRESET, false},
-		{0, net.ErrClosed, false},          // broken off from this side
-		{0, os.ErrDeadlineExceeded, false}, // likewise
+		{0, net.ErrClosed, false},          // interrupted by this side
+		{0, os.ErrDeadlineExceeded, false}, // interrupted by this side
 	} {
 		c := &gatedConn{Conn: brokenConn{n: tt.n, err: &net.OpError{Op: "write", Err: tt.err}}}
 		if c.Write([]byte("xy")); c.shut() != tt.shut {
@@ -544,7 +551,8 @@ type brokenConn struct {
 
 func (c brokenConn) Write([]byte) (int, error) { return c.n, c.err }
 
-// Every connection turns out to be gone with the first byte. One that carried a request before is dialled anew once.
+// TestCreateOnConnectionThatIsGone breaks every connection at the first byte. One that carried a request
+// before is replaced once.
 func TestCreateOnConnectionThatIsGone(t *testing.T) {
 	for _, reused := range []bool{false, true} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
@@ -581,7 +589,8 @@ func (c goneConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// net/http sends a body again only if it can get it a second time.
+// TestGateTakesTheSecondBodyAway checks that the gate removes GetBody: net/http resends a body only if it can
+// get it a second time.
 func TestGateTakesTheSecondBodyAway(t *testing.T) {
 	var second func() (io.ReadCloser, error)
 	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) { second = r.GetBody; return nil, errors.New("no") })}
@@ -594,7 +603,8 @@ func TestGateTakesTheSecondBodyAway(t *testing.T) {
 	}
 }
 
-// What one request wrote says nothing about another one in the same context: the connection may be anybody's by then.
+// TestGateFollowsEachRequestByItself checks that a request's writes do not count for another request in the
+// same context, because the connection may belong to any request by then.
 func TestGateFollowsEachRequestByItself(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
@@ -622,7 +632,8 @@ func TestGateFollowsEachRequestByItself(t *testing.T) {
 	}
 }
 
-// What was written to a connection that is not watched is not known, so it is never said that nothing was.
+// TestConnectionThatIsNotWatched checks that no create is NotSent on a connection that is not watched: the
+// client does not know what was written to it.
 func TestConnectionThatIsNotWatched(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
@@ -640,7 +651,8 @@ func TestConnectionThatIsNotWatched(t *testing.T) {
 	}
 }
 
-// A server that closes an idle connection just as the create is written: one byte of it has been read.
+// TestCreateOnConnectionBeingClosed closes an idle connection at the server after one byte of the create is
+// read.
 func TestCreateOnConnectionBeingClosed(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -681,14 +693,15 @@ func TestCreateOnConnectionBeingClosed(t *testing.T) {
 	}
 }
 
-// Whichever of the two is first, the server's close or the client's write: nothing is sent twice, and not sent is true.
+// TestCreateRacesWithClose checks that nothing is sent twice and NotSent is true, whether the server's close
+// or the client's write comes first.
 func TestCreateRacesWithClose(t *testing.T) {
 	for range 100 {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
 		w.script = func(c *wireConn, r *http.Request) bool {
 			if r.Method == "GET" {
 				c.say(reply(200, sampleWithdrawal))
-				return false // without saying so
+				return false // without announcing it
 			}
 			c.say(reply(200, `"w-1"`))
 			return true
@@ -713,7 +726,8 @@ func TestCreateRacesWithClose(t *testing.T) {
 	}
 }
 
-// Giving up at any moment: what is said to be not sent was not.
+// TestNotSentIsTrue cancels creates at random moments. It checks that none that is NotSent has reached the
+// server.
 func TestNotSentIsTrue(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
 	client := newClient(t, w.url)
@@ -725,7 +739,7 @@ func TestNotSentIsTrue(t *testing.T) {
 		go func() {
 			for i := range spins {
 				if i%64 == 0 {
-					time.Sleep(0) // gives way now and then
+					time.Sleep(0) // yields now and then
 				}
 			}
 			cancel()
@@ -756,7 +770,8 @@ func (c *Client) closeIdle() {
 	}
 }
 
-// Another transport cannot be watched, so nothing that fails on it is said to be unsent.
+// TestForeignTransportIsNeverNotSent checks that a failure on another transport is never reported as NotSent,
+// because that transport cannot be watched.
 func TestForeignTransportIsNeverNotSent(t *testing.T) {
 	for name, rt := range map[string]roundTripper{
 		"an error": func(*http.Request) (*http.Response, error) { return nil, errors.New("no") },
@@ -783,9 +798,10 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// From here on the clock is a fake one and the network is in memory: pauses and time-outs pass at once, and exactly.
+// From here on, the clock is fake and the network is in memory: pauses and time-outs pass at once, and
+// exactly.
 
-// Every fault again, for reads: how often they are tried, and what they end in.
+// TestReadRetries tests every fault with reads: how often they are tried, and their outcome.
 func TestReadRetries(t *testing.T) {
 	calls := map[string]func(c *Client) error{
 		"GET": func(c *Client) error { _, err := c.Withdrawals.Get(context.Background(), "w-1"); return err },
@@ -867,8 +883,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}{
 		{"7", 2, 7 * time.Second},
 		{"30", 2, 30 * time.Second},
-		{"Sat, 01 Jan 2000 00:00:12 GMT", 2, 12 * time.Second}, // where the fake clock begins
-		{"31", 1, 0}, // more than a read waits by itself
+		{"Sat, 01 Jan 2000 00:00:12 GMT", 2, 12 * time.Second}, // the fake clock begins at 00:00:00
+		{"31", 1, 0}, // longer than a read waits by itself
 		{"Sat, 01 Jan 2000 00:05:00 GMT", 1, 0},
 		{"99999999999999999999", 1, 0},
 	} {
@@ -900,7 +916,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// A pause that would outlast the call is not begun, and one in which the time runs out ends with the answer before it.
+// TestRetryWithinTheTime checks that a pause that would outlast the call does not begin, and that a read
+// whose time ends in a pause returns the previous answer.
 func TestRetryWithinTheTime(t *testing.T) {
 	for header, atOnce := range map[string]bool{"Retry-After: 9": true, "X-None: 0": false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -984,7 +1001,8 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A time-out before a connection is made is no unknown outcome, whether it is the network's own or the call's.
+// TestTimeoutsBeforeSending checks that a time-out before a connection is made is not an unknown outcome,
+// whether it is the network's own or the call's.
 func TestTimeoutsBeforeSending(t *testing.T) {
 	type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 	connecting := func(context.Context, string, string) (net.Conn, error) {
@@ -993,7 +1011,7 @@ func TestTimeoutsBeforeSending(t *testing.T) {
 	}
 	negotiating := func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
-		go io.Copy(io.Discard, server) // takes all and says nothing
+		go io.Copy(io.Discard, server) // accepts everything and says nothing
 		return &gatedConn{Conn: client}, nil
 	}
 	for _, tt := range []struct {
@@ -1025,13 +1043,14 @@ func TestTimeoutsBeforeSending(t *testing.T) {
 	}
 }
 
-// The network's own time-outs are connection errors: worth another attempt while the call has time.
+// TestReadRetriesNetworkTimeouts checks that the network's own time-outs are connection errors, and are
+// retried while the call has time.
 func TestReadRetriesNetworkTimeouts(t *testing.T) {
 	dials := 0
 	rt := network(options{})
 	rt.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials++
-		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded} // what a Dialer's Timeout ends in
+		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded} // as when a Dialer's Timeout ends
 	}
 	synctest.Test(t, func(t *testing.T) {
 		client, err := New("http://127.0.0.1:1", WithTransport(gate{rt}))
@@ -1045,7 +1064,7 @@ func TestReadRetriesNetworkTimeouts(t *testing.T) {
 	})
 }
 
-// A connection that was idle for longer than a second is not used again.
+// TestIdleConnections checks that a connection that was idle for longer than a second is not reused.
 func TestIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
@@ -1072,7 +1091,8 @@ func TestIdleConnections(t *testing.T) {
 	})
 }
 
-// A timer may come late, on a machine that was asleep for instance. Then the connection's age counts.
+// TestIdleTimeoutIsSet checks the time-out itself, because a timer may fire late, for example after the
+// machine was asleep.
 func TestIdleTimeoutIsSet(t *testing.T) {
 	if rt := network(options{}); rt.IdleConnTimeout != time.Second || rt.DisableKeepAlives {
 		t.Errorf("idle connections live for %s", rt.IdleConnTimeout)

@@ -17,10 +17,10 @@ import (
 	"testing"
 )
 
-// aKey has a character for every escape.
+// aKey is a key that has a character for every escape.
 const aKey = `sk_live/Zq7+wT4&uR9=mK2"xV6<pL8%41eH3yN5\nbJ0~dG1'fC`
 
-// spellings of a text as services, proxies and gateways write it.
+// spellings returns a text as services, proxies and gateways write it.
 func spellings(text string) map[string]string {
 	each := func(format string) string {
 		var b strings.Builder
@@ -57,8 +57,8 @@ func spellings(text string) map[string]string {
 
 var octal = regexp.MustCompile(`\\[01][0-7][0-7]`)
 
-// leaks returns a piece of the key that a text shows once it is read in any way, or nothing. It is slow and plain, and
-// shares nothing with what it tests.
+// leaks returns a piece of the key that a text shows when it is decoded in any way, or an empty string. It is
+// slow and simple, and shares no code with what it tests.
 func leaks(text, key string) string {
 	lower := strings.ToLower
 	readings, seen := []string{text, strings.ReplaceAll(text, "\x00", "")}, map[string]bool{text: true}
@@ -111,7 +111,7 @@ func leaks(text, key string) string {
 
 const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// replaceHex replaces a mark and two digits in hexadecimal by the character.
+// replaceHex replaces a mark followed by two hexadecimal digits with the character.
 func replaceHex(text, mark string) string {
 	parts := strings.Split(text, mark)
 	for i, part := range parts[1:] {
@@ -126,7 +126,7 @@ func replaceHex(text, mark string) string {
 	return strings.Join(parts, "")
 }
 
-// The test's own eyes are good enough to see every spelling.
+// TestLeaksAreSeen checks that leaks finds the key in every spelling.
 func TestLeaksAreSeen(t *testing.T) {
 	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234"} {
 		for name, text := range spellings(key) {
@@ -142,7 +142,7 @@ func TestLeaksAreSeen(t *testing.T) {
 
 func TestKeyIsHiddenInEverySpelling(t *testing.T) {
 	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234", "till_sandbox_Q4W8ZK2M7XP5", "12345678901234567890", "7c9e6679-7425-40de-944b-e07fc1f90ae7",
-		"?~>~?>~~??~>~?~>??~~>?~>"} { // the last has + and / all over in base64
+		"?~>~?>~~??~>~?~>??~~>?~>"} { // the last has + and / throughout in base64
 		r := newRedactor(key)
 		for name, text := range spellings(key) {
 			for _, around := range [][2]string{{"", ""}, {"key=", "&x=1"}, {`{"key":"`, `"}`}, {"<p>", "</p>"}} {
@@ -158,7 +158,8 @@ func TestKeyIsHiddenInEverySpelling(t *testing.T) {
 	}
 }
 
-// Of a piece of eight characters, nothing is shown, and of one of seven everything is.
+// TestPiecesOfTheKey checks that a piece of eight characters is hidden completely, and that one of seven is
+// shown.
 func TestPiecesOfTheKey(t *testing.T) {
 	const key = "Zq7wT4uR9mK2xV6pL8eH3yN5bJ0"
 	r := newRedactor(key)
@@ -179,8 +180,8 @@ func TestPiecesOfTheKey(t *testing.T) {
 	}
 }
 
-// The key is found wherever it is in a long text, between escapes and without, at the end of each part that is looked at
-// and across it.
+// TestKeyIsHiddenAnywhere checks that the key is found anywhere in a long text, between escapes and without
+// them, at the end of each part and across it.
 func TestKeyIsHiddenAnywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	r := newRedactor(aKey)
@@ -201,7 +202,7 @@ func TestKeyIsHiddenAnywhere(t *testing.T) {
 	}
 }
 
-// A piece across the end of what is unescaped at a time is found whole.
+// TestKeyIsHiddenAcrossParts checks that a piece across the end of a part is found whole.
 func TestKeyIsHiddenAcrossParts(t *testing.T) {
 	r := newRedactor(aKey)
 	for _, as := range []string{`\u0041`, "&#65;", `\U00000041`, "%41"} {
@@ -215,7 +216,8 @@ func TestKeyIsHiddenAcrossParts(t *testing.T) {
 	}
 }
 
-// What has no key in it is the same afterwards, byte by byte, and so is a number that only looks like a piece.
+// TestOtherTextStaysExact checks that text without the key stays the same byte for byte, and so does a number
+// that only looks like a piece.
 func TestOtherTextStaysExact(t *testing.T) {
 	page := string(samplePage(50))
 	for key, texts := range map[string][]string{
@@ -245,7 +247,8 @@ func TestOtherTextStaysExact(t *testing.T) {
 	}
 }
 
-// A number that is a piece of the key, and no part of a longer number, is hidden.
+// TestNumberThatIsAPieceIsHidden checks that a number that is a piece of the key, and not part of a longer
+// number, is hidden.
 func TestNumberThatIsAPieceIsHidden(t *testing.T) {
 	r := newRedactor("9k12345678km4")
 	for _, text := range []string{"12345678", `"12345678"`, "k12345678", "x9k12345678", "5k123456789"} {
@@ -255,7 +258,7 @@ func TestNumberThatIsAPieceIsHidden(t *testing.T) {
 	}
 }
 
-// Of a key of fewer than eight characters, the whole is hidden and nothing else.
+// TestShortKey checks that a key of fewer than eight characters is hidden only as a whole.
 func TestShortKey(t *testing.T) {
 	r := newRedactor(`a"c%/é`[:5])
 	for text, want := range map[string]string{
@@ -267,7 +270,8 @@ func TestShortKey(t *testing.T) {
 	}
 }
 
-// JSON from which the key is taken is still JSON, with all that was around the key.
+// TestHiddenInJSON checks that JSON is still valid after the key is hidden, and keeps everything around the
+// key.
 func TestHiddenInJSON(t *testing.T) {
 	for _, key := range []string{aKey, `nKEYPIECE1\`, `"KEYPIECE"1`, `\KEYPIECE1`} {
 		r := newRedactor(key)
@@ -279,7 +283,8 @@ func TestHiddenInJSON(t *testing.T) {
 			for _, text := range []string{string(text), strings.ReplaceAll(string(text), "/", `\/`)} {
 				var got map[string]string
 				want := around + hiddenMark + around
-				if around == `\` { // which may belong to the first character, and be hidden with it
+				// The backslash may belong to the first character, and is then hidden with it.
+				if around == `\` {
 					want = hiddenMark
 					got := r.text(text)
 					if !json.Valid([]byte(got)) || !strings.Contains(got, want) || leaks(got, key) != "" {
@@ -295,13 +300,13 @@ func TestHiddenInJSON(t *testing.T) {
 	}
 }
 
-// A piece that begins or ends within an escape takes all of the escape along.
+// TestHiddenWithinAnEscape checks that a piece that begins or ends within an escape hides the whole escape.
 func TestHiddenWithinAnEscape(t *testing.T) {
 	for _, tt := range []struct{ key, text, want string }{
 		{"nKEYPIECE1", `"\nKEYPIECE1"`, `"[hidden]"`},
 		{"nKEYPIECE1", `"\\nKEYPIECE1"`, `"\\[hidden]"`},
 		{`KEYPIECE1\`, `"KEYPIECE1\"x"`, `"[hidden]x"`},
-		{"k%41b/cdef", `"k%41b\/cdef"`, `"[hidden]"`}, // a key that looks escaped, escaped in part
+		{"k%41b/cdef", `"k%41b\/cdef"`, `"[hidden]"`}, // a key that looks escaped, partly escaped
 		{`KEYPIECE1\`, `"KEYPIECE1\u0041x"`, `"[hidden]x"`},
 		{`KEYPIECE1\`, `"KEYPIECE1\\x"`, `"[hidden]x"`},
 	} {
@@ -319,7 +324,8 @@ func TestHiddenInHeader(t *testing.T) {
 	}
 }
 
-// An error from which the key is taken is still what it was, and does not give its text away.
+// TestHiddenInError checks that an error from which the key is removed still matches the same errors, and
+// does not expose the original text.
 func TestHiddenInError(t *testing.T) {
 	r := newRedactor(aKey)
 	cause := fmt.Errorf("malformed %q: %w", aKey, io.ErrUnexpectedEOF)
@@ -344,7 +350,7 @@ func TestHiddenInError(t *testing.T) {
 	}
 }
 
-// FuzzRedactor looks for a text that leaks, that panics, or that changes although the key is not in it.
+// FuzzRedactor looks for a text that leaks, panics, or changes although it does not contain the key.
 func FuzzRedactor(f *testing.F) {
 	for _, text := range spellings(aKey) {
 		f.Add(text, uint8(0), uint8(200))
@@ -368,7 +374,7 @@ func FuzzRedactor(f *testing.F) {
 	})
 }
 
-// What it costs to look through a page in which the key is not, beside decoding it.
+// BenchmarkRedactor measures the search of a page without the key, which comes on top of decoding it.
 func BenchmarkRedactor(b *testing.B) {
 	page := samplePage(1000)
 	for name, body := range map[string][]byte{"plain": page, "callbacks": []byte(strings.ReplaceAll(string(page), "/withdrawn", "/w?a=1&b=%20"))} {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Requests are used again and headers are shared. Here calls of every kind run side by side through a transport that
-// writes into what it is given, and each still goes out with what is its own.
+// TestCallsShareNothingThatChanges checks that concurrent calls do not affect each other, although requests
+// are reused and headers are shared. The transport writes into the requests that it gets.
 func TestCallsShareNothingThatChanges(t *testing.T) {
 	const key = "key-1"
 	want := func(headers ...string) http.Header {
@@ -95,7 +95,8 @@ func TestCallsShareNothingThatChanges(t *testing.T) {
 	}
 }
 
-// The network's own transport is asked for compressed answers; what another one can take is its own affair.
+// TestCompressionIsAskedFor checks that the package's own transport asks for compressed answers, and leaves
+// this to other transports.
 func TestCompressionIsAskedFor(t *testing.T) {
 	seen := make(chan []string, 1)
 	w := newWire(t, func(c *wireConn, r *http.Request) bool {
@@ -123,8 +124,9 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// A compressed answer is as whole as a plain one, or an error, whether net/http decompresses it, as with the clients of
-// the other tests, or this package. Readers that have seen the worst read the next one as well.
+// TestZippedAnswers checks that a compressed answer is complete or an error, whether net/http decompresses
+// it, as with the clients of the other tests, or this package. A reader that has failed reads the next answer
+// as well.
 func TestZippedAnswers(t *testing.T) {
 	good, chunked := zipped(`"w-1"`), func(text string) string {
 		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: GZIP\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n%s0\r\n\r\n", text)

@@ -19,16 +19,16 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// A bench is a client and the sandbox that it talks to, in one process: the client's requests are handed to the handler.
-// The sandbox was written by another hand from the same interface, so a slip in a name on either side shows.
+// A bench is a client and its sandbox in one process: the client's requests go straight to the handler. The
+// sandbox was written separately from the same interface, so a wrong name on either side shows.
 type bench struct {
 	*sandbox.Server
 	t      testing.TB
 	client *Client
 	now    time.Time
-	sent   []string // "METHOD path?query", of every request
-	auth   []string // its Authorization header
-	last   []byte   // the answer to the last one
+	sent   []string // "METHOD path?query" of every request
+	auth   []string // the Authorization header of every request
+	last   []byte   // the last answer
 	mu     sync.Mutex
 }
 
@@ -60,7 +60,7 @@ func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	b.mu.Lock() // lists are read ahead, side by side
+	b.mu.Lock() // lists are read ahead, concurrently
 	defer b.mu.Unlock()
 	b.sent = append(b.sent, r.Method+" "+r.URL.RequestURI())
 	b.auth = append(b.auth, r.Header.Get("Authorization"))
@@ -74,7 +74,7 @@ func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// must returns the value of a call that has to succeed.
+// must returns the value of a call that must succeed.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
@@ -93,7 +93,7 @@ func equal(t testing.TB, what string, got, want any) {
 	}
 }
 
-// text checks the JSON text that a value keeps, and returns the value without it.
+// text checks the JSON text that a value keeps.
 func (b *bench) text(what string, got json.RawMessage) {
 	b.t.Helper()
 	if !bytes.Equal(got, b.last) {
@@ -101,7 +101,7 @@ func (b *bench) text(what string, got json.RawMessage) {
 	}
 }
 
-// reseller makes one and returns its id, its invite and a client with its key.
+// reseller makes a reseller and returns its id, its invite and a client with its key.
 func (b *bench) reseller(label string) (id, invite string, client *Client) {
 	b.t.Helper()
 	created := must[Invite](b.t)(b.client.Invites.Create(context.Background(), fmt.Sprintf("00000000-0000-0000-0000-%012x", label)))
@@ -112,7 +112,7 @@ func (b *bench) reseller(label string) (id, invite string, client *Client) {
 	return id, created.Invite, b.as(key)
 }
 
-// payout asks for the n-th withdrawal.
+// payout creates the n-th withdrawal.
 func (b *bench) payout(c *Client, n int) string {
 	b.t.Helper()
 	return must[string](b.t)(c.Withdrawals.Create(context.Background(), CreateWithdrawal{
@@ -120,7 +120,8 @@ func (b *bench) payout(c *Client, n int) string {
 	}))
 }
 
-// The 22 operations, every field of every resource. What goes in is written down by hand and so is what must come out.
+// TestEveryOperation checks that the 22 operations handle every field of every resource. Inputs and expected
+// outputs are written by hand.
 func TestEveryOperation(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, "memo_shown", "yes", "rebate_percent", "1.5")
@@ -385,7 +386,7 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// The other shapes that the interface leaves room for.
+// TestOtherShapes tests the other formats that the interface allows.
 func TestOtherShapes(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, "absent_fields", "null", "choosen_unpaid", "omit", "zero_amounts", "show", "invoice_list", "array", "balance_record", "list", "stats_codes", "currency")
@@ -410,7 +411,7 @@ func TestOtherShapes(t *testing.T) {
 	}
 }
 
-// What the sandbox refuses arrives as its envelope says.
+// TestRefusals checks that a refusal of the sandbox arrives as its envelope says.
 func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, "error_insufficient_funds", "400:-9")
@@ -472,7 +473,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// What is wrong with a request is said before anything is sent.
+// TestInvalidRequestsAreNotSent checks that an invalid request is refused before anything is sent.
 func TestInvalidRequestsAreNotSent(t *testing.T) {
 	ctx := context.Background()
 	c, err := New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -514,7 +515,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 	}
 }
 
-// A trace shows all of a request and an answer but the key.
+// TestTrace checks that a trace shows everything of a request and an answer except the key.
 func TestTrace(t *testing.T) {
 	var trace bytes.Buffer
 	b := newBench(t)

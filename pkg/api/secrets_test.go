@@ -22,9 +22,10 @@ import (
 	"unsafe"
 )
 
-// Answers of every kind that have the key in them, as a proxy that echoes what it was sent would give them.
+// echoes returns answers of every kind that contain the key, as from a proxy that echoes what it was sent.
 func echoes(key string) map[string]string {
-	long := strings.Repeat("<p>502 Bad Gateway</p>", 3)[:41] // so that a cut at 60 characters goes through the key
+	// A cut at 60 characters then falls within the key.
+	long := strings.Repeat("<p>502 Bad Gateway</p>", 3)[:41]
 	all := map[string]string{
 		"HTML with 200":            reply(200, "<html><pre>Authorization: Bearer "+key+"</pre>", "Content-Type: text/html"),
 		"502, cut":                 reply(502, long+"Bearer "+key),
@@ -57,7 +58,8 @@ func echoes(key string) map[string]string {
 	return all
 }
 
-// No echo of the key gets out of a call: not in its error or any part of it, not in its answer, not in its trace.
+// TestEchoesOfTheKey checks that no echo of the key gets out of a call: not in any part of its error, its
+// answer or its trace.
 func TestEchoesOfTheKey(t *testing.T) {
 	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234"} {
 		for name, answer := range echoes(key) {
@@ -91,7 +93,8 @@ func TestEchoesOfTheKey(t *testing.T) {
 	}
 }
 
-// An id that had a piece of the key in it is not one that could be asked for, so the outcome of its create is unknown.
+// TestHiddenIDIsNoID checks that an id with a hidden piece of the key is not an id: no call can ask for it,
+// so the outcome of its create is unknown.
 func TestHiddenIDIsNoID(t *testing.T) {
 	for name, body := range map[string]string{
 		"whole": fmt.Sprintf("%q", aKey), "a piece": fmt.Sprintf("%q", "w-"+aKey[8:16]), "escaped": spellings(aKey[8:16])[`\u0041`],
@@ -115,8 +118,8 @@ func TestHiddenIDIsNoID(t *testing.T) {
 	}
 }
 
-// What a record says is hidden where it is the key, and exact where it is not. Its order id must be there whole: hidden, it
-// would be taken for another's, and the order would be paid again.
+// TestKeyInRecords checks that a record hides the key and keeps the rest exact. A hidden order id is an
+// error: the record would be taken for another order's, and the order would be paid again.
 func TestKeyInRecords(t *testing.T) {
 	const key = "9k12345678Zq7wT4uR9m"
 	answer := strings.Replace(sampleWithdrawal, `"current":"New"`, `"current":"New Zq7wT4uR9m","new_field":[1.50,"\u00e4"]`, 1)
@@ -135,7 +138,7 @@ func TestKeyInRecords(t *testing.T) {
 	}
 }
 
-// The request in a trace is cut only after the key is taken out.
+// TestTraceOfARequestWithTheKey checks that the request in a trace is cut only after the key is hidden.
 func TestTraceOfARequestWithTheKey(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, "{}")); return false })
 	var trace bytes.Buffer
@@ -147,7 +150,7 @@ func TestTraceOfARequestWithTheKey(t *testing.T) {
 	}
 }
 
-// everyText is all the text that reflection finds in a value, following what it points to.
+// everyText returns all text that reflection finds in a value, following pointers.
 func everyText(value any) string {
 	var b strings.Builder
 	seen := map[unsafe.Pointer]bool{}
@@ -192,7 +195,8 @@ func everyText(value any) string {
 	return b.String()
 }
 
-// Nothing that prints a client, before a call and after it, prints the key, nor does anything that prints an option.
+// TestPrintedClientShowsNoKey checks that printing a client, before or after a call, or an option never
+// prints the key.
 func TestPrintedClientShowsNoKey(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, sampleWithdrawal)); return true })
 	option := WithAPIKey(aKey)
@@ -200,7 +204,8 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := everyText(struct{ inner *keyed }{client.keyed()}); leaks(found, aKey) == "" { // no connection is in use yet
+	// No connection is in use yet.
+	if found := everyText(struct{ inner *keyed }{client.keyed()}); leaks(found, aKey) == "" {
 		t.Error("the test would not find the key where it is")
 	}
 	for range 2 {
@@ -244,7 +249,8 @@ func closeConnections(c *Client) {
 	}
 }
 
-// HTTP/2 is not spoken, whatever a server offers: it has its own rules for sending a request again.
+// TestOnlyHTTP1 checks that HTTP/2 is never used, whatever a server offers: it has its own rules for sending
+// a request again.
 func TestOnlyHTTP1(t *testing.T) {
 	var versions []string
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +290,8 @@ func TestOnlyHTTP1(t *testing.T) {
 	}
 }
 
-// afterReuse is a context under which a create that gets a used connection has do run before anything is written to it.
+// afterReuse returns a context in which a create that gets a used connection calls do before anything is
+// written to it.
 func afterReuse(ctx context.Context, do func(net.Conn)) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if info.Reused {
@@ -293,8 +300,8 @@ func afterReuse(ctx context.Context, do func(net.Conn)) context.Context {
 	}})
 }
 
-// A kept connection that closes before the first byte of a create is replaced by a new one, once, and the create arrives
-// once. One on which a byte was written is not.
+// TestKeptConnectionThatCloses checks that a kept connection that closes before the first byte of a create is
+// replaced once, and that the create arrives once. A connection with a written byte is not replaced.
 func TestKeptConnectionThatCloses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -381,8 +388,8 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 	}
 }
 
-// The new connection is the last one: where that is closed too, the create is not tried again, and where a byte was written
-// to it, the outcome is unknown.
+// TestKeptConnectionIsReplacedOnce checks that a replaced connection is not replaced again. If it is closed
+// too, the create is not retried; if a byte was written to it, the outcome is unknown.
 func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 	for _, answers := range []bool{false, true} {
 		var dials atomic.Int32
@@ -391,7 +398,7 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 				c.say(reply(200, sampleWithdrawal))
 				return true
 			}
-			return false // it takes the create and hangs up
+			return false // it takes the create and closes the connection
 		})
 		var gone atomic.Bool
 		rt := network(options{})
@@ -418,7 +425,8 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 	}
 }
 
-// A create that its check has refused, or that was given up, is not dialled for anew.
+// TestRefusedCreateIsNotDialledAnew checks that no new connection is dialed for a create that its check has
+// refused or that was canceled.
 func TestRefusedCreateIsNotDialledAnew(t *testing.T) {
 	for _, name := range []string{"refused", "given up"} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
@@ -445,7 +453,8 @@ func TestRefusedCreateIsNotDialledAnew(t *testing.T) {
 	}
 }
 
-// What refuses to connect is named, without the password that its address may have.
+// TestProxyIsNamed checks that an error names a proxy that refuses to connect, without the password in its
+// address.
 func TestProxyIsNamed(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(407)
@@ -469,7 +478,7 @@ func TestProxyIsNamed(t *testing.T) {
 	}
 }
 
-// An envelope counts as one when all in it is empty.
+// TestEmptyEnvelope checks that an envelope is valid even if everything in it is empty.
 func TestEmptyEnvelope(t *testing.T) {
 	for body, want := range map[string]bool{`{"error":{"code":0,"reason":"","description":""}}`: true, `{}`: false, "": false} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(400, body)); return false })
@@ -480,7 +489,8 @@ func TestEmptyEnvelope(t *testing.T) {
 	}
 }
 
-// A layer above in the transport, a middleware or a trace, sees no key in any part of an answer.
+// TestAnswerIsHiddenAtOnce checks that a layer above in the transport, such as a middleware or a trace, never
+// sees the key in an answer.
 func TestAnswerIsHiddenAtOnce(t *testing.T) {
 	layer := keyless{whole{roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{Status: "400 " + aKey, StatusCode: 400, Header: http.Header{"Location": {aKey}}, Body: io.NopCloser(strings.NewReader(aKey)), ContentLength: -1}, nil
@@ -495,7 +505,8 @@ func TestAnswerIsHiddenAtOnce(t *testing.T) {
 	}
 }
 
-// A trace may go to any writer, also while calls are made at the same time. (The race detector sees a writer without a lock.)
+// TestTraceOfCallsAtTheSameTime checks that a trace can use any writer, even with concurrent calls. (The race
+// detector notices a writer without a lock.)
 func TestTraceOfCallsAtTheSameTime(t *testing.T) {
 	var trace bytes.Buffer
 	var inside atomic.Int32

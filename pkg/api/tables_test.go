@@ -35,7 +35,7 @@ func roundTrip[T any](t *testing.T, text string, want T, written string) {
 	}
 }
 
-// refusesAll wants every text to be an error, with each package, and the value to stay as it was.
+// refusesAll checks that each package refuses every text and leaves the value unchanged.
 func refusesAll[T any](t *testing.T, before T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -215,14 +215,14 @@ func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
 			}
 		}
 	}
-	// The base may be a part of it.
+	// The base URL may contain a part of the path.
 	c, err := New("http://127.0.0.1/api/merchant_withdrawal")
 	if err != nil || !errors.Is(c.checkTarget("POST", "/create"), ErrUseCreate) {
 		t.Error("the base URL makes the path, and it is not seen")
 	}
 }
 
-// field wants an *InvalidError about a field, or none.
+// field expects an *InvalidError about a field, or no error.
 func field(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	var invalid *InvalidError
@@ -414,7 +414,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// What is said of an answer that is not what it should be, in words that need no knowledge of a decoder.
+// TestReadable checks that invalid answers are described without a decoder's jargon.
 func TestReadable(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                         "its body is empty",
@@ -439,8 +439,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// One-key unions and the list's address: whatever is accepted is written again as the same value, and encoding/json finds
-// the same in it.
+// FuzzUnions checks that an accepted one-key union or address of a list is written again as the same value,
+// and that encoding/json agrees.
 func FuzzUnions(f *testing.F) {
 	for _, text := range []string{`{"Crypto":"Btc"}`, `{"Fiat":{"USD":2500}}`, `{"USD":1,"Btc":-5}`, `{"Crypto":{"currency":"Btc","address":"a"}}`, `"a"`, `{"amount":"1","name":"x"}`,
 		`{"Usd":{"Fiat":{"USD":1}}}`, `{"Crypto":{"Btc":1e3}}`, `{"Crypto":{"Btc":9223372036854775808}}`, `{"\u0043rypto":"Btc"}`, `null`} {
@@ -493,7 +493,8 @@ func fuzzValue[T any](t *testing.T, text []byte, plain func(T) any) {
 	}
 }
 
-// An envelope that is accepted is one that a simple reader finds well-formed too, and says the same.
+// FuzzEnvelope checks that a simple reader also finds an accepted envelope well-formed, and reads the same
+// from it.
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(goodEnvelope))
 	for _, body := range illFormedEnvelopes() {
@@ -525,7 +526,8 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// A page that is accepted is read in the same way by encoding/json into plain structs, and its texts are whole.
+// FuzzWithdrawalPage checks that encoding/json reads an accepted page into plain structs in the same way, and
+// that its texts are complete.
 func FuzzWithdrawalPage(f *testing.F) {
 	f.Add(samplePage(2))
 	f.Add([]byte(`{"page_content":[` + sampleWithdrawal + `],"page_count":1,"total":1,"more":{"x":[1.5,null]}}`))
@@ -553,7 +555,8 @@ func FuzzWithdrawalPage(f *testing.F) {
 			PageCount int64 `json:"page_count"`
 			Total     int64 `json:"total"`
 		}
-		// encoding/json takes keys in any case, so it can only be asked where there is none but the right one.
+		// encoding/json accepts keys in any case, so it can be compared only if all keys are in the right
+		// case.
 		if otherCase(body) {
 			return
 		}
@@ -576,11 +579,11 @@ func FuzzWithdrawalPage(f *testing.F) {
 	})
 }
 
-// otherCase reports whether some key is one of a withdrawal's but for its case.
+// otherCase reports whether some key differs from a withdrawal's only in its case.
 func otherCase(body []byte) bool {
 	text := string(body)
 	if strings.Contains(text, `\`) || strings.ContainsAny(text, "ſK") {
-		return true // could be hidden
+		return true // a key could be hidden in these
 	}
 	for _, key := range []string{"id", "external_id", "merchant_id", "currency", "amount", "statuses", "current", "address", "is_testnet", "callback", "external_order_id", "status", "at", "page_content", "page_count", "total"} {
 		if strings.Count(strings.ToLower(text), `"`+key+`"`) != strings.Count(text, `"`+key+`"`) {

@@ -14,7 +14,7 @@ import (
 
 const goodRecord = `{"id":"w1","external_id":4711,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"statuses":[],"current":"New","address":"a","is_testnet":false,"callback":"","external_order_id":"4711"}`
 
-// recordWith is goodRecord with some fields changed; a field whose text is empty is left out.
+// recordWith returns goodRecord with some fields changed. A field with an empty text is left out.
 func recordWith(t *testing.T, changes map[string]string) string {
 	t.Helper()
 	var fields map[string]json.RawMessage
@@ -29,7 +29,8 @@ func recordWith(t *testing.T, changes map[string]string) string {
 	return string(must[[]byte](t)(json.Marshal(fields)))
 }
 
-// Of a record that cannot be read, the fields that can are kept, and the others are named.
+// TestUnreadableWithdrawal checks that the readable fields of an unreadable record are kept, and that the
+// others are named.
 func TestUnreadableWithdrawal(t *testing.T) {
 	all := []string{"address", "amount", "callback", "currency", "current", "external_id", "external_order_id", "id", "is_testnet", "merchant_id", "statuses"}
 	for name, tt := range map[string]struct {
@@ -76,7 +77,7 @@ func TestUnreadableWithdrawal(t *testing.T) {
 					t.Errorf("%s is readable: %t", field, u.Readable(field))
 				}
 			}
-			// A reader that has not asked for it gets no part of such a page.
+			// Without Lenient, no part of such a page is yielded.
 			opts.Lenient = false
 			if got, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{}, opts)); err == nil || len(got) > 0 {
 				t.Errorf("strictly: %v, %v", got, err)
@@ -88,7 +89,8 @@ func TestUnreadableWithdrawal(t *testing.T) {
 	}
 }
 
-// What is wrong with a page as a whole, or with its JSON, is an error in any case.
+// TestLenientPageIsNoLicence checks that Lenient does not accept a page that is wrong as a whole, or
+// malformed JSON.
 func TestLenientPageIsNoLicence(t *testing.T) {
 	for name, body := range map[string]string{
 		"cut off":         `{"page_content":[` + goodRecord,
@@ -109,7 +111,8 @@ func TestLenientPageIsNoLicence(t *testing.T) {
 	}
 }
 
-// Records that cannot be read count as rows of their page: a page of nothing else is not the end of the list.
+// TestLenientPagesAreNotEmpty checks that unreadable records count as rows: a page that has only these is not
+// the end of the list.
 func TestLenientPagesAreNotEmpty(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// steps answers the calls one after the other, the last of them again and again: a status, or an HTTP status of an error.
+// steps answers calls in order, and repeats the last answer. An answer is a status, or the HTTP status of an
+// error.
 func steps(t *testing.T, body func(status string) string, answers ...string) (client *Client, asked *int) {
 	asked = new(int)
 	return must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -41,9 +42,9 @@ func TestWaitFor(t *testing.T) {
 		limit   time.Duration
 		asked   int
 		took    time.Duration
-		last    string // the status that is returned
+		last    string // the returned status
 		failed  bool
-		err     error // in the chain
+		err     error // in the chain of the error
 		text    string
 	}{
 		{"there already", []string{"Done"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "Done", false, nil, ""},
@@ -120,7 +121,7 @@ func TestWaitForAnInvoice(t *testing.T) {
 	})
 }
 
-// An answer about something else says nothing.
+// TestWaitForSomethingElse checks that an answer about another id does not end the wait.
 func TestWaitForSomethingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

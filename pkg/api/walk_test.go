@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// collect reads a list to its end, or to its error.
+// collect reads a list to its end or to its error.
 func collect(list iter.Seq2[Withdrawal, error]) (ids []string, err error) {
 	for w, e := range list {
 		if err != nil {
@@ -28,8 +28,8 @@ func collect(list iter.Seq2[Withdrawal, error]) (ids []string, err error) {
 	return ids, err
 }
 
-// On every base, however the sandbox answers to pages that do not exist, the iterator yields each withdrawal once and in
-// order: with the base found out, and with the right one given.
+// TestAllYieldsEveryWithdrawalOnce checks that the iterator yields each withdrawal once and in order, with
+// either base, known or not, and however the sandbox answers requests for missing pages.
 func TestAllYieldsEveryWithdrawalOnce(t *testing.T) {
 	ctx := context.Background()
 	for _, base := range []string{"0", "1"} {
@@ -72,7 +72,8 @@ func TestAllYieldsEveryWithdrawalOnce(t *testing.T) {
 	}
 }
 
-// The same while withdrawals are made: those that were there at the beginning come once each, and none comes twice.
+// TestAllWhileWithdrawalsAreMade checks that withdrawals that existed at the beginning come exactly once, and
+// others at most once, while more are made.
 func TestAllWhileWithdrawalsAreMade(t *testing.T) {
 	ctx := context.Background()
 	for _, base := range []string{"0", "1"} {
@@ -108,12 +109,14 @@ func TestAllWhileWithdrawalsAreMade(t *testing.T) {
 
 // A shelf is a list of withdrawals, newest first, as a service may keep it.
 type shelf struct {
-	ids     []string
-	base    int
-	outside string // how it answers to a page that does not exist: empty, reject, clamp, or blank: empty with a total of 0
+	ids  []string
+	base int
+	// outside is the answer to a page that does not exist: empty, reject, clamp, or blank (empty with a total
+	// of 0).
+	outside string
 	made    int
 	asked   []int
-	mu      sync.Mutex // pages are read ahead, side by side
+	mu      sync.Mutex // pages are read ahead, concurrently
 }
 
 func (s *shelf) make(n int) {
@@ -152,7 +155,8 @@ func (s *shelf) page(number, size int) (WithdrawalPage, error) {
 	return page, nil
 }
 
-// Many lists, bases, manners, sizes, and withdrawals made between the pages, at random but always the same.
+// TestWalkAtRandom tests many lists, bases, answers and sizes, with withdrawals made between the pages. The
+// random numbers are always the same.
 func TestWalkAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 9))
 	for range 20_000 {
@@ -201,7 +205,8 @@ func TestWalkAtRandom(t *testing.T) {
 	}
 }
 
-// How many pages are asked for where nothing changes meanwhile: no more than there are, and one to find out the base.
+// TestWalkAsksForNoMoreThanItNeeds checks that the walk of a list that does not change asks for no more pages
+// than there are, and for one to find the base.
 func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 	ctx := context.Background()
 	for _, tt := range []struct {
@@ -218,7 +223,7 @@ func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 		{0, "clamp", 2, PageBaseAuto, []int{0}},
 		{1, "clamp", 2, PageBaseAuto, []int{0}},
 		{1, "reject", 2, PageBaseAuto, []int{0, 1}},
-		{0, "reject", 0, PageBaseAuto, []int{0, 1}}, // an empty page 0 is not taken at its word
+		{0, "reject", 0, PageBaseAuto, []int{0, 1}}, // an empty page 0 is no proof
 		{0, "reject", 6, PageBaseZero, []int{0, 1, 2}},
 		{1, "reject", 6, PageBaseOne, []int{1, 2, 3}},
 		{0, "reject", 0, PageBaseZero, []int{0}},
@@ -236,7 +241,7 @@ func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// Errors end the list and are handed on, except for the one that says that there is no such page.
+// TestWalkErrors checks that errors end the list and are returned, except for an error about a missing page.
 func TestWalkErrors(t *testing.T) {
 	ctx := context.Background()
 	down := &Error{Outcome: Failed, Status: 500}
@@ -270,7 +275,7 @@ func TestWalkErrors(t *testing.T) {
 		}
 	}
 
-	// Page 0 is empty, and whether there is more cannot be found out: that is no empty list.
+	// Page 0 is empty, and it cannot be found out whether there is more: this is not an empty list.
 	_, err := collect(eachWithdrawal(ctx, ListOptions{}, fetching(func(page int) (WithdrawalPage, error) {
 		if page == 1 {
 			return WithdrawalPage{}, down
@@ -281,7 +286,7 @@ func TestWalkErrors(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	// While the base is unknown, a refusal at the end is an error as long as something is missing.
+	// While the base is unknown, a refusal at the end is an error if rows are missing.
 	s := &shelf{ids: []string{"a", "b", "c", "d", "e", "f", "g"}, base: 1, outside: "clamp"}
 	_, err = collect(eachWithdrawal(ctx, ListOptions{}, fetching(func(page int) (WithdrawalPage, error) {
 		if page == 1 {
@@ -307,7 +312,7 @@ func TestAllStopsWhenToldTo(t *testing.T) {
 	for range b.client.Withdrawals.All(context.Background(), WithdrawalFilter{}, opts) {
 		break
 	}
-	if len(b.sent) != 1 { // a caller who stops on the first page has asked for no other
+	if len(b.sent) != 1 { // a caller who stops on the first page asks for no other
 		t.Errorf("after a break: %v", b.sent)
 	}
 	var err error
@@ -324,8 +329,9 @@ func TestAllStopsWhenToldTo(t *testing.T) {
 	}
 }
 
-// A page is asked for only when the one before it has been answered, because a withdrawal made in between pushes one
-// from the page before onto it. Decoding does not hold up the next page.
+// TestWalkAsksInOrder checks that a page is asked for only after the page before has been answered, because a
+// withdrawal made in between pushes a row from the page before onto it. Decoding does not delay the next
+// page.
 func TestWalkAsksInOrder(t *testing.T) {
 	s := &shelf{}
 	for i := range 20 {
@@ -340,7 +346,7 @@ func TestWalkAsksInOrder(t *testing.T) {
 		}
 		page, err := s.page(number, 2)
 		under.Add(-1)
-		if number == 3 { // asked for, while page 2 is still being decoded
+		if number == 3 { // requested while page 2 is still being decoded
 			once.Do(func() { close(decoding) })
 		}
 		return func() (WithdrawalPage, error) {
@@ -356,7 +362,7 @@ func TestWalkAsksInOrder(t *testing.T) {
 	}
 }
 
-// fetching makes a fetchPage of what returns a page at once.
+// fetching returns a fetchPage for a function that returns a page at once.
 func fetching(fetch func(page int) (WithdrawalPage, error)) fetchPage {
 	return func(_ context.Context, page int) (func() (WithdrawalPage, error), error) {
 		got, err := fetch(page)
@@ -364,7 +370,8 @@ func fetching(fetch func(page int) (WithdrawalPage, error)) fetchPage {
 	}
 }
 
-// A list that is read twice is read anew, with the options and the filter as they were when it was made.
+// TestAllKeepsItsOwnOptions checks that a list can be read twice, with the options and the filter that it was
+// made with.
 func TestAllKeepsItsOwnOptions(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
@@ -379,7 +386,7 @@ func TestAllKeepsItsOwnOptions(t *testing.T) {
 	}
 }
 
-// However long the list is, what it remembers is not.
+// TestWalkTakesConstantMemory checks that the memory of a walk does not grow with the list.
 func TestWalkTakesConstantMemory(t *testing.T) {
 	const size, pages = 50, 4000
 	w := walk{ahead: newReader(context.Background(), fetching(func(page int) (WithdrawalPage, error) {
@@ -412,8 +419,9 @@ func TestWalkTakesConstantMemory(t *testing.T) {
 	}
 }
 
-// A service whose numbers contradict each other has its list read to the last page that it speaks of, wherever it counts
-// from: a list that is taken for whole can have somebody paid twice.
+// TestWalkWhereTheNumbersContradictEachOther checks that a list with contradicting numbers is read to the
+// last page that the service mentions, with either base. Taking such a list for complete can cause a double
+// payment.
 func TestWalkWhereTheNumbersContradictEachOther(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -458,7 +466,8 @@ func TestWalkWhereTheNumbersContradictEachOther(t *testing.T) {
 	}
 }
 
-// A page that the service has said is there, and then refuses, is missing, however few withdrawals it says there are.
+// TestWalkMissesAPage checks that a page that the service announces and then refuses is an error, even if
+// total says that nothing is missing.
 func TestWalkMissesAPage(t *testing.T) {
 	for base, last := range []int{4, 5} {
 		s := &shelf{base: base, outside: "empty"}
@@ -478,7 +487,7 @@ func TestWalkMissesAPage(t *testing.T) {
 	}
 }
 
-// A list without an end is not read for ever.
+// TestWalkGivesUp checks that the walk of an endless list stops.
 func TestWalkGivesUp(t *testing.T) {
 	for name, first := range map[string]PageBase{"found out": PageBaseAuto, "given": PageBaseOne} {
 		asked := 0
@@ -494,15 +503,15 @@ func TestWalkGivesUp(t *testing.T) {
 	}
 }
 
-// A list is read as long as withdrawals are missing to total, whatever page_count says; and a page_count that promises far
-// too many pages is believed for no more than two empty ones.
+// TestWalkWherePageCountIsWrong checks that a list is read while withdrawals are missing to total, whatever
+// page_count says, and that a page_count that is far too large is believed for at most two empty pages.
 func TestWalkWherePageCountIsWrong(t *testing.T) {
 	for _, wrong := range []int64{0, 1, 2, 1e9} {
 		for _, base := range []int{0, 1} {
 			for _, outside := range []string{"reject", "empty", "clamp", "blank"} {
 				for _, first := range []PageBase{PageBaseAuto, []PageBase{PageBaseZero, PageBaseOne}[base]} {
 					if outside == "clamp" && wrong == 1e9 {
-						continue // its last page comes again and again: see TestWalkGivesUp
+						continue // its last page repeats: see TestWalkGivesUp
 					}
 					s := &shelf{base: base, outside: outside}
 					for i := range 35 {
@@ -527,7 +536,7 @@ func TestWalkWherePageCountIsWrong(t *testing.T) {
 					if err != nil || !slices.Equal(got, s.ids) {
 						t.Errorf("%s: %v, %v", what, got, err)
 					}
-					if last > base+3+4 { // two empty pages, and two more are asked for ahead
+					if last > base+3+4 { // two empty pages, and two more read ahead
 						t.Errorf("%s: asked for page %d", what, last)
 					}
 				}
@@ -536,7 +545,8 @@ func TestWalkWherePageCountIsWrong(t *testing.T) {
 	}
 }
 
-// A total that is too large has no more than the two pages asked for that show that it is.
+// TestWalkWhereTotalIsTooLarge checks that a total that is too large costs only the two pages that disprove
+// it.
 func TestWalkWhereTotalIsTooLarge(t *testing.T) {
 	for outside, want := range map[string][]int{"reject": {0, 1, 2, 3}, "empty": {0, 1, 2, 3}, "clamp": {0, 1, 2, 3, 4}} {
 		s := &shelf{outside: outside, ids: []string{"a", "b", "c", "d", "e", "f"}}
@@ -552,12 +562,12 @@ func TestWalkWhereTotalIsTooLarge(t *testing.T) {
 	}
 }
 
-// A list that becomes shorter while it is read has ended, even where it refuses pages that it has spoken of. What comes to
-// its first page meanwhile is not lost.
+// TestWalkOfAListThatBecomesShorter checks that a list that becomes shorter while it is read ends without an
+// error, even if it refuses pages that it has announced. New rows of its first page are not lost.
 func TestWalkOfAListThatBecomesShorter(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		for _, first := range []PageBase{PageBaseAuto, []PageBase{PageBaseZero, PageBaseOne}[base]} {
-			for _, at := range []int{1, 2, 3} { // after so many pages
+			for _, at := range []int{1, 2, 3} { // after this many pages
 				for _, left := range []int{0, 1, 10, 15} {
 					s := &shelf{base: base, outside: "reject"}
 					for i := range 60 {
@@ -604,7 +614,8 @@ func TestWalkOfAListThatBecomesShorter(t *testing.T) {
 	}
 }
 
-// A page that is refused while the service goes on to speak of it is missing, and so is one that it would not have to refuse.
+// TestWalkOfAListThatIsNoShorter checks that a refused page is an error, not the end, if the service still
+// announces as many pages as before, or never announced any.
 func TestWalkOfAListThatIsNoShorter(t *testing.T) {
 	for name, pages := range map[string]int64{"as many pages": 6, "none ever": 0} {
 		s := &shelf{base: 1}
@@ -625,8 +636,8 @@ func TestWalkOfAListThatIsNoShorter(t *testing.T) {
 	}
 }
 
-// The pages that OnPage keeps stay as they were, whatever is left out of what is yielded, and whatever a caller appends to a
-// text.
+// TestKeptPagesStay checks that pages that OnPage keeps do not change, whatever the walk leaves out, and
+// whatever a caller appends to a text.
 func TestKeptPagesStay(t *testing.T) {
 	record := func(id string) string { return strings.Replace(goodRecord, `"w1"`, `"`+id+`"`, 1) }
 	answers := []string{

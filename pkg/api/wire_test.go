@@ -15,16 +15,17 @@ import (
 	"testing"
 )
 
-// A wire is a server that speaks HTTP by hand, so that it can break off anywhere, and that counts what reaches it. It
-// listens on a real socket, or in memory for tests on a fake clock.
+// A wire is a server that speaks HTTP by hand, so that it can break off anywhere, and that counts what
+// reaches it. It listens on a real socket, or in memory for tests with a fake clock.
 type wire struct {
 	url      string
 	listener net.Listener
 	script   func(c *wireConn, r *http.Request) (open bool)
-	takes    atomic.Int32 // how many bytes of a request it takes before it stops; 0: all
+	// takes is how many bytes of a request it reads before it stops; 0: all.
+	takes atomic.Int32
 
 	conns  atomic.Int32 // connections
-	began  atomic.Int32 // requests that create something, of which at least a byte arrived
+	began  atomic.Int32 // requests that create something and arrived at least in part
 	whole  atomic.Int32 // such requests that arrived whole
 	reads  atomic.Int32 // other requests
 	served sync.WaitGroup
@@ -37,7 +38,7 @@ type wireConn struct {
 	in *bufio.Reader
 }
 
-// newWire serves a script, which is run for every request but the warm-up's, on a real socket.
+// newWire serves a script on a real socket. The script runs for every request except the warm-up's.
 func newWire(t testing.TB, script func(c *wireConn, r *http.Request) (open bool)) *wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +65,7 @@ func (w *wire) start() {
 	})
 }
 
-// stop returns when every connection has been served to its end, so that what the counters say is final. The client
+// stop returns after every connection has been served to its end, so that the counters are final. The client
 // must have closed its idle connections.
 func (w *wire) stop() {
 	w.once.Do(func() { close(w.gone) })
@@ -111,7 +112,7 @@ func (w *wire) serve(conn net.Conn) {
 	}
 }
 
-// warmUp is the id of a withdrawal that is only asked for to leave an idle connection behind.
+// warmUp is the id of a withdrawal that is read only to leave an idle connection.
 const warmUp = "warm-up"
 
 const sampleWithdrawal = `{"id":"w-1","external_id":4711,"merchant_id":"m-1","currency":{"Crypto":"Btc"},` +
@@ -120,7 +121,8 @@ const sampleWithdrawal = `{"id":"w-1","external_id":4711,"merchant_id":"m-1","cu
 
 func (c *wireConn) say(text string) { io.WriteString(c, text) }
 
-// reset ends the connection as a crash would. In memory there is no such thing, and closing it has to do.
+// reset ends the connection like a crash. In memory this is not possible, so it closes the connection
+// instead.
 func (c *wireConn) reset() {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -128,7 +130,7 @@ func (c *wireConn) reset() {
 	c.Close()
 }
 
-// reply is a whole answer.
+// reply returns a complete answer.
 func reply(status int, body string, headers ...string) string {
 	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Length: %d\r\n%s\r\n%s", status, len(body), headerLines(headers), body)
 }
@@ -142,7 +144,7 @@ func headerLines(headers []string) string {
 
 const goodEnvelope = `{"error":{"code":1001,"reason":"no_funds","description":"The balance is short."}}`
 
-// newClient is a client whose idle connections are closed before the wire is stopped.
+// newClient returns a client whose idle connections are closed before the wire stops.
 func newClient(t testing.TB, url string, opts ...Option) *Client {
 	t.Helper()
 	rt := network(options{})
@@ -165,7 +167,7 @@ func sampleCreate() CreateWithdrawal {
 	}
 }
 
-// warm leaves an idle connection behind.
+// warm leaves an idle connection.
 func warm(t testing.TB, c *Client) {
 	t.Helper()
 	if _, err := c.Withdrawals.Get(context.Background(), warmUp); err != nil {
@@ -173,7 +175,7 @@ func warm(t testing.TB, c *Client) {
 	}
 }
 
-// failure wants an *Error.
+// failure expects an *Error.
 func failure(t testing.TB, err error) *Error {
 	t.Helper()
 	var e *Error
@@ -183,7 +185,7 @@ func failure(t testing.TB, err error) *Error {
 	return e
 }
 
-// memory is a network without sockets: nothing on it takes time but what sleeps, so a fake clock can run it.
+// memory is a network without sockets: only sleeping takes time on it, so it works with a fake clock.
 type memory struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -216,8 +218,8 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// inMemory is a client with a wire to talk to, for the inside of a synctest bubble. The last thing in the bubble must be
-// the call of end.
+// inMemory returns a client and its wire, for use inside a synctest bubble. The bubble must end with the call
+// of end.
 func inMemory(t testing.TB, script func(c *wireConn, r *http.Request) bool, opts ...Option) (client *Client, w *wire, end func()) {
 	t.Helper()
 	m := newMemory()
