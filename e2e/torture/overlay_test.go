@@ -206,13 +206,13 @@ func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name 
 var patches = []patch{
 	{
 		"pkg/payout/send.go", `
-	ticket, err := b.claim(ctx, w)
+	ticket, err := s.claim(ctx, w)
 	if err != nil {
-		return b.notClaimed(w, err)
+		return s.notClaimed(w, err)
 `, `
-	ticket, err := b.claimed(w.calls, w.request, func() (journal.Ticket, error) { return b.claim(ctx, w) })
+	ticket, err := s.claimed(w.calls, w.request, func() (journal.Ticket, error) { return s.claim(ctx, w) })
 	if err != nil {
-		return b.notClaimed(w, err)
+		return s.notClaimed(w, err)
 `,
 	},
 	{
@@ -229,11 +229,11 @@ var patches = []patch{
 var calledAlready sync.Map // by order id: calls that a mutant has made before their time
 
 // callOnce makes a call where it should be made.
-func (b *Sender) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c call) {
+func (s *Sender) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c call) {
 	if made, found := calledAlready.LoadAndDelete(ticket.Order().OrderID); found {
 		c = made.(call)
 	} else {
-		c = b.call(ctx, calls, ticket)
+		c = s.call(ctx, calls, ticket)
 	}
 	if mutant("report-first") && c.err == nil {
 		fmt.Println(c.id)
@@ -244,11 +244,11 @@ func (b *Sender) callOnce(ctx, calls context.Context, ticket journal.Ticket) (c 
 }
 
 // claimed is where the right to send comes from, as it should be and as mutants do it.
-func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
+func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim func() (journal.Ticket, error)) (ticket journal.Ticket, err error) {
 	killpoint("before-intent")
 	waitForOthers() // so that two that run at the same moment have both found nothing when they come to the record
 	callBefore := func() {
-		id, err := b.client.Withdrawals.Create(calls, r)
+		id, err := s.client.Withdrawals.Create(calls, r)
 		calledAlready.Store(r.ExternalOrderID, call{id: id, err: err})
 	}
 	switch {
@@ -277,11 +277,11 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/send.go", `
-	call := b.call(ctx, w.calls, ticket)
-	order, err := b.record(ctx, w.calls, ticket, call)
+	call := s.call(ctx, w.calls, ticket)
+	order, err := s.record(ctx, w.calls, ticket, call)
 `, `
-	call := b.callOnce(ctx, w.calls, ticket)
-	order, err := b.record(ctx, w.calls, ticket, call)
+	call := s.callOnce(ctx, w.calls, ticket)
+	order, err := s.record(ctx, w.calls, ticket, call)
 	killpoint("after-outcome")
 `,
 	},
@@ -295,9 +295,9 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/send.go", `
-		order, err := b.ledger.Finish(ctx, ticket, out)
+		order, err := s.ledger.Finish(ctx, ticket, out)
 `, `
-		order, err := b.ledger.Finish(ctx, ticket, out)
+		order, err := s.ledger.Finish(ctx, ticket, out)
 		if err != nil {
 			leaveNote("failed")
 		}
@@ -368,24 +368,24 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply.go", `
-	if len(listed) == 0 && !x.sender.ledger.Journal().Shared() {
+	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
 `, `
-	if len(listed) == 0 && !x.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
+	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
 `, `
-	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected || o.State == journal.Unknown && mutant("resend-unknown")
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected || o.State == journal.Unknown && mutant("resend-unknown")
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-			case x.sendable(r.Order) && x.sender.options.Lookup != LookupNever:
+			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
 `, `
 			case mutant("retry-blind") && r.Order.State == journal.Rejected:
-			case x.sendable(r.Order) && x.sender.options.Lookup != LookupNever:
+			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
 `,
 	},
 	{
@@ -393,7 +393,7 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
 `, `
 			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed[r.Order.OrderID]) == 0 {
-				if r.Order, err = x.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+				if r.Order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
@@ -412,19 +412,19 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/send.go", `
-		if late := b.elapsed(ticket.Began); late > latest {
+		if late := s.elapsed(ticket.Began); late > latest {
 `, `
-		if late := b.elapsed(ticket.Began); late > latest && !mutant("slept") {
+		if late := s.elapsed(ticket.Began); late > latest && !mutant("slept") {
 `,
 	},
 	{
 		"pkg/payout/send.go", `
-	id, err := b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 `, `
 	killpoint("before-connect")
-	id, err := b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+		id, err = s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 	}
 `,
 	},
@@ -445,7 +445,7 @@ func (b *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 `, `
 	if !r.Listed {
 		if mutant("absent-not-sent") && o.State == journal.Unknown {
-			if decided, err := b.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
+			if decided, err := s.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
 				r.Order = orderOf(decided)
 			}
 		}
@@ -831,13 +831,13 @@ const mostTogether = 7 // so that a small plan has parts
 	if err != nil {
 		return accountChanged(err)
 	}
-	x.run = run
+	a.run = run
 `, `
 	killpoint("after-run")
 	if err != nil {
 		return accountChanged(err)
 	}
-	x.run = run
+	a.run = run
 `,
 	},
 	{

@@ -27,7 +27,7 @@ type Applier struct {
 }
 
 // Sent is for how many rows this process has taken the right to send them.
-func (x *Applier) Sent() int { return int(x.sent.Load()) }
+func (a *Applier) Sent() int { return int(a.sent.Load()) }
 
 // ApplyOptions are how a plan is applied. The zero ApplyOptions send one row after the other.
 type ApplyOptions struct {
@@ -50,34 +50,34 @@ type ApplyOptions struct {
 //
 // When ctx ends, nothing more is sent, and the calls that have left are waited for. Apply stops at the first order whose
 // outcome is unknown, at a refused key, when there are too many calls, and when the service cannot be reached.
-func (b *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
+func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
 	defer toError(&err)
 	if plan == nil {
 		return Tally{}, errNoPlan
 	}
-	if err := plan.CheckDecimals(b.options.Currencies); err != nil {
+	if err := plan.CheckDecimals(s.options.Currencies); err != nil {
 		return Tally{}, err
 	}
-	x, err := b.Applier(ctx, plan, o)
+	applier, err := s.Applier(ctx, plan, o)
 	if err != nil {
 		return Tally{}, err
 	}
-	if t, err = x.Tally(ctx); err != nil {
+	if t, err = applier.Tally(ctx); err != nil {
 		return Tally{}, err
 	}
-	if err := x.checkPaid(t); err != nil {
+	if err := applier.checkPaid(t); err != nil {
 		return t, err
 	}
-	if err := x.Begin(ctx, max(o.AlreadyPaid, x.Approved())); err != nil {
+	if err := applier.Begin(ctx, max(o.AlreadyPaid, applier.Approved())); err != nil {
 		return t, err
 	}
-	if t, err = x.LookUp(ctx); err == nil {
-		err = x.checkPaid(t)
+	if t, err = applier.LookUp(ctx); err == nil {
+		err = applier.checkPaid(t)
 	}
 	if err == nil {
-		err = x.Send(ctx, context.WithoutCancel(ctx), t)
+		err = applier.Send(ctx, context.WithoutCancel(ctx), t)
 	}
-	after, lost := b.Tally(context.WithoutCancel(ctx), plan.Name())
+	after, lost := s.Tally(context.WithoutCancel(ctx), plan.Name())
 	if lost != nil {
 		return t, cmp.Or(err, lost)
 	}
@@ -87,8 +87,8 @@ func (b *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 var errNoPlan error = &Error{Kind: Invalid, Msg: "the plan is nil", Hint: NewHint("open one with payout.OpenPlan")}
 
 // checkPaid refuses a run of which more was accepted before than a person has said.
-func (x *Applier) checkPaid(t Tally) error {
-	if known := max(x.options.AlreadyPaid, x.Approved()); t.Before > known {
+func (a *Applier) checkPaid(t Tally) error {
+	if known := max(a.options.AlreadyPaid, a.Approved()); t.Before > known {
 		return refused(RulePaidBefore, fmt.Sprintf("%d of %d orders were accepted before, and not by this run, and not more than %d are known of", t.Before, t.Rows, known),
 			"if only the rest is to be sent, say how many there are: ApplyOptions.AlreadyPaid")
 	}
@@ -124,22 +124,22 @@ func (t Tally) LeftRows() (n int) {
 
 // Applier checks a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
 // nothing that stays.
-func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (x *Applier, err error) {
+func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
 	if plan == nil {
 		return nil, errNoPlan
 	}
-	if account := b.Account(); plan.Account != account {
+	if account := s.Account(); plan.Account != account {
 		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account), "apply it there, or make a plan for this account")
 	}
-	if err := b.ledger.Alone(ctx, plan.Name()); err != nil {
+	if err := s.ledger.Alone(ctx, plan.Name()); err != nil {
 		return nil, err
 	}
-	if err := b.ledger.Reap(ctx); err != nil {
+	if err := s.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
-	x = &Applier{sender: b, plan: plan, options: o}
-	runs, err := b.ledger.Runs(ctx)
+	applier = &Applier{sender: s, plan: plan, options: o}
+	runs, err := s.ledger.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (x *Ap
 	batch := map[string]bool{} // all of them
 	for _, r := range runs {
 		if r.Name == plan.Name() && r.Digest == plan.Digest {
-			x.run, newest = r, r.Name
+			applier.run, newest = r, r.Name
 		}
 		if plan.Batch != "" && r.Batch == plan.Batch {
 			batch[r.Name], newest = true, r.Name
@@ -155,23 +155,23 @@ func (b *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (x *Ap
 	}
 	again := fmt.Sprintf("make the plan anew from its file, and look at what has changed since run %s", newest)
 	switch {
-	case x.Begun() && newest != x.run.Name:
+	case applier.Begun() && newest != applier.run.Name:
 		return nil, refused(RuleBatchChanged, fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
-	case !x.Begun() && plan.Batch != "" && newest != plan.Since:
+	case !applier.Begun() && plan.Batch != "" && newest != plan.Since:
 		return nil, refused(RuleBatchChanged, fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
-	case !x.Begun() && !b.now().Before(plan.Expires):
+	case !applier.Begun() && !s.now().Before(plan.Expires):
 		return nil, refused(RulePlanExpired, fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)), "make it anew, and look at it again")
 	}
-	return x, b.quiet(ctx, batch, plan.Name())
+	return applier, s.quiet(ctx, batch, plan.Name())
 }
 
 // quiet refuses a plan while another one of its batch is being applied: a row that has changed between them would be paid
 // under both.
-func (b *Sender) quiet(ctx context.Context, batch map[string]bool, run string) error {
+func (s *Sender) quiet(ctx context.Context, batch map[string]bool, run string) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	appliers, err := b.ledger.Journal().Appliers(ctx)
+	appliers, err := s.ledger.Journal().Appliers(ctx)
 	for _, a := range appliers {
 		if batch[a.Run] && a.Run != run {
 			return &journal.BusyError{Run: a.Run, User: a.User, Host: a.Host}
@@ -181,25 +181,25 @@ func (b *Sender) quiet(ctx context.Context, batch map[string]bool, run string) e
 }
 
 // Begun reports whether the plan was begun before.
-func (x *Applier) Begun() bool { return x.run.Digest != "" }
+func (a *Applier) Begun() bool { return a.run.Digest != "" }
 
 // UnderWay reports whether a call has left of which the outcome is not recorded yet.
-func (x *Applier) UnderWay() bool { return x.sender.UnderWay() > 0 }
+func (a *Applier) UnderWay() bool { return a.sender.UnderWay() > 0 }
 
 // Approved is how many orders may be paid already, as a person has said before.
-func (x *Applier) Approved() int { return x.run.Before }
+func (a *Applier) Approved() int { return a.run.Before }
 
 // chunk is how many rows are read at a time.
 const chunk = 128
 
 // rows goes through the run as it was recorded, from a place on, with the orders as they are at that moment.
-func (x *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
+func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
 	return func(yield func([]journal.RunRow, error) bool) {
 		for place := from; ; place += chunk {
-			part, err := x.sender.ledger.RunRows(ctx, x.run, place, chunk)
+			part, err := a.sender.ledger.RunRows(ctx, a.run, place, chunk)
 			for _, r := range part {
 				if err == nil {
-					err = x.unchanged(r.Order, r.Row.Content)
+					err = a.unchanged(r.Order, r.Row.Content)
 				}
 			}
 			if err == nil && len(part) == 0 || !yield(part, err) || err != nil {
@@ -210,39 +210,39 @@ func (x *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow
 }
 
 // unchanged refuses an order that the journal has with other content than the run is to send.
-func (x *Applier) unchanged(o journal.Order, c journal.Content) error {
+func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
 	}
-	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), x.sender.describe(o.Content)),
+	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), a.sender.describe(o.Content)),
 		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
 }
 
 // sendable reports whether a row is one that this run sends.
-func (x *Applier) sendable(o journal.Order) bool {
-	return o.State == journal.Planned || o.State == journal.Rejected && x.options.RetryRejected
+func (a *Applier) sendable(o journal.Order) bool {
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
 }
 
 // Tally counts the orders by state: those of the run as it was recorded or, before it has begun, those of the plan.
-func (x *Applier) Tally(ctx context.Context) (t Tally, err error) {
+func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
-	if !x.Begun() {
-		return x.tallyPlan(ctx)
+	if !a.Begun() {
+		return a.tallyPlan(ctx)
 	}
 	t = newTally()
-	for part, err := range x.rows(ctx, 0) {
+	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
+			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
 		}
 	}
 	return t, nil
 }
 
 // tallyPlan counts the rows of a plan by the states of their orders. One that the journal does not have is planned.
-func (x *Applier) tallyPlan(ctx context.Context) (Tally, error) {
+func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 	t := newTally()
 	part := make([]journal.Row, 0, chunk)
 	count := func() error {
@@ -250,7 +250,7 @@ func (x *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 		for i, r := range part {
 			ids[i] = r.OrderID
 		}
-		held, err := x.sender.ledger.Held(ctx, ids)
+		held, err := a.sender.ledger.Held(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -259,15 +259,15 @@ func (x *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 			if !found {
 				o = journal.Order{OrderID: r.OrderID, State: journal.Planned, Content: r.Content}
 			}
-			if err := x.unchanged(o, r.Content); err != nil {
+			if err := a.unchanged(o, r.Content); err != nil {
 				return err
 			}
-			t.count(o, x.plan.Name(), x.sendable(o))
+			t.count(o, a.plan.Name(), a.sendable(o))
 		}
 		part = part[:0]
 		return nil
 	}
-	for r, err := range x.plan.All() {
+	for r, err := range a.plan.All() {
 		if err != nil {
 			return Tally{}, err
 		}
@@ -344,13 +344,13 @@ func addTotal(totals []Total, more Total) []Total {
 
 // Begin records the run and its rows, and how many of them may be paid already. From here on the plan can be applied again
 // though it expires.
-func (x *Applier) Begin(ctx context.Context, before int) (err error) {
+func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	defer toError(&err)
-	if err := x.sender.VerifyKey(ctx); err != nil {
+	if err := a.sender.VerifyKey(ctx); err != nil {
 		return err
 	}
-	p := x.plan
-	run, err := x.sender.ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
+	p := a.plan
+	run, err := a.sender.ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
 		for r, err := range p.All() {
 			if !yield(r.row(), err) {
 				return
@@ -360,86 +360,86 @@ func (x *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err != nil {
 		return accountChanged(err)
 	}
-	x.run = run
+	a.run = run
 	return nil
 }
 
 // LookUp settles what is unknown, asks the service's list for everything that is to be sent, and returns the states of the
 // orders then. A conflict, new or from before, is an *Error.
-func (x *Applier) LookUp(ctx context.Context) (t Tally, err error) {
+func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	var unknown []journal.Order
-	sought, from := map[string]bool{}, x.sender.options.Since
+	sought, from := map[string]bool{}, a.sender.options.Since
 	t = newTally()
-	for part, err := range x.rows(ctx, 0) {
+	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
 			switch {
 			case r.Order.State == journal.Conflict:
-				return Tally{}, x.conflict(r.Order)
+				return Tally{}, a.conflict(r.Order)
 			case r.Order.State == journal.Unknown:
 				unknown = append(unknown, r.Order)
-			case x.sendable(r.Order) && x.sender.options.Lookup != LookupNever:
+			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
 				sought[r.Order.OrderID] = true
 				if r.Order.InDoubt() { // what is in doubt is as old as the order
-					from = x.sender.since(from, r.Order)
+					from = a.sender.since(from, r.Order)
 				}
 			}
-			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
+			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
 		}
 	}
-	listed, err := x.look(ctx, unknown, sought, from)
+	listed, err := a.look(ctx, unknown, sought, from)
 	if err != nil {
 		return Tally{}, unsettled(unknown, err)
 	}
-	if len(listed) == 0 && !x.sender.ledger.Journal().Shared() {
+	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
 		return t, nil
 	}
 	t = newTally()
-	for part, err := range x.rows(ctx, 0) {
+	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
 				f := evidence(r.Order.OrderID, r.Order.Content, records)
-				if r.Order, err = x.sender.recordEvidence(ctx, f); err != nil {
+				if r.Order, err = a.sender.recordEvidence(ctx, f); err != nil {
 					return Tally{}, err
 				}
-				if more := uncompared(f.Content, records[0]); more != "" && r.Order.State == journal.Accepted && x.options.Note != nil {
-					x.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
+				if more := uncompared(f.Content, records[0]); more != "" && r.Order.State == journal.Accepted && a.options.Note != nil {
+					a.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
 				}
 				if r.Order.Sent.IsZero() {
 					t.dated(f.Dated)
 				}
 			}
-			t.count(r.Order, x.plan.Name(), x.sendable(r.Order))
+			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
 		}
 	}
 	if t.Conflict == "" {
 		return t, nil
 	}
-	o, err := x.sender.ledger.Order(ctx, t.Conflict)
+	o, err := a.sender.ledger.Order(ctx, t.Conflict)
 	if err != nil {
 		return Tally{}, err
 	}
-	return t, x.conflict(o)
+	return t, a.conflict(o)
 }
 
 // conflict is about an order which keeps the run from being sent.
-func (x *Applier) conflict(o journal.Order) error {
-	e := x.sender.unsettled(o, false)
+func (a *Applier) conflict(o journal.Order) error {
+	e := a.sender.unsettled(o, false)
 	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e
 }
 
 // look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.
-func (x *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
-	b := x.sender
-	if b.options.Lookup != LookupNever {
-		status, err := b.ledger.Status(ctx)
+func (a *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
+	sender := a.sender
+	if sender.options.Lookup != LookupNever {
+		status, err := sender.ledger.Status(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -449,9 +449,9 @@ func (x *Applier) look(ctx context.Context, unknown []journal.Order, sought map[
 	}
 	switch {
 	case len(unknown) > 0:
-		return b.lookTwice(ctx, unknown, sought, from)
+		return sender.lookTwice(ctx, unknown, sought, from)
 	case len(sought) > 0:
-		return b.scanTwice(ctx, sought, from)
+		return sender.scanTwice(ctx, sought, from)
 	}
 	return nil, nil
 }

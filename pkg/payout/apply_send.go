@@ -24,24 +24,24 @@ const manyUnknown = 5
 //
 // Until the first row was accepted, and was read back, they are sent one by one: a service that does not keep order ids is
 // found out before there are many.
-func (x *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
+func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
-	if t.States[journal.Unknown] > 0 && !x.options.KeepGoing {
+	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[journal.Unknown]; n > 1 {
 			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
-			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", x.plan.Name())}
+			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", a.plan.Name())}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sending{Applier: x, ctx: ctx, calls: calls, end: stop, tally: t, tried: x.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
-	if r := x.options.Rate; r > 0 {
+	s := &sending{Applier: a, ctx: ctx, calls: calls, end: stop, tally: t, tried: a.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
+	if r := a.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
-	many := max(1, x.options.Concurrency)
+	many := max(1, a.options.Concurrency)
 	queue := make(chan journal.RunRow, many) // a worker that has an answer finds the next row there
 	var workers, shown sync.WaitGroup
 	shown.Go(s.show)

@@ -54,8 +54,8 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 }
 
 // apply does what the command does without a prompt.
-func (b *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, error) {
-	x, err := b.Applier(ctx, p, o)
+func (s *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, error) {
+	x, err := s.Applier(ctx, p, o)
 	if err != nil {
 		return Tally{}, err
 	}

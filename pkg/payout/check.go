@@ -32,14 +32,14 @@ const (
 // Compare compares the journal with the service's list, both restricted to a period: filter is for the list, and f for the
 // journal. An order belongs to the journal's side once the service has accepted it. If the list cannot be read as a whole, the
 // error is ErrReadFailed. It changes no order.
-func (b *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
+func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
 	defer toError(&err)
-	if err := b.VerifyKey(ctx); err != nil {
+	if err := s.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
 	here := map[string]journal.Order{} // by withdrawal
 	byOrder := map[string]journal.Order{}
-	for o, err := range b.ledger.Orders(ctx, journal.Filter{}) {
+	for o, err := range s.ledger.Orders(ctx, journal.Filter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -51,9 +51,9 @@ func (b *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 	var all []Difference
 	var ids map[string]bool
 	var broken *Error
-	err = b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
+	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
 		all, ids = nil, map[string]bool{}
-		incomplete, err = b.scan(ctx, s, filter, nil, func(w listed) bool {
+		incomplete, err = s.scan(ctx, seen, filter, nil, func(w listed) bool {
 			if w.err != nil {
 				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: NewHint("ask the service's provider about this record")}
 				return false
@@ -80,7 +80,7 @@ func (b *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID, d.Record.ID, own.ID)
 		}
 	}
-	for o, err := range b.ledger.Orders(ctx, f.journal()) {
+	for o, err := range s.ledger.Orders(ctx, f.journal()) {
 		if err != nil {
 			return nil, err
 		}

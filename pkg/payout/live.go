@@ -10,28 +10,28 @@ import (
 // Live returns the service's own status of the orders that a filter chooses, by the id of their withdrawal, from one complete
 // scan of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
 // does not count is an *Error.
-func (b *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
+func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
 	defer toError(&err)
-	sought, from := map[string]bool{}, b.options.Since
-	for o, err := range b.ledger.Orders(ctx, f.journal()) {
+	sought, from := map[string]bool{}, s.options.Since
+	for o, err := range s.ledger.Orders(ctx, f.journal()) {
 		if err != nil {
 			return nil, err
 		}
 		if o.Withdrawal != "" {
 			sought[o.Withdrawal] = true
-			from = b.since(from, o)
+			from = s.since(from, o)
 		}
 	}
-	if err := b.VerifyKey(ctx); err != nil || len(sought) == 0 {
+	if err := s.VerifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
-	err = b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
-		newest, err := b.witness(ctx, from, func(journal.Order) bool { return true })
+	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
+		newest, err := s.witness(ctx, from, func(journal.Order) bool { return true })
 		if err != nil {
 			return "", false, err
 		}
 		statuses = map[string]string{}
-		incomplete, err = b.scan(ctx, s, api.WithdrawalFilter{From: from}, newest, func(w listed) bool {
+		incomplete, err = s.scan(ctx, seen, api.WithdrawalFilter{From: from}, newest, func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
@@ -46,8 +46,8 @@ func (b *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 }
 
 // since is how far back the list has to be read for an order as well: to the beginning where the order is older than Since.
-func (b *Sender) since(from string, o journal.Order) string {
-	if o.Created.Before(b.options.SinceTime) {
+func (s *Sender) since(from string, o journal.Order) string {
+	if o.Created.Before(s.options.SinceTime) {
 		return ""
 	}
 	return from
@@ -55,13 +55,13 @@ func (b *Sender) since(from string, o journal.Order) string {
 
 // Glance reads the list until it has seen the withdrawals that are sought, and returns the service's own status of those that
 // it saw. It is for looking again and again: what it has missed this time, it will see the next.
-func (b *Sender) Glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
+func (s *Sender) Glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
 	defer toError(&err)
 	statuses = make(map[string]string, len(sought))
 	if len(sought) == 0 {
 		return statuses, nil
 	}
-	err = b.glance(ctx, func(w listed) bool {
+	err = s.glance(ctx, func(w listed) bool {
 		if sought[w.ID] {
 			statuses[w.ID] = w.Current
 		}

@@ -95,16 +95,16 @@ const manyPages = 100
 
 // scan reads the list once, and shows every record to see until that has seen enough. A record may be shown more than once.
 // incomplete says why the scan does not count; empty: it is complete, or see has seen enough.
-func (b *Sender) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
+func (s *Sender) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
 	show := func(w listed) bool {
 		seen.see(w)
 		return see(w)
 	}
 	var first error
 	for _, size := range pageSizes() {
-		s := newScan(newest, show)
-		incomplete, err := s.whole(ctx, b, filter, size)
-		if s.pages > 0 || !rejects(err) {
+		one := newScan(newest, show)
+		incomplete, err := one.whole(ctx, s, filter, size)
+		if one.pages > 0 || !rejects(err) {
 			return incomplete, err
 		}
 		first = cmp.Or(first, err)
@@ -113,12 +113,12 @@ func (b *Sender) scan(ctx context.Context, seen sightings, filter api.Withdrawal
 }
 
 // glance reads the list until see has seen enough of it.
-func (b *Sender) glance(ctx context.Context, see func(listed) (more bool)) error {
+func (s *Sender) glance(ctx context.Context, see func(listed) (more bool)) error {
 	var first error
 	for _, size := range pageSizes() {
-		s := newScan(nil, see)
-		err := s.pass(ctx, b, api.WithdrawalFilter{}, size, b.options.FirstPage, s.page)
-		if s.pages > 0 || !rejects(err) {
+		one := newScan(nil, see)
+		err := one.pass(ctx, s, api.WithdrawalFilter{}, size, s.options.FirstPage, one.page)
+		if one.pages > 0 || !rejects(err) {
 			return err
 		}
 		first = cmp.Or(first, err)
@@ -135,16 +135,16 @@ func newScan(newest *journal.Order, see func(listed) (more bool)) *scan {
 }
 
 // whole reads the list once, and then its beginning again until that brings nothing new.
-func (s *scan) whole(ctx context.Context, b *Sender, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
-	err = s.pass(ctx, b, filter, size, b.options.FirstPage, s.page)
-	base := b.options.FirstPage
+func (s *scan) whole(ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
+	err = s.pass(ctx, sender, filter, size, sender.options.FirstPage, s.page)
+	base := sender.options.FirstPage
 	if s.first == 1 {
 		base = api.PageBaseOne
 	}
 	// Nothing can have moved while one page was read.
 	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
 		s.news, s.quiet = false, false
-		err = s.pass(ctx, b, filter, size, base, s.pageAgain)
+		err = s.pass(ctx, sender, filter, size, base, s.pageAgain)
 	}
 	switch {
 	case s.pages > 0 && rejects(err):
@@ -178,11 +178,11 @@ func (s *scan) lacks() string {
 func (s *scan) over() bool { return s.endless || s.enough }
 
 // pass goes through the list from its first page on, until that ends or no more pages are wanted.
-func (s *scan) pass(ctx context.Context, b *Sender, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
+func (s *scan) pass(ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	options := api.ListOptions{PageSize: size, FirstPage: base, OnPage: page, Lenient: true}
-	for _, err := range b.client.Withdrawals.All(ctx, filter, options) {
+	for _, err := range sender.client.Withdrawals.All(ctx, filter, options) {
 		if s.over() || s.quiet {
 			return nil
 		}

@@ -25,34 +25,34 @@ type Result struct {
 // withdrawal can come late. Without order ids, it is about every order of the account that is unknown.
 //
 // An error changes nothing. Results come in the order of the ids.
-func (b *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
+func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
 	defer toError(&err)
-	orders, err := b.toReconcile(ctx, orderIDs)
+	orders, err := s.toReconcile(ctx, orderIDs)
 	if err != nil {
 		return nil, err
 	}
 	if len(orders) == 0 { // which says nothing about the orders of another account
-		_, err := b.knows(ctx)
+		_, err := s.knows(ctx)
 		return nil, err
 	}
-	if err := b.VerifyKey(ctx); err != nil {
+	if err := s.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
-	if results, err = b.settle(ctx, orders); err != nil {
+	if results, err = s.settle(ctx, orders); err != nil {
 		return results, unsettled(orders, err)
 	}
 	return results, nil
 }
 
 // settle reads the list and records what it says about the orders.
-func (b *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
-	listed, err := b.lookTwice(ctx, orders, nil, b.options.Since)
+func (s *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
+	listed, err := s.lookTwice(ctx, orders, nil, s.options.Since)
 	if err != nil {
 		return nil, err
 	}
 	results := make([]Result, len(orders))
 	for i, o := range orders {
-		if results[i], err = b.settleOne(ctx, o, listed[o.OrderID]); err != nil {
+		if results[i], err = s.settleOne(ctx, o, listed[o.OrderID]); err != nil {
 			return results[:i], err
 		}
 	}
@@ -60,7 +60,7 @@ func (b *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, 
 }
 
 // settleOne records what the list says about an order. Of most there is nothing to record: they were accepted, and are there.
-func (b *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
+func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
 	r = Result{Order: orderOf(o), Listed: len(records) > 0}
 	if !r.Listed {
 		return r, nil
@@ -70,7 +70,7 @@ func (b *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 	if o.State == journal.Accepted && o.Withdrawal == f.Withdrawal && f.Differs == "" {
 		return r, nil
 	}
-	if o, err = b.recordEvidence(ctx, f); err != nil {
+	if o, err = s.recordEvidence(ctx, f); err != nil {
 		return r, err
 	}
 	r.Order = orderOf(o)
@@ -78,12 +78,12 @@ func (b *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 	return r, nil
 }
 
-func (b *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
-	if err := b.ledger.Reap(ctx); err != nil {
+func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
+	if err := s.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
 	if len(orderIDs) == 0 {
-		for o, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+		for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
 			if err != nil {
 				return nil, err
 			}
@@ -92,12 +92,12 @@ func (b *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 		return orders, nil
 	}
 	for _, id := range orderIDs {
-		o, err := b.ledger.Order(ctx, id)
+		o, err := s.ledger.Order(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		if o.State == journal.Sending {
-			return nil, b.unsettled(o, true)
+			return nil, s.unsettled(o, true)
 		}
 		orders = append(orders, o)
 	}

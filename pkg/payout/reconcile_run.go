@@ -21,64 +21,63 @@ type Settled struct {
 
 // ReconcileRun is Reconcile for a whole run: what is unknown is settled, and everything else is held against the list as well.
 // Without a run, it is about what is unknown in any run. Results come in the order of the plan.
-func (b *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
+func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
 	defer toError(&err)
-	if err := b.ledger.Reap(ctx); err != nil {
+	if err := s.ledger.Reap(ctx); err != nil {
 		return Settled{}, err
 	}
 	filter := journal.Filter{Run: run}
 	if run == "" {
 		filter = journal.Filter{Runs: true, States: []journal.State{journal.Unknown}}
 	}
-	sought, from, unknown, err := b.seek(ctx, filter)
+	sought, from, unknown, err := s.seek(ctx, filter)
 	if err != nil {
 		return Settled{}, err
 	}
 	if len(sought) == 0 { // which says nothing about the orders of another account
-		_, err := b.knows(ctx)
+		_, err := s.knows(ctx)
 		return Settled{}, err
 	}
-	if err := b.VerifyKey(ctx); err != nil {
+	if err := s.VerifyKey(ctx); err != nil {
 		return Settled{}, err
 	}
-	begun, err := b.ledger.Journal().Clock(ctx)
+	begun, err := s.ledger.Journal().Clock(ctx)
 	if err != nil {
 		return Settled{}, err
 	}
-	listed, err := b.readRun(ctx, sought, from)
+	listed, err := s.readRun(ctx, sought, from)
 	if err != nil {
 		return Settled{}, stayUnknown(unknown, err)
 	}
-	var s Settled
-	for o, err := range b.ledger.Orders(ctx, filter) {
+	for o, err := range s.ledger.Orders(ctx, filter) {
 		if err != nil {
-			return s, stayUnknown(unknown, err)
+			return settled, stayUnknown(unknown, err)
 		}
 		records, known := sought.records(listed, o)
 		if o.State == journal.Sending || o.Sent.After(begun) || !known { // then, now, or in between
-			s.Sending++
+			settled.Sending++
 			continue
 		}
-		s.Held++
-		r, err := b.settleOne(ctx, o, records)
+		settled.Held++
+		r, err := s.settleOne(ctx, o, records)
 		if err != nil {
-			return s, stayUnknown(unknown, err)
+			return settled, stayUnknown(unknown, err)
 		}
 		if r.Note != "" {
-			s.Uncompared++
-			s.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
+			settled.Uncompared++
+			settled.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
 		}
 		if o.State == journal.Unknown || r.Order.State != o.State || r.Order.State == journal.Conflict || r.Order.State == journal.Accepted && !r.Listed {
-			s.Results = append(s.Results, r)
+			settled.Results = append(settled.Results, r)
 		}
 	}
-	return s, nil
+	return settled, nil
 }
 
 // seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
-func (b *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
-	from = b.options.Since
-	for o, err := range b.ledger.Orders(ctx, f) {
+func (s *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
+	from = s.options.Since
+	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, "", nil, err
 		}
@@ -86,7 +85,7 @@ func (b *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, 
 			continue
 		}
 		sought = append(sought, soughtOf(o))
-		from = b.since(from, o)
+		from = s.since(from, o)
 		if o.State == journal.Unknown {
 			unknown = append(unknown, o.OrderID)
 		}

@@ -34,45 +34,45 @@ type Checked struct {
 
 // Check refuses a decision that what is known speaks against. An order that is said not to have been sent is reconciled
 // first, and what its record on the list says is recorded. Nothing else is.
-func (b *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
+func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 	defer toError(&err)
 	c.Decision = d
-	if err := b.ledger.Reap(ctx); err != nil {
+	if err := s.ledger.Reap(ctx); err != nil {
 		return c, err
 	}
 	for _, id := range d.OrderIDs {
-		o, err := b.ledger.Order(ctx, id)
+		o, err := s.ledger.Order(ctx, id)
 		if err != nil {
 			return c, err
 		}
-		if err := b.decidable(o); err != nil {
+		if err := s.decidable(o); err != nil {
 			return c, err
 		}
 		c.orders = append(c.orders, o)
 	}
-	if err := b.VerifyKey(ctx); err != nil {
+	if err := s.VerifyKey(ctx); err != nil {
 		return c, err
 	}
 	if d.PaidAs != "" {
-		return b.checkPaid(ctx, c)
+		return s.checkPaid(ctx, c)
 	}
-	return b.checkNotSent(ctx, c)
+	return s.checkNotSent(ctx, c)
 }
 
-func (b *Sender) decidable(o journal.Order) error {
+func (s *Sender) decidable(o journal.Order) error {
 	switch {
 	case o.State == journal.Sending:
-		return b.unsettled(o, true)
+		return s.unsettled(o, true)
 	case o.State == journal.Unknown, o.State == journal.Conflict, o.Decided != nil:
 		return nil
 	case o.State == journal.Accepted:
-		return b.taken(o, o.Withdrawal)
+		return s.taken(o, o.Withdrawal)
 	}
 	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, inWords(o.State)), "")
 }
 
 // taken refuses to call an order not sent that the service has shown.
-func (b *Sender) taken(o journal.Order, id string) error {
+func (s *Sender) taken(o journal.Order, id string) error {
 	if o.State != journal.Accepted {
 		return refused(RuleDecision, fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
 			"settle it, with --although-different --reason TEXT as well if it is not what was asked for", "withdraw", "resolve", o.OrderID, "--paid-as", id)
@@ -80,9 +80,9 @@ func (b *Sender) taken(o journal.Order, id string) error {
 	return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id), "ask the service's provider if you think otherwise")
 }
 
-func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
+func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	o, id := c.orders[0], c.PaidAs
-	w, err := b.client.Withdrawals.Get(ctx, id)
+	w, err := s.client.Withdrawals.Get(ctx, id)
 	if err != nil {
 		return c, err
 	}
@@ -102,7 +102,7 @@ func (b *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if c.Differs = differs(o.Content, r); c.Differs == "" {
 		return c, nil
 	}
-	c.Asked, c.Shown = b.describe(o.Content), b.describe(recordContent(r))
+	c.Asked, c.Shown = s.describe(o.Content), s.describe(recordContent(r))
 	if !c.AlthoughDifferent {
 		return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
 			"if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
@@ -122,17 +122,17 @@ func recordContent(r record) journal.Content {
 // mostSkew is how far this machine's clock and the service's may be apart where time decides.
 const mostSkew = time.Minute
 
-func (b *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
+func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	for _, o := range c.orders {
 		if o.Shown != "" {
-			return c, b.taken(o, o.Shown)
+			return c, s.taken(o, o.Shown)
 		}
 	}
 	var skew time.Duration
 	c.Undated = true
-	results, err := b.settle(api.ObserveDate(ctx, func(service time.Time) {
+	results, err := s.settle(api.ObserveDate(ctx, func(service time.Time) {
 		c.Undated = false
-		if now := b.now().Sub(service); now.Abs() > skew.Abs() {
+		if now := s.now().Sub(service); now.Abs() > skew.Abs() {
 			skew = now
 		}
 	}), c.orders)
@@ -149,12 +149,12 @@ func (b *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 		return c, refused(RuleClock, fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
 			"set the clock of this machine, and say it again")
 	}
-	now, err := b.ledger.Journal().Clock(ctx)
+	now, err := s.ledger.Journal().Clock(ctx)
 	if err != nil {
 		return c, err
 	}
 	for _, o := range c.orders { // only now: what is on the list has landed
-		if wait := b.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return c, refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
 				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
@@ -176,7 +176,7 @@ func roundedUp(d time.Duration) string {
 
 // Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the
 // order may have been sent again, and that attempt is another one.
-func (b *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err error) {
+func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err error) {
 	defer toError(&err)
 	reason := c.Reason
 	if c.Differs != "" {
@@ -184,12 +184,12 @@ func (b *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 	}
 	for i := range c.orders {
 		id := c.orders[i].OrderID
-		o, err := b.ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
+		o, err := s.ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
 		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
 			return orders, refused(RuleDecision, err.Error(), "see that order", "journal", "show", holder.OrderID)
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.Taken != "" {
-			return orders, b.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
+			return orders, s.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
 			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, inWords(gone.State)), "see what happened", "journal", "show", id)

@@ -142,7 +142,7 @@ func (s runSought) foundAll(r *runReading) bool {
 
 // readRun reads the list until two complete scans in a row agree about the orders that are sought. See scanTwice for what it
 // returns.
-func (b *Sender) readRun(ctx context.Context, sought runSought, from string) (*runReading, error) {
+func (s *Sender) readRun(ctx context.Context, sought runSought, from string) (*runReading, error) {
 	seeks := func(orderID string) bool {
 		_, found := sought.place(orderID)
 		return found
@@ -154,7 +154,7 @@ func (b *Sender) readRun(ctx context.Context, sought runSought, from string) (*r
 		}
 		return currencyOf(sought[place].unit.Value()), true
 	}
-	found, undecided, err := b.scanUntilAgreed(ctx, sought, seeks, unit, from)
+	found, undecided, err := s.scanUntilAgreed(ctx, sought, seeks, unit, from)
 	if err == nil && undecided != "" && !sought.foundAll(found) {
 		err = undecidedBy(undecided)
 	}

@@ -83,12 +83,12 @@ func (r reading) add(orderID string, w record) {
 // Every record that any of the scans showed counts, even if a later one did not show it again. With an *Error of the kind
 // ReadFailed the reading may still have records: they are there, but the orders without a record are undecided, because
 // others on the list cannot be read. Without records, nothing is known.
-func (b *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
+func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
 	unit := func(orderID string) (api.Currency, bool) {
-		o, err := b.ledger.Order(ctx, orderID)
+		o, err := s.ledger.Order(ctx, orderID)
 		return currencyOf(o.Unit), err == nil
 	}
-	found, undecided, err := b.scanUntilAgreed(ctx, nil, func(orderID string) bool { return sought[orderID] }, unit, from)
+	found, undecided, err := s.scanUntilAgreed(ctx, nil, func(orderID string) bool { return sought[orderID] }, unit, from)
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +100,13 @@ func (b *Sender) scanTwice(ctx context.Context, sought map[string]bool, from str
 
 // scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit is the one in which an
 // order was sent, as far as that is known. undecided names a record that may be any order's, since it cannot be read.
-func (b *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runReading, undecided string, err error) {
+func (s *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runReading, undecided string, err error) {
 	var last *runReading        // the last one that was complete
 	var nameless string         // on it
 	earlier := orders.reading() // what other scans have shown
-	err = b.untilComplete(ctx, func(ctx context.Context, s sightings) (incomplete string, enough bool, err error) {
+	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
 		now := orders.reading()
-		unread, incomplete, err := b.scanFor(ctx, s, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
+		unread, incomplete, err := s.scanFor(ctx, seen, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
 		if err != nil {
 			return "", false, err
 		}
@@ -126,7 +126,7 @@ func (b *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks fu
 		now.union(before)
 		found, undecided = now, cmp.Or(namelessBefore, nameless)
 		if undecided == "" {
-			s.settled(seeks)
+			seen.settled(seeks)
 		}
 		return "", true, nil
 	})
@@ -176,13 +176,13 @@ func undecidedBy(record string) *Error {
 
 // scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
 // order's; empty: there is none.
-func (b *Sender) scanFor(ctx context.Context, s sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
-	newest, err := b.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
+func (s *Sender) scanFor(ctx context.Context, seen sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
+	newest, err := s.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
 	if err != nil {
 		return "", "", err
 	}
 	dropped := false
-	incomplete, err = b.scan(ctx, s, api.WithdrawalFilter{From: from}, newest, func(w listed) (more bool) {
+	incomplete, err = s.scan(ctx, seen, api.WithdrawalFilter{From: from}, newest, func(w listed) (more bool) {
 		ids := bears(w.Withdrawal)
 		found := slices.ContainsFunc(ids, sought)
 		if w.nameless() || found && !w.readable("id") {
@@ -209,9 +209,9 @@ func (b *Sender) scanFor(ctx context.Context, s sightings, sought func(orderID s
 
 // witness is the order that a complete scan must have seen: the one that was accepted last, unless that is older than the
 // scan goes back; nil: there is none.
-func (b *Sender) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
-	known, err := b.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
-	if err != nil || known == nil || from != "" && !sentAt(*known).After(b.options.SinceTime) {
+func (s *Sender) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
+	known, err := s.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
+	if err != nil || known == nil || from != "" && !sentAt(*known).After(s.options.SinceTime) {
 		return nil, err
 	}
 	return known, nil
@@ -219,13 +219,13 @@ func (b *Sender) witness(ctx context.Context, from string, inQuestion func(journ
 
 // newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
 // was accepted, where the question is whether that is so.
-func (b *Sender) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
-	status, err := b.ledger.Status(ctx)
+func (s *Sender) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
+	status, err := s.ledger.Status(ctx)
 	if err != nil || status.Newest == nil || !doubted(*status.Newest) {
 		return status.Newest, err
 	}
 	var newest *journal.Order
-	for o, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
+	for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -255,49 +255,49 @@ func bears(w api.Withdrawal) []string {
 
 // lookTwice is scanTwice for orders, which may be older than Since: then the list is read from its beginning, because one
 // without them would say nothing about them. Others that are sought as well may be named, with how far back they want the list.
-func (b *Sender) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
+func (s *Sender) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)
 	for _, o := range orders {
 		sought[o.OrderID] = true
-		from = b.since(from, o)
+		from = s.since(from, o)
 	}
-	return b.scanTwice(ctx, sought, from)
+	return s.scanTwice(ctx, sought, from)
 }
 
 // untilComplete scans again and again, until a scan is complete and enough, or often or long enough to give up. What any scan
 // has shown of unknown orders, and nothing was settled by, is recorded in the end.
-func (b *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
-	s, err := b.sightings(ctx)
+func (s *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
+	seen, err := s.sightings(ctx)
 	if err != nil {
 		return err
 	}
-	err = b.scanAgain(ctx, s, scan)
-	if broken := s.record(context.WithoutCancel(ctx), b.ledger); err == nil {
+	err = s.scanAgain(ctx, seen, scan)
+	if broken := seen.record(context.WithoutCancel(ctx), s.ledger); err == nil {
 		err = broken
 	}
 	return err
 }
 
 // scanOnce makes one scan. incomplete says why it does not count; enough is whether no other is needed.
-type scanOnce func(ctx context.Context, s sightings) (incomplete string, enough bool, err error)
+type scanOnce func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error)
 
-func (b *Sender) scanAgain(ctx context.Context, s sightings, scan scanOnce) error {
-	if b.options.LookupTimeout > 0 {
+func (s *Sender) scanAgain(ctx context.Context, seen sightings, scan scanOnce) error {
+	if s.options.LookupTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, b.options.LookupTimeout, errLookupTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, s.options.LookupTimeout, errLookupTimeout)
 		defer cancel()
 	}
 	why := ""
-	for n := 0; n < mostScans || why == "" && b.othersApply(ctx); n++ {
+	for n := 0; n < mostScans || why == "" && s.othersApply(ctx); n++ {
 		if n > 0 && why != "" || n >= mostScans {
-			if err := b.wait(ctx); err != nil {
-				return b.tooLong(ctx, err, why)
+			if err := s.wait(ctx); err != nil {
+				return s.tooLong(ctx, err, why)
 			}
 		}
-		incomplete, enough, err := scan(ctx, s)
+		incomplete, enough, err := scan(ctx, seen)
 		if err != nil {
-			return b.tooLong(ctx, err, why)
+			return s.tooLong(ctx, err, why)
 		}
 		if why = incomplete; why == "" && enough {
 			return nil
@@ -311,11 +311,11 @@ func (b *Sender) scanAgain(ctx context.Context, s sightings, scan scanOnce) erro
 
 // othersApply reports whether other machines apply plans from the same journal: what they send makes scans differ, and that ends
 // when they do.
-func (b *Sender) othersApply(ctx context.Context) bool {
-	if !b.ledger.Journal().Shared() {
+func (s *Sender) othersApply(ctx context.Context) bool {
+	if !s.ledger.Journal().Shared() {
 		return false
 	}
-	living, err := b.ledger.Journal().Appliers(ctx)
+	living, err := s.ledger.Journal().Appliers(ctx)
 	return err == nil && len(living) > 1
 }
 
@@ -324,14 +324,14 @@ var errLookupTimeout = errors.New("lookup_timeout has passed")
 
 // tooLong is the error of scans that LookupTimeout has ended; any other error is returned as it is. why is what is known of how
 // far they came.
-func (b *Sender) tooLong(ctx context.Context, err error, why string) error {
+func (s *Sender) tooLong(ctx context.Context, err error, why string) error {
 	if context.Cause(ctx) != errLookupTimeout {
 		return err
 	}
 	if broken := (*brokenOff)(nil); errors.As(err, &broken) {
 		why = broken.reached
 	}
-	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)", b.options.LookupTimeout)
+	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)", s.options.LookupTimeout)
 	if why != "" {
 		msg += ": " + why
 	}
@@ -346,9 +346,9 @@ type brokenOff struct {
 
 func (e *brokenOff) Unwrap() error { return e.error }
 
-func (b *Sender) wait(ctx context.Context) error {
-	if b.pause != nil {
-		return b.pause(ctx, pauseBetween)
+func (s *Sender) wait(ctx context.Context) error {
+	if s.pause != nil {
+		return s.pause(ctx, pauseBetween)
 	}
 	select {
 	case <-ctx.Done():

@@ -80,32 +80,32 @@ func (w withdrawal) check() error {
 //
 // It calls POST /api/merchant_withdrawal/create once at most, GET /api/merchant_withdrawal afterwards, and before it, if
 // Options.Lookup wants it, POST /api/merchant_withdrawal/list.
-func (b *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, err error) {
+func (s *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)
 	if err != nil {
 		return Sent{}, err
 	}
-	return b.send(ctx, w)
+	return s.send(ctx, w)
 }
 
 // send is the way of one withdrawal. It and the way of a row of a plan are the only ones, and both claim, call and record.
-func (b *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
-	if sent, found, err := b.existing(ctx, w); found || err != nil {
+func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
+	if sent, found, err := s.existing(ctx, w); found || err != nil {
 		return sent, err
 	}
-	if err := b.VerifyKey(ctx); err != nil {
+	if err := s.VerifyKey(ctx); err != nil {
 		return Sent{}, err
 	}
-	if sent, found, err := b.lookup(ctx, w); found || err != nil {
+	if sent, found, err := s.lookup(ctx, w); found || err != nil {
 		return sent, err
 	}
-	ticket, err := b.claim(ctx, w)
+	ticket, err := s.claim(ctx, w)
 	if err != nil {
-		return b.notClaimed(w, err)
+		return s.notClaimed(w, err)
 	}
-	call := b.call(ctx, w.calls, ticket)
-	order, err := b.record(ctx, w.calls, ticket, call)
+	call := s.call(ctx, w.calls, ticket)
+	order, err := s.record(ctx, w.calls, ticket, call)
 	sent := Sent{Order: orderOf(order)}
 	if err != nil {
 		return sent, err
@@ -113,26 +113,26 @@ func (b *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	if w.accepted != nil {
 		w.accepted(sent.Order)
 	}
-	sent.Note, err = b.readBack(ctx, order)
+	sent.Note, err = s.readBack(ctx, order)
 	return sent, err
 }
 
 // Existing returns what the journal says about a withdrawal before anything is done: that it is accepted already, or an
 // *Error that says why it cannot be sent. found tells whether there was anything to say.
-func (b *Sender) Existing(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, found bool, err error) {
+func (s *Sender) Existing(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, found bool, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)
 	if err != nil {
 		return Sent{}, false, err
 	}
-	return b.existing(ctx, w)
+	return s.existing(ctx, w)
 }
 
-func (b *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
-	if err := b.ledger.Reap(ctx); err != nil {
+func (s *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
+	if err := s.ledger.Reap(ctx); err != nil {
 		return Sent{}, false, err
 	}
-	o, err := b.ledger.Order(ctx, w.request.ExternalOrderID)
+	o, err := s.ledger.Order(ctx, w.request.ExternalOrderID)
 	if gone := (*journal.GoneError)(nil); errors.As(err, &gone) {
 		return Sent{}, false, nil
 	}
@@ -143,12 +143,12 @@ func (b *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found b
 	if o.State == journal.Planned && (same || !o.InDoubt()) || o.State == journal.Rejected && (same || !o.InDoubt()) {
 		return Sent{Order: orderOf(o)}, false, nil
 	}
-	sent, err = b.exists(w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
+	sent, err = s.exists(w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
 }
 
 // exists is what becomes of a withdrawal whose order the journal has in a state that does not let it be sent.
-func (b *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
+func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	o, note := e.Order, ""
 	if o.Attempted() && o.Callback != w.request.Callback {
 		note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
@@ -159,21 +159,21 @@ func (b *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	const another = "use another order id, or see what it was"
 	switch {
 	case !e.Same && o.State == journal.Planned:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, b.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	case !e.Same:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), b.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	}
-	return Sent{Note: note}, b.unsettled(o, e.Alive)
+	return Sent{Note: note}, s.unsettled(o, e.Alive)
 }
 
 // lookup asks the service's list for an order that may be there without the journal knowing: if it was on its way before, if
 // the journal has nothing accepted for the account, and may be new or lost, if it was restored, or if it once found something
 // there that it did not know, so that every order may be another of that kind.
-func (b *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
-	if b.options.Lookup == LookupNever {
+func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
+	if s.options.Lookup == LookupNever {
 		return Sent{}, false, nil
 	}
-	status, err := b.ledger.Status(ctx)
+	status, err := s.ledger.Status(ctx)
 	if err != nil {
 		return Sent{}, false, err
 	}
@@ -184,18 +184,18 @@ func (b *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, nil
 	}
 	orderID := w.request.ExternalOrderID
-	before, err := b.ledger.Order(ctx, orderID)
+	before, err := s.ledger.Order(ctx, orderID)
 	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
 		return Sent{}, false, err
 	}
-	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() && b.options.Lookup != LookupAlways {
+	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() && s.options.Lookup != LookupAlways {
 		return Sent{}, false, nil
 	}
-	from := b.options.Since
+	from := s.options.Since
 	if before.InDoubt() { // what is in doubt is as old as the order
-		from = b.since(from, before)
+		from = s.since(from, before)
 	}
-	listed, err := b.scanTwice(ctx, map[string]bool{orderID: true}, from)
+	listed, err := s.scanTwice(ctx, map[string]bool{orderID: true}, from)
 	if err != nil || len(listed[orderID]) == 0 {
 		return Sent{}, false, err
 	}
@@ -204,14 +204,14 @@ func (b *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if before.OrderID != "" {
 		mine = before.Content
 	}
-	o, err := b.recordEvidence(ctx, evidence(orderID, mine, listed[orderID]))
+	o, err := s.recordEvidence(ctx, evidence(orderID, mine, listed[orderID]))
 	if err != nil {
 		return Sent{}, false, err
 	}
 	if o.State == journal.Conflict {
-		return Sent{Order: orderOf(o)}, true, b.unsettled(o, false)
+		return Sent{Order: orderOf(o)}, true, s.unsettled(o, false)
 	}
-	sent, err = b.exists(w, &journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
+	sent, err = s.exists(w, &journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID, o.Withdrawal)
 		if more := uncompared(mine, listed[orderID][0]); more != "" {
@@ -222,36 +222,36 @@ func (b *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 }
 
 // recordEvidence records what the service's list says about an order. Reading it has tied the key to the account.
-func (b *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
-	e.Key = b.key
-	o, err := b.ledger.Settle(ctx, e)
+func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
+	e.Key = s.key
+	o, err := s.ledger.Settle(ctx, e)
 	return o, accountChanged(err)
 }
 
 // claim records that the withdrawal is about to be sent. From here on, what is sent is what the ticket says.
-func (b *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error) {
-	if err := b.ledger.Enter(ctx); err != nil {
+func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error) {
+	if err := s.ledger.Enter(ctx); err != nil {
 		return journal.Ticket{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return journal.Ticket{}, err
 	}
 	c := journal.Claim{
-		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: b.key, AllowDuplicate: w.allowDuplicate, Decimals: b.decimals(w.request.Amount),
+		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key, AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount),
 	}
 	if w.newOrderID {
 		c.Window = w.window
 	}
-	return b.ledger.Claim(ctx, c)
+	return s.ledger.Claim(ctx, c)
 }
 
 // notClaimed turns the journal's refusal into this package's.
-func (b *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
+func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
 	switch {
 	case errors.As(err, &exists):
-		return b.exists(w, exists)
+		return s.exists(w, exists)
 	case errors.As(err, &duplicate):
 		return Sent{}, duplicateOf(duplicate)
 	}
@@ -270,52 +270,52 @@ type call struct {
 const latest = 5 * time.Second
 
 // call makes the one call of a ticket.
-func (b *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
+func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 	var left atomic.Bool // the check runs in the goroutine that writes the request
 	calls = api.BeforeSending(calls, func() error {
-		if late := b.elapsed(ticket.Began); late > latest {
+		if late := s.elapsed(ticket.Began); late > latest {
 			return fmt.Errorf("%s have passed since it was recorded, too many to send it still", late.Round(time.Second))
 		}
-		if err := b.ledger.Journal().Intact(); err != nil {
+		if err := s.ledger.Journal().Intact(); err != nil {
 			return err
 		}
 		if !left.Swap(true) { // it asks again if it has to dial anew, and it counts once
-			atomic.AddInt32(&b.underWay, 1) // before the last look, so that a caller who stops it finds one or the other
+			atomic.AddInt32(&s.underWay, 1) // before the last look, so that a caller who stops it finds one or the other
 		}
 		if err := ctx.Err(); err != nil {
 			left.Store(false)
-			atomic.AddInt32(&b.underWay, -1)
+			atomic.AddInt32(&s.underWay, -1)
 			return err
 		}
 		return nil
 	})
-	id, err := b.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 	return call{id, err, left.Load()}
 }
 
 // elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
-func (b *Sender) elapsed(since time.Time) time.Duration {
-	now := b.now()
+func (s *Sender) elapsed(since time.Time) time.Duration {
+	now := s.now()
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
 // UnderWay returns how many withdrawals have left, or are just leaving, whose outcome is not recorded yet.
-func (b *Sender) UnderWay() int { return int(atomic.LoadInt32(&b.underWay)) }
+func (s *Sender) UnderWay() int { return int(atomic.LoadInt32(&s.underWay)) }
 
 // record records how a call has ended. The error is nil if it was accepted.
-func (b *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
-	order, err := b.finish(ctx, calls, ticket, outcomeOf(c.id, c.err))
-	return b.recorded(ticket, c, order, err)
+func (s *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
+	order, err := s.finish(ctx, calls, ticket, outcomeOf(c.id, c.err))
+	return s.recorded(ticket, c, order, err)
 }
 
 // finish records an outcome, and tries for a minute: a database may be starting anew, another process may hold the journal's
 // lock, and what is not recorded now, somebody has to find out later. A journal whose files are gone does not come back.
-func (b *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
-	began := b.now()
+func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
+	began := s.now()
 	for tries := 1; ; tries++ {
-		order, err := b.ledger.Finish(ctx, ticket, out)
+		order, err := s.ledger.Finish(ctx, ticket, out)
 		var broken *journal.Error
-		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || b.elapsed(began) > longestTry || b.wait(calls) != nil {
+		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || s.elapsed(began) > longestTry || s.wait(calls) != nil {
 			return order, err
 		}
 	}
@@ -328,9 +328,9 @@ const (
 )
 
 // recorded is how a call has ended, once that is on record or could not be recorded.
-func (b *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {
+func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {
 	if c.left {
-		atomic.AddInt32(&b.underWay, -1)
+		atomic.AddInt32(&s.underWay, -1)
 	}
 	orderID := ticket.Order().OrderID
 	switch {
@@ -343,7 +343,7 @@ func (b *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, record
 	case o.State == journal.Unknown:
 		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
 	case o.State == journal.Conflict:
-		return o, b.unsettled(o, false)
+		return o, s.unsettled(o, false)
 	}
 	return o, c.err
 }
@@ -362,11 +362,11 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 
 // readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with. The note says
 // why that could not be seen.
-func (b *Sender) readBack(ctx context.Context, o journal.Order) (note string, err error) {
-	if b.options.Lookup == LookupNever || ctx.Err() != nil {
+func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, err error) {
+	if s.options.Lookup == LookupNever || ctx.Err() != nil {
 		return "", nil
 	}
-	w, err := b.client.Withdrawals.Get(ctx, o.Withdrawal)
+	w, err := s.client.Withdrawals.Get(ctx, o.Withdrawal)
 	if err == nil && w.ID != o.Withdrawal {
 		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
 	}
@@ -380,7 +380,7 @@ func (b *Sender) readBack(ctx context.Context, o journal.Order) (note string, er
 	if !recordOf(w).bearsOnly(o.OrderID) {
 		keeping = journal.Dropped
 	}
-	if err := b.ledger.NoteService(ctx, w.MerchantID, keeping); err != nil {
+	if err := s.ledger.NoteService(ctx, w.MerchantID, keeping); err != nil {
 		note = fmt.Sprintf("what the record of order %s shows could not be noted: %v", o.OrderID, err)
 	}
 	if keeping == journal.Dropped {
@@ -398,7 +398,7 @@ func inWords(s journal.State) string {
 }
 
 // unsettled is the error about an order that is in conflict, unknown or being sent.
-func (b *Sender) unsettled(o journal.Order, alive bool) *Error {
+func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
@@ -430,8 +430,8 @@ func accountChanged(err error) error {
 	return err
 }
 
-func (b *Sender) describe(c journal.Content) string {
-	text := b.options.Currencies.Format(amountOf(c))
+func (s *Sender) describe(c journal.Content) string {
+	text := s.options.Currencies.Format(amountOf(c))
 	if c.Unit != c.Currency {
 		text += ", withdrawn in " + currencyOf(c.Currency).Code + ","
 	}

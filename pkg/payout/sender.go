@@ -129,44 +129,44 @@ func requestOf(o journal.Order) api.CreateWithdrawal {
 	return api.CreateWithdrawal{Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
 }
 
-func (b *Sender) decimals(a api.Amount) int64 {
-	return int64(b.options.Currencies.registry.DecimalsOf(a))
+func (s *Sender) decimals(a api.Amount) int64 {
+	return int64(s.options.Currencies.registry.DecimalsOf(a))
 }
 
 // VerifyKey compares the key with those that the account was used with before. A key that was used with another account or
 // address opens somebody else's; a new one may be used if there is no history, or if it can read what was accepted last.
-func (b *Sender) VerifyKey(ctx context.Context) (err error) {
+func (s *Sender) VerifyKey(ctx context.Context) (err error) {
 	defer toError(&err)
-	if known, err := b.knows(ctx); known || err != nil {
+	if known, err := s.knows(ctx); known || err != nil {
 		return err
 	}
-	return b.verifyNewKey(ctx)
+	return s.verifyNewKey(ctx)
 }
 
 // verifyNewKey is VerifyKey for a key that the account had not been used with a moment ago.
-func (b *Sender) verifyNewKey(ctx context.Context) error {
-	account := b.ledger.Account()
-	status, err := b.ledger.Status(ctx)
+func (s *Sender) verifyNewKey(ctx context.Context) error {
+	account := s.ledger.Account()
+	status, err := s.ledger.Status(ctx)
 	if err != nil {
 		return err
 	}
 	const adopt = "adopt it if you know that it is the same merchant's"
 	if status.Newest == nil {
-		open, err := b.open(ctx)
+		open, err := s.open(ctx)
 		if err != nil {
 			return err
 		}
 		if !open {
-			return b.note(ctx, journal.KeyFirst)
+			return s.note(ctx, journal.KeyFirst)
 		}
 		// What is open may be what another process has begun with this very key since.
-		if known, err := b.knows(ctx); known || err != nil {
+		if known, err := s.knows(ctx); known || err != nil {
 			return err
 		}
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt, "journal", "adopt-key")
 	}
 	newest := *status.Newest
-	w, err := b.client.Withdrawals.Get(ctx, newest.Withdrawal)
+	w, err := s.client.Withdrawals.Get(ctx, newest.Withdrawal)
 	if rejects(err) {
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt, "journal", "adopt-key")
 	}
@@ -179,11 +179,11 @@ func (b *Sender) verifyNewKey(ctx context.Context) error {
 	case status.Merchant != "" && w.MerchantID != status.Merchant:
 		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", account, w.MerchantID, status.Merchant), adopt, "journal", "adopt-key")
 	}
-	return b.note(ctx, journal.KeyChecked)
+	return s.note(ctx, journal.KeyChecked)
 }
 
-func (b *Sender) note(ctx context.Context, how string) error {
-	err := b.ledger.NoteKey(ctx, b.key, how)
+func (s *Sender) note(ctx context.Context, how string) error {
+	err := s.ledger.NoteKey(ctx, s.key, how)
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
 		return refused(RuleKey, other.Error(), "run it again")
 	}
@@ -192,20 +192,20 @@ func (b *Sender) note(ctx context.Context, how string) error {
 
 // open reports whether the account has orders that the service may have: another merchant's list would say of them that
 // they were never sent.
-func (b *Sender) open(ctx context.Context) (bool, error) {
-	for _, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
+func (s *Sender) open(ctx context.Context) (bool, error) {
+	for _, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
 		return err == nil, err
 	}
 	return false, nil
 }
 
 // knows reports whether the key was used with the account before. One that was used with another is refused.
-func (b *Sender) knows(ctx context.Context) (bool, error) {
-	if b.options.AnyKey {
+func (s *Sender) knows(ctx context.Context) (bool, error) {
+	if s.options.AnyKey {
 		return true, nil
 	}
-	account := b.ledger.Account()
-	used, err := b.ledger.Journal().KeyUsedBy(ctx, b.key)
+	account := s.ledger.Account()
+	used, err := s.ledger.Journal().KeyUsedBy(ctx, s.key)
 	if err != nil || slices.Contains(used, account) {
 		return err == nil, err
 	}

@@ -10,17 +10,17 @@ import (
 type sightings map[string]string
 
 // sightings are those of no scan yet.
-func (b *Sender) sightings(ctx context.Context) (sightings, error) {
-	s := sightings{}
-	for o, err := range b.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+func (s *Sender) sightings(ctx context.Context) (sightings, error) {
+	seen := sightings{}
+	for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
 		if err != nil {
 			return nil, err
 		}
 		if o.Shown == "" {
-			s[o.OrderID] = ""
+			seen[o.OrderID] = ""
 		}
 	}
-	return s, nil
+	return seen, nil
 }
 
 // see takes note of a record of the list.
