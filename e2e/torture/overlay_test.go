@@ -483,9 +483,9 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"internal/journal/files.go", `
-	for end, was := range s.was {
+	for end, opened := range s.opened {
 `, `
-	for end, was := range s.was {
+	for end, opened := range s.opened {
 		if mutant("one-file") && end != "" {
 			continue
 		}
@@ -612,10 +612,10 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{ // the clock of the machine that decides
 		"internal/journal/journal.go", `
-	now, err := j.clock(reading{j, ctx})
+	now, err := j.clock(j.read(ctx))
 	return now, j.failed(err)
 `, `
-	now, err := j.clock(reading{j, ctx})
+	now, err := j.clock(j.read(ctx))
 	if mutant("own-clock") {
 		now = j.options.Now()
 	}
@@ -681,12 +681,12 @@ import (
 	},
 	{
 		"internal/journal/move.go", `
-	where := "id = " + names[0] + " AND order_id = " + names[1] + " AND version = " + names[2] + " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
+	made, err := t.numbers(update, args...)
 `, `
-	where := "id = " + names[0] + " AND order_id = " + names[1] + " AND version = " + names[2] + " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
 	if mutant("blind-claim") {
-		where = strings.Replace(where, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
+		update = strings.Replace(update, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
 	}
+	made, err := t.numbers(update, args...)
 `,
 	},
 	{
@@ -798,16 +798,16 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	},
 	{
 		"internal/journal/values.go", `
-const mostTogether = 64
+const maxRowsAtOnce = 64
 `, `
-const mostTogether = 7 // so that a small plan has parts
+const maxRowsAtOnce = 7 // so that a small plan has parts
 `,
 	},
 	{
 		"internal/journal/run.go", `
-	rowsInAPiece = 16 * mostTogether
+	rowsInAPiece = 16 * maxRowsAtOnce
 `, `
-	rowsInAPiece = mostTogether
+	rowsInAPiece = maxRowsAtOnce
 `,
 	},
 	{

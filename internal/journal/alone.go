@@ -62,7 +62,7 @@ func appliers(q querier) (all []Applier, err error) {
 
 // Appliers returns the processes that apply a plan from the journal now, of whatever account.
 func (j *Journal) Appliers(ctx context.Context) (living []Applier, err error) {
-	r := reading{j, ctx}
+	r := j.read(ctx)
 	noted, err := appliers(r)
 	for _, a := range noted {
 		alive, e := j.alive(ctx, r, a.sender)

@@ -123,9 +123,9 @@ func (c *claiming) alone(t *tx) error {
 
 func (t *tx) ticket(o Order) Ticket { return Ticket{Began: t.j.options.Now(), order: o} }
 
-// claimTogether makes those of some claims whose orders still are as they were read before, if no order with the same content
+// claimMany makes those of some claims whose orders still are as they were read before, if no order with the same content
 // is in question. That is so nearly always; the rest are left to alone.
-func (t *tx) claimTogether(all []*pending) error {
+func (t *tx) claimMany(all []*pending) error {
 	var some []*pending
 	var changes []*change
 	only := "TRUE"

@@ -22,19 +22,19 @@ const (
 // fileSet is what the files of a journal were when it was opened.
 type fileSet struct {
 	path    string
-	was     map[string]fs.FileInfo // by the end of the name
+	opened  map[string]fs.FileInfo // by the end of the name
 	logSize atomic.Int64           // how large the log was at least; SQLite never makes it shorter while it is open
 	stat    func(name string) (fs.FileInfo, error)
 }
 
 func newFileSet(path string) (*fileSet, error) {
-	s := &fileSet{path: path, was: map[string]fs.FileInfo{}, stat: os.Stat}
+	s := &fileSet{path: path, opened: map[string]fs.FileInfo{}, stat: os.Stat}
 	for _, end := range []string{"", logFile, indexFile, locksFile} {
 		info, err := os.Stat(path + end)
 		if err != nil {
 			return nil, err
 		}
-		s.was[end] = info
+		s.opened[end] = info
 	}
 	return s, nil
 }
@@ -42,13 +42,13 @@ func newFileSet(path string) (*fileSet, error) {
 // intact returns an error if one of the files was removed, replaced or cut short: what is recorded then, the next process
 // may not find.
 func (s *fileSet) intact() error {
-	for end, was := range s.was {
+	for end, opened := range s.opened {
 		least := s.logSize.Load() // before another one sees it grow
 		now, err := s.stat(s.path + end)
 		switch {
 		case err != nil:
-		case !os.SameFile(was, now):
-			err = errors.New("another file stands in its place")
+		case !os.SameFile(opened, now):
+			err = errors.New("another file is in its place")
 		case end == logFile && now.Size() < least:
 			err = errors.New("it was cut short")
 		case end == logFile:

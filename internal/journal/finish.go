@@ -74,9 +74,9 @@ func (f *finishing) untie(t *tx) error {
 	return t.untieKey(f.ticket.order.account, f.ticket.order.Key)
 }
 
-// finishTogether records those of some outcomes whose orders still are as their claims have left them, unless another order
+// finishMany records those of some outcomes whose orders still are as their claims have left them, unless another order
 // has the withdrawal's id. That is so nearly always; the rest are left to alone.
-func (t *tx) finishTogether(all []*pending) error {
+func (t *tx) finishMany(all []*pending) error {
 	account := all[0].finish.ticket.order.account // of a process, nearly always of all
 	if _, err := t.lockNumber(account); err != nil {
 		return err

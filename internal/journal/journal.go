@@ -218,17 +218,19 @@ func (t *tx) row(query string, args ...any) *sql.Row {
 	return s.QueryRowContext(t.ctx, args...)
 }
 
-// reading is a querier outside a transaction.
-type reading struct {
+// reader is a querier outside a transaction.
+type reader struct {
 	j   *Journal
 	ctx context.Context
 }
 
-func (r reading) rows(query string, args ...any) (*sql.Rows, error) {
+func (j *Journal) read(ctx context.Context) reader { return reader{j, ctx} }
+
+func (r reader) rows(query string, args ...any) (*sql.Rows, error) {
 	return r.j.db.QueryContext(r.ctx, r.j.dialect.rewrite(query), args...)
 }
 
-func (r reading) row(query string, args ...any) *sql.Row {
+func (r reader) row(query string, args ...any) *sql.Row {
 	return r.j.db.QueryRowContext(r.ctx, r.j.dialect.rewrite(query), args...)
 }
 
@@ -275,7 +277,7 @@ func (j *Journal) clock(q querier) (now time.Time, err error) {
 
 // Clock is what the journal's clock says now.
 func (j *Journal) Clock(ctx context.Context) (time.Time, error) {
-	now, err := j.clock(reading{j, ctx})
+	now, err := j.clock(j.read(ctx))
 	return now, j.failed(err)
 }
 

@@ -31,7 +31,7 @@ func (l *Ledger) number(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	err := reading{l.j, ctx}.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id)
+	err := l.j.read(ctx).row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -131,7 +131,7 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	if err != nil || id == 0 {
 		return s, err
 	}
-	q := reading{l.j, ctx}
+	q := l.j.read(ctx)
 	var keeping string
 	err = q.row(`SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id).Scan(&s.Merchant, &keeping)
 	if errors.Is(err, sql.ErrNoRows) { // it was renamed over
@@ -275,7 +275,7 @@ func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
 }
 
 func (j *Journal) accounts(ctx context.Context, query string, args ...any) (accounts []Account, err error) {
-	rows, err := reading{j, ctx}.rows(query, args...)
+	rows, err := j.read(ctx).rows(query, args...)
 	if err != nil {
 		return nil, j.failed(err)
 	}

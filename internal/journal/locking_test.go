@@ -58,7 +58,7 @@ func TestTwinOfADeadSender(t *testing.T) {
 			t.Fatal(err)
 		}
 		for alive := true; alive; { // a server takes a moment to see that a session has ended
-			if alive, err = j.dialect.holds(t.Context(), reading{j.Journal, t.Context()}, dying.sender); err != nil {
+			if alive, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, dying.sender); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -185,7 +185,7 @@ func loseLock(t *testing.T, j *book) {
 	}
 	for held := true; held; { // the server takes a moment to see that a session has ended
 		var err error
-		if held, err = j.dialect.holds(t.Context(), reading{j.Journal, t.Context()}, j.sender); err != nil {
+		if held, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, j.sender); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -89,8 +89,10 @@ func (t *tx) moveSome(changes []*change, only string) error {
 			withdrawal = value
 		}
 	}
-	where := "id = " + names[0] + " AND order_id = " + names[1] + " AND version = " + names[2] + " AND " + strings.ReplaceAll(only, "{withdrawal}", withdrawal)
-	made, err := t.numbers(list+` UPDATE orders SET `+set+` FROM v WHERE `+where+` RETURNING id`, args...)
+	only = strings.ReplaceAll(only, "{withdrawal}", withdrawal)
+	update := fmt.Sprintf(`%s UPDATE orders SET %s FROM v WHERE id = %s AND order_id = %s AND version = %s AND %s RETURNING id`,
+		list, set, names[0], names[1], names[2], only)
+	made, err := t.numbers(update, args...)
 	if err != nil {
 		return err
 	}

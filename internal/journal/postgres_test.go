@@ -239,10 +239,10 @@ func TestPostgresLockTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer elsewhere.Close()
-	if held, err := elsewhere.dialect.holds(ctx, reading{elsewhere, ctx}, j.sender); held || err != nil {
+	if held, err := elsewhere.dialect.holds(ctx, reader{elsewhere, ctx}, j.sender); held || err != nil {
 		t.Errorf("the lock of another database: %v, %v", held, err)
 	}
-	if held, err := j.dialect.holds(ctx, reading{j.Journal, ctx}, j.sender); !held || err != nil {
+	if held, err := j.dialect.holds(ctx, reader{j.Journal, ctx}, j.sender); !held || err != nil {
 		t.Errorf("the lock: %v, %v", held, err)
 	}
 }

@@ -116,7 +116,7 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 			return
 		}
 		query, args := f.query(account)
-		rows, err := (reading{l.j, ctx}).rows(query, args...)
+		rows, err := l.j.read(ctx).rows(query, args...)
 		if err != nil {
 			yield(Order{}, l.j.failed(err))
 			return
@@ -188,7 +188,7 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 
 // Story returns everything that has happened to an order, oldest first.
 func (j *Journal) Story(ctx context.Context, o Order) (events []Event, err error) {
-	rows, err := (reading{j, ctx}).rows(`SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
+	rows, err := j.read(ctx).rows(`SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
 		FROM events WHERE order_row = ?1 ORDER BY id`, o.id)
 	if err != nil {
 		return nil, j.failed(err)

@@ -388,7 +388,7 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 		`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`,
 		`SELECT ` + orderColumns + ` FROM orders ` + withAttempts + ` WHERE account = ?1 AND order_id = ?2 ORDER BY orders.id, number`,
 	} {
-		rows, err := (reading{j.Journal, t.Context()}).rows("EXPLAIN QUERY PLAN "+query, 1, "1")
+		rows, err := (reader{j.Journal, t.Context()}).rows("EXPLAIN QUERY PLAN "+query, 1, "1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func (l *Ledger) Reap(ctx context.Context) error {
 	if err != nil || account == 0 {
 		return err
 	}
-	q := reading{l.j, ctx}
+	q := l.j.read(ctx)
 	waiting := 0
 	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account).Scan(&waiting); err != nil {
 		return l.j.failed(err)

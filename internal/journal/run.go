@@ -150,7 +150,7 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 
 const (
 	// rowsInAPiece is how many rows one commit records: a few hundredths of a second, in which no other process can write.
-	rowsInAPiece = 16 * mostTogether
+	rowsInAPiece = 16 * maxRowsAtOnce
 	// betweenPieces is how long the journal is left to others after it. A process that waits for its turn tries again only
 	// now and then, and would find the moment between two commits too seldom.
 	betweenPieces = 2 * time.Millisecond
@@ -340,7 +340,7 @@ func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
 // discardUnfinished removes what dead processes have recorded of runs that have not begun.
 func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 	n := 0
-	if err := (reading{l.j, ctx}).row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).Scan(&n); err != nil || n == 0 {
+	if err := l.j.read(ctx).row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).Scan(&n); err != nil || n == 0 {
 		return l.j.failed(err)
 	}
 	var dead []Run
@@ -419,7 +419,7 @@ func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
 	if err != nil || account == 0 {
 		return nil, err
 	}
-	rows, err := (reading{l.j, ctx}).rows(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`, account)
+	rows, err := l.j.read(ctx).rows(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`, account)
 	if err != nil {
 		return nil, l.j.failed(err)
 	}
@@ -437,7 +437,7 @@ func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
 // RunRows returns up to n rows of a run from a place on, as they were recorded when it began, with their orders as they are.
 func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunRow, err error) {
 	const columns = `, place, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note`
-	rows, err := (reading{l.j, ctx}).rows(`SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
+	rows, err := l.j.read(ctx).rows(`SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
 		WHERE run_id = ?1 AND place >= ?2 AND place < ?3 ORDER BY place, number`, run.id, from, from+n)
 	if err != nil {
 		return nil, l.j.failed(err)
@@ -463,7 +463,7 @@ func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunR
 func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Order, err error) {
 	held = make(map[string]Order)
 	err = l.among(ctx, orderIDs, func(account int64, args []any, list string) error {
-		orders, err := load(reading{l.j, ctx}, `account = ?1 AND order_id IN (`+list+`)`, append([]any{account}, args...)...)
+		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`, append([]any{account}, args...)...)
 		for _, o := range orders {
 			held[o.OrderID] = o
 		}
@@ -485,7 +485,7 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 		spelt[form] = append(spelt[form], a)
 	}
 	err = l.among(ctx, forms, func(account int64, args []any, list string) error {
-		rows, err := (reading{l.j, ctx}).rows(`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, append([]any{account}, args...)...)
+		rows, err := l.j.read(ctx).rows(`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, append([]any{account}, args...)...)
 		if err != nil {
 			return err
 		}

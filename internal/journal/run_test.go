@@ -276,7 +276,7 @@ func TestAlone(t *testing.T) {
 			one.Close()
 			wantAppliers(t, third)
 		}
-		if noted, err := appliers(reading{third.Journal, t.Context()}); err != nil || len(noted) != 1 {
+		if noted, err := appliers(reader{third.Journal, t.Context()}); err != nil || len(noted) != 1 {
 			t.Errorf("%v, %v", noted, err)
 		}
 	})

@@ -214,7 +214,7 @@ func (j *Journal) migrate(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	steps := j.options.steps
-	if version, err := j.version(reading{j, ctx}); err != nil || version == len(steps) {
+	if version, err := j.version(j.read(ctx)); err != nil || version == len(steps) {
 		return j.failed(err)
 	}
 	return j.failed(j.transact(ctx, func(t *tx) error {

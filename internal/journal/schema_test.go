@@ -18,7 +18,7 @@ func TestMigration(t *testing.T) {
 		o := bring(t, j, "1", Unknown)
 		version := func() (n int) {
 			t.Helper()
-			if err := (reading{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil {
+			if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -40,7 +40,7 @@ func TestMigration(t *testing.T) {
 			}
 		}
 		times := 0
-		if err := (reading{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err != nil || times != 1 {
+		if err := (reader{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err != nil || times != 1 {
 			t.Errorf("the step was made %d times, %v", times, err)
 		}
 		if n := version(); n != len(futureSteps()) {
@@ -67,10 +67,10 @@ func TestMigrationFails(t *testing.T) {
 			t.Fatal("it was opened")
 		}
 		n, times := 0, 0
-		if err := (reading{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil || n != len(schema()) {
+		if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil || n != len(schema()) {
 			t.Errorf("the version is %d, %v", n, err)
 		}
-		if err := (reading{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err == nil {
+		if err := (reader{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err == nil {
 			t.Error("half of the step is there")
 		}
 		open(func(o *Options) { o.steps = futureSteps() })

@@ -44,7 +44,7 @@ func TestDeadSender(t *testing.T) {
 			for held := true; held; {
 				o := wantState(t, j, "1", Sending)
 				var err error
-				if held, err = j.dialect.holds(t.Context(), reading{j.Journal, t.Context()}, o.last().sender); err != nil {
+				if held, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, o.last().sender); err != nil {
 					t.Fatal(err)
 				}
 			}

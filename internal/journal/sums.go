@@ -26,7 +26,7 @@ func (l *Ledger) Sums(ctx context.Context, run string) (sums []Sum, err error) {
 	if err != nil || account == 0 {
 		return nil, err
 	}
-	rows, err := (reading{j, ctx}).rows(`SELECT state, orders.unit, CASE WHEN orders.run = ?2 AND sent <> '' THEN 1 ELSE 0 END AS own,
+	rows, err := j.read(ctx).rows(`SELECT state, orders.unit, CASE WHEN orders.run = ?2 AND sent <> '' THEN 1 ELSE 0 END AS own,
 		CASE WHEN state = 'sending' AND EXISTS (SELECT 1 FROM attempts WHERE attempts.order_row = orders.id AND sender = ?3 AND outcome = '') THEN 1 ELSE 0 END AS claimed,
 		count(*), CAST(sum(orders.minor) AS BIGINT), min(order_id), min(CASE WHEN sent = '' THEN changed ELSE sent END), max(CASE WHEN sent = '' THEN changed ELSE sent END)
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+`
@@ -59,7 +59,7 @@ func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error
 			}
 			return
 		}
-		rows, err := (reading{l.j, ctx}).rows(`SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
+		rows, err := l.j.read(ctx).rows(`SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
 			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+` ORDER BY place`, account, run)
 		if err != nil {
 			yield(Order{}, l.j.failed(err))

@@ -8,13 +8,13 @@ import (
 // Rows that come together are given to the database with one statement: most of what a statement costs does not depend on how
 // many they are.
 
-// mostTogether is how many rows one statement takes.
-const mostTogether = 64
+// maxRowsAtOnce is how many rows one statement takes.
+const maxRowsAtOnce = 64
 
 // inPieces does something for rows in pieces that a statement can take.
 func inPieces[R any](rows []R, do func([]R) error) error {
 	for len(rows) > 0 {
-		n := min(len(rows), mostTogether)
+		n := min(len(rows), maxRowsAtOnce)
 		if err := do(rows[:n]); err != nil {
 			return err
 		}

@@ -77,8 +77,8 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 				p.err = fmt.Errorf("%w: %v", errNotWritten, fault)
 			}
 		}
-		for _, together := range some {
-			close(together[0].done)
+		for _, all := range some {
+			close(all[0].done)
 		}
 	}()
 	ctx, done := j.dialect.limit(ctx)
@@ -91,7 +91,7 @@ var errNotWritten = errors.New("the record was not written")
 
 // commit does in one transaction what waits. Outcomes come first: an outcome that is missing can keep a claim from being made.
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
-	kinds := []kind{{together: (*tx).finishTogether}, {together: (*tx).claimTogether}, {}}
+	kinds := []kind{{many: (*tx).finishMany}, {many: (*tx).claimMany}, {}}
 	for _, p := range batch {
 		k := &kinds[2]
 		switch {
@@ -110,8 +110,8 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 				for _, p := range k.all {
 					p.made, p.said = false, nil
 				}
-				if k.together != nil && !apart && len(k.all) > 0 {
-					if err := k.together(t, k.all); err != nil {
+				if k.many != nil && !apart && len(k.all) > 0 {
+					if err := k.many(t, k.all); err != nil {
 						failed = true
 						return err
 					}
@@ -154,8 +154,8 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 
 // kind is what waits of one kind, and how much of it is done with a few statements.
 type kind struct {
-	all      []*pending
-	together func(*tx, []*pending) error
+	all  []*pending
+	many func(*tx, []*pending) error
 }
 
 func refused(err error) bool {

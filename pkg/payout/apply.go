@@ -214,7 +214,7 @@ func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
 	}
-	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), a.sender.describe(o.Content)),
+	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State), a.sender.describe(o.Content)),
 		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
 }
 
@@ -404,15 +404,15 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 		}
 		for _, r := range part {
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
-				f := evidence(r.Order.OrderID, r.Order.Content, records)
-				if r.Order, err = a.sender.recordEvidence(ctx, f); err != nil {
+				e := evidence(r.Order.OrderID, r.Order.Content, records)
+				if r.Order, err = a.sender.recordEvidence(ctx, e); err != nil {
 					return Tally{}, err
 				}
-				if more := uncompared(f.Content, records[0]); more != "" && r.Order.State == journal.Accepted && a.options.Note != nil {
+				if more := uncompared(e.Content, records[0]); more != "" && r.Order.State == journal.Accepted && a.options.Note != nil {
 					a.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
 				}
 				if r.Order.Sent.IsZero() {
-					t.dated(f.Dated)
+					t.dated(e.Dated)
 				}
 			}
 			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
@@ -436,7 +436,7 @@ func (a *Applier) conflict(o journal.Order) error {
 }
 
 // look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.
-func (a *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (reading, error) {
+func (a *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (scanResult, error) {
 	sender := a.sender
 	if sender.options.Lookup != LookupNever {
 		status, err := sender.ledger.Status(ctx)
@@ -449,7 +449,7 @@ func (a *Applier) look(ctx context.Context, unknown []journal.Order, sought map[
 	}
 	switch {
 	case len(unknown) > 0:
-		return sender.lookTwice(ctx, unknown, sought, from)
+		return sender.scanForOrders(ctx, unknown, sought, from)
 	case len(sought) > 0:
 		return sender.scanTwice(ctx, sought, from)
 	}

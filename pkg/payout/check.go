@@ -115,7 +115,7 @@ func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Differen
 	for _, id := range bears(w) {
 		if o, found := byOrder[id]; found {
 			own := orderOf(o)
-			return Difference{Different, &own, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, inWords(o.State), w.ID)}, true
+			return Difference{Different, &own, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, stateText(o.State), w.ID)}, true
 		}
 	}
 	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true

@@ -22,8 +22,8 @@ type rowGroup struct {
 	parsed chan struct{} // closed when they are
 }
 
-// rowsTogether is how many rows one goroutine parses at a time, so that handing them over costs next to nothing.
-const rowsTogether = 256
+// rowsInGroup is how many rows one goroutine parses at a time, so that handing them over costs next to nothing.
+const rowsInGroup = 256
 
 // parsed reads the input and yields its rows in order. Checking an address takes longer than reading it, so several goroutines
 // parse. The last row has an error.
@@ -53,8 +53,8 @@ func (m *maker) readGroups(inOrder, toParse chan<- *rowGroup, stop <-chan struct
 	defer close(toParse)
 	rows := newSource(m.Input, m.Format, m.Delimiter, m.Batch != "")
 	for ended := false; !ended; {
-		group := &rowGroup{make([]parsedRow, 0, rowsTogether), make(chan struct{})}
-		for len(group.rows) < rowsTogether && !ended {
+		group := &rowGroup{make([]parsedRow, 0, rowsInGroup), make(chan struct{})}
+		for len(group.rows) < rowsInGroup && !ended {
 			var r parsedRow
 			r.cells, r.line, r.wrong, r.err = rows.next()
 			ended = r.err != nil

@@ -8,8 +8,8 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// askedTogether is how many rows the journal is asked about at once.
-const askedTogether = 100
+// askedAtOnce is how many rows the journal is asked about at once.
+const askedAtOnce = 100
 
 // journal holds the rows against what the journal has under their order ids.
 func (m *maker) journal() error {
@@ -27,7 +27,7 @@ func (m *maker) journal() error {
 		return err
 	}
 	var other details
-	for part := range slices.Chunk(m.spool.marks, askedTogether) {
+	for part := range slices.Chunk(m.spool.marks, askedAtOnce) {
 		if err := m.askAbout(part, &other); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (m *maker) warnNew() error {
 		if err != nil {
 			return err
 		}
-		if part = append(part, row.Address); len(part) == askedTogether {
+		if part = append(part, row.Address); len(part) == askedAtOnce {
 			if err := ask(); err != nil {
 				return err
 			}

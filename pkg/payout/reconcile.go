@@ -46,7 +46,7 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 
 // settle reads the list and records what it says about the orders.
 func (s *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
-	listed, err := s.lookTwice(ctx, orders, nil, s.options.Since)
+	listed, err := s.scanForOrders(ctx, orders, nil, s.options.Since)
 	if err != nil {
 		return nil, err
 	}
@@ -66,15 +66,15 @@ func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 		return r, nil
 	}
 	r.Status, r.Note, r.withdrawal = records[0].status, uncompared(o.Content, records[0]), records[0].id
-	f := evidence(o.OrderID, o.Content, records)
-	if o.State == journal.Accepted && o.Withdrawal == f.Withdrawal && f.Differs == "" {
+	e := evidence(o.OrderID, o.Content, records)
+	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal && e.Differs == "" {
 		return r, nil
 	}
-	if o, err = s.recordEvidence(ctx, f); err != nil {
+	if o, err = s.recordEvidence(ctx, e); err != nil {
 		return r, err
 	}
 	r.Order = orderOf(o)
-	r.Agrees = o.State == journal.Conflict && o.Withdrawal == f.Withdrawal && f.Differs == ""
+	r.Agrees = o.State == journal.Conflict && o.Withdrawal == e.Withdrawal && e.Differs == ""
 	return r, nil
 }
 

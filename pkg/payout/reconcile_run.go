@@ -45,7 +45,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	if err != nil {
 		return Settled{}, err
 	}
-	listed, err := s.readRun(ctx, sought, from)
+	listed, err := s.scanRun(ctx, sought, from)
 	if err != nil {
 		return Settled{}, stayUnknown(unknown, err)
 	}

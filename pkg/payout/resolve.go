@@ -68,7 +68,7 @@ func (s *Sender) decidable(o journal.Order) error {
 	case o.State == journal.Accepted:
 		return s.taken(o, o.Withdrawal)
 	}
-	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, inWords(o.State)), "")
+	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State)), "")
 }
 
 // taken refuses to call an order not sent that the service has shown.
@@ -141,7 +141,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	}
 	for _, r := range results {
 		if r.Listed {
-			return c, refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, inWords(r.Order.State)),
+			return c, refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, stateText(r.Order.State)),
 				"see what is known of it", "journal", "show", r.Order.OrderID)
 		}
 	}
@@ -192,7 +192,7 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 			return orders, s.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
-			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, inWords(gone.State)), "see what happened", "journal", "show", id)
+			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, stateText(gone.State)), "see what happened", "journal", "show", id)
 		}
 		if err != nil {
 			return orders, accountChanged(err)

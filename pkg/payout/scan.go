@@ -24,8 +24,8 @@ const (
 	pauseBetween = time.Second
 )
 
-// A reading is what the service's list shows of the orders that were sought: by order id, the records that bear it.
-type reading map[string][]record
+// A scanResult is what the service's list shows of the orders that were sought: by order id, the records that bear it.
+type scanResult map[string][]record
 
 // A record is what is kept of a withdrawal that the service shows, which is little: a page of the list would otherwise stay
 // in memory for every order that is found on it.
@@ -70,7 +70,7 @@ func (r record) identical(o record) bool {
 func (r record) bearsOnly(orderID string) bool { return slices.Equal(r.orderIDs, []string{orderID}) }
 
 // add adds a record, which the list may show twice where rows shift.
-func (r reading) add(orderID string, w record) {
+func (r scanResult) add(orderID string, w record) {
 	if !slices.ContainsFunc(r[orderID], w.identical) {
 		r[orderID] = append(r[orderID], w)
 	}
@@ -83,7 +83,7 @@ func (r reading) add(orderID string, w record) {
 // Every record that any of the scans showed counts, even if a later one did not show it again. With an *Error of the kind
 // ReadFailed the reading may still have records: they are there, but the orders without a record are undecided, because
 // others on the list cannot be read. Without records, nothing is known.
-func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (reading, error) {
+func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (scanResult, error) {
 	unit := func(orderID string) (api.Currency, bool) {
 		o, err := s.ledger.Order(ctx, orderID)
 		return currencyOf(o.Unit), err == nil
@@ -100,12 +100,12 @@ func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from str
 
 // scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit is the one in which an
 // order was sent, as far as that is known. undecided names a record that may be any order's, since it cannot be read.
-func (s *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runReading, undecided string, err error) {
-	var last *runReading        // the last one that was complete
-	var nameless string         // on it
-	earlier := orders.reading() // what other scans have shown
+func (s *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runScan, undecided string, err error) {
+	var last *runScan             // the last one that was complete
+	var nameless string           // on it
+	earlier := orders.emptyScan() // what other scans have shown
 	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
-		now := orders.reading()
+		now := orders.emptyScan()
 		unread, incomplete, err := s.scanFor(ctx, seen, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
 		if err != nil {
 			return "", false, err
@@ -142,7 +142,7 @@ type sentUnit func(orderID string) (unit api.Currency, known bool)
 
 // agree reports whether two readings found the same records. Their amounts are compared where they are shown in the unit that
 // was sent.
-func agree(a, b reading, unit sentUnit) bool {
+func agree(a, b scanResult, unit sentUnit) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -253,9 +253,9 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// lookTwice is scanTwice for orders, which may be older than Since: then the list is read from its beginning, because one
+// scanForOrders is scanTwice for orders, which may be older than Since: then the list is read from its beginning, because one
 // without them would say nothing about them. Others that are sought as well may be named, with how far back they want the list.
-func (s *Sender) lookTwice(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (reading, error) {
+func (s *Sender) scanForOrders(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (scanResult, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)
 	for _, o := range orders {
@@ -360,19 +360,19 @@ func (s *Sender) wait(ctx context.Context) error {
 
 // evidence is what the records that bear an order's id say about it.
 func evidence(orderID string, content journal.Content, records []record) journal.Evidence {
-	f := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
+	e := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
 	var ids []string
 	for _, r := range records {
-		f.Differs = cmp.Or(f.Differs, differs(content, r))
+		e.Differs = cmp.Or(e.Differs, differs(content, r))
 		if !slices.Contains(ids, r.id) {
 			ids = append(ids, r.id)
 		}
 	}
 	if len(ids) > 1 {
 		slices.Sort(ids)
-		f.Differs = fmt.Sprintf("%d records bear this order id: %s", len(ids), strings.Join(ids, ", "))
+		e.Differs = fmt.Sprintf("%d records bear this order id: %s", len(ids), strings.Join(ids, ", "))
 	}
-	return f
+	return e
 }
 
 // differs says in what a record is not what was sent; empty: in nothing that can be compared.

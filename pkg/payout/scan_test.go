@@ -483,7 +483,7 @@ func TestLongList(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	found := reading{}
+	found := scanResult{}
 	_, incomplete, err := d.scanFor(t.Context(), sightings{}, func(id string) bool { return sought[id] }, found.add, "")
 	if err != nil || incomplete != "" || len(found) != pages {
 		t.Fatalf("found %d, %q, %v", len(found), incomplete, err)
@@ -545,7 +545,7 @@ func TestSmallPages(t *testing.T) {
 		d := newDesk(t)
 		d.s.fill(101)
 		d.s.maxSize = largest
-		found := reading{}
+		found := scanResult{}
 		_, incomplete, err := d.scanFor(t.Context(), sightings{}, func(id string) bool { return id == "900050" }, found.add, "")
 		if _, _, lists := d.s.counts(); want == 0 {
 			if !rejects(err) || lists > 2*len(pageSizes()) { // the first page may have two numbers

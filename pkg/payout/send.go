@@ -161,7 +161,7 @@ func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	case !e.Same && o.State == journal.Planned:
 		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	case !e.Same:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, inWords(o.State), s.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State), s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	}
 	return Sent{Note: note}, s.unsettled(o, e.Alive)
 }
@@ -389,8 +389,8 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, er
 	return note, nil
 }
 
-// inWords is a state as a sentence has it.
-func inWords(s journal.State) string {
+// stateText is a state as a sentence has it.
+func stateText(s journal.State) string {
 	if s == journal.Conflict {
 		return "in conflict"
 	}

@@ -41,7 +41,7 @@ func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
 		o := order
 		o.State = test.state
 		sought := runSought{soughtOf(o)}
-		r := sought.reading()
+		r := sought.emptyScan()
 		sought.keep(r, "4711", test.r)
 		sought.keep(r, "4711", test.r) // the list may show it twice
 		if got := len(r.others) == 0; got != test.plain || r.asSent[0] != test.plain {
@@ -64,7 +64,7 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 	two.id = "w2"
 	sought := runSought{soughtOf(journal.Order{OrderID: "9"}), soughtOf(order), soughtOf(journal.Order{OrderID: "10"})}
 	sought.sort()
-	first, second := sought.reading(), sought.reading()
+	first, second := sought.emptyScan(), sought.emptyScan()
 	sought.keep(first, "4711", two)
 	sought.keep(first, "4711", one)
 	sought.keep(second, "4711", two)
@@ -114,15 +114,15 @@ func TestRunReadingOfAnAddressInAnotherCase(t *testing.T) {
 func TestReadingsAgreeBothWays(t *testing.T) {
 	one := record{id: "w1", orderIDs: []string{"1"}}
 	two := record{id: "w2", orderIDs: []string{"1"}}
-	fewer, more := reading{"1": {one}}, reading{"1": {one, two}}
+	fewer, more := scanResult{"1": {one}}, scanResult{"1": {one, two}}
 	unit := func(string) (api.Currency, bool) { return api.Currency{}, false }
-	if agree(fewer, more, unit) || agree(more, fewer, unit) || !agree(more, reading{"1": {two, one}}, unit) {
+	if agree(fewer, more, unit) || agree(more, fewer, unit) || !agree(more, scanResult{"1": {two, one}}, unit) {
 		t.Error("a second record for one order id is overlooked")
 	}
 	small := record{id: "w1", orderIDs: []string{"1"}, address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
 	capitals := small
 	capitals.address = strings.ToUpper(small.address)
-	if !agree(reading{"1": {small}}, reading{"1": {capitals}}, unit) {
+	if !agree(scanResult{"1": {small}}, scanResult{"1": {capitals}}, unit) {
 		t.Error("the spelling of an address matters")
 	}
 }

@@ -59,18 +59,18 @@ func (s runSought) place(orderID string) (place int, found bool) {
 	return slices.BinarySearchFunc(s, id, func(o soughtOrder, id int64) int { return cmp.Compare(o.id, id) })
 }
 
-// A runReading is a reading of the list for a run.
-type runReading struct {
+// A runScan is what the list shows of the orders of a run.
+type runScan struct {
 	asSent []bool // by place: the list has the record that the order should have
-	others reading
+	others scanResult
 }
 
-func (s runSought) reading() *runReading {
-	return &runReading{make([]bool, len(s)), reading{}}
+func (s runSought) emptyScan() *runScan {
+	return &runScan{make([]bool, len(s)), scanResult{}}
 }
 
 // keep takes note of a record that bears an order's id.
-func (s runSought) keep(r *runReading, orderID string, w record) {
+func (s runSought) keep(r *runScan, orderID string, w record) {
 	if place, found := s.place(orderID); found && s[place].has(w) {
 		r.asSent[place] = true
 		return
@@ -91,13 +91,13 @@ func (o soughtOrder) has(w record) bool {
 	return sent == o.sent
 }
 
-func (r *runReading) agrees(o *runReading, unit sentUnit) bool {
+func (r *runScan) agrees(o *runScan, unit sentUnit) bool {
 	return slices.Equal(r.asSent, o.asSent) && agree(r.others, o.others, unit)
 }
 
 // union adds what another reading has found. In what can be compared, that is the same in two that agree; an amount that is
 // shown in another unit is kept as often as it has changed.
-func (r *runReading) union(o *runReading) {
+func (r *runScan) union(o *runScan) {
 	for place, found := range o.asSent {
 		r.asSent[place] = r.asSent[place] || found
 	}
@@ -109,9 +109,9 @@ func (r *runReading) union(o *runReading) {
 }
 
 // add adds what an earlier scan has shown and no later one has shown again. Of one withdrawal, the newest record counts.
-func (r *runReading) add(orders runSought, earlier *runReading) {
-	for place, was := range earlier.asSent {
-		if was && len(r.others[formatID(orders[place].id)]) == 0 {
+func (r *runScan) add(orders runSought, earlier *runScan) {
+	for place, found := range earlier.asSent {
+		if found && len(r.others[formatID(orders[place].id)]) == 0 {
 			r.asSent[place] = true
 		}
 	}
@@ -131,7 +131,7 @@ var hashSeed = maphash.MakeSeed()
 func hashOf(id string) uint64 { return maphash.String(hashSeed, id) }
 
 // foundAll reports whether a reading has a record of every order.
-func (s runSought) foundAll(r *runReading) bool {
+func (s runSought) foundAll(r *runScan) bool {
 	for place, o := range s {
 		if !r.asSent[place] && len(r.others[formatID(o.id)]) == 0 {
 			return false
@@ -140,9 +140,9 @@ func (s runSought) foundAll(r *runReading) bool {
 	return true
 }
 
-// readRun reads the list until two complete scans in a row agree about the orders that are sought. See scanTwice for what it
+// scanRun reads the list until two complete scans in a row agree about the orders that are sought. See scanTwice for what it
 // returns.
-func (s *Sender) readRun(ctx context.Context, sought runSought, from string) (*runReading, error) {
+func (s *Sender) scanRun(ctx context.Context, sought runSought, from string) (*runScan, error) {
 	seeks := func(orderID string) bool {
 		_, found := sought.place(orderID)
 		return found
@@ -163,7 +163,7 @@ func (s *Sender) readRun(ctx context.Context, sought runSought, from string) (*r
 
 // records are those that bear an order's id, as far as they say something; known reports whether they say something about the
 // order as it is now.
-func (s runSought) records(r *runReading, o journal.Order) (records []record, known bool) {
+func (s runSought) records(r *runScan, o journal.Order) (records []record, known bool) {
 	place, found := s.place(o.OrderID)
 	if !found {
 		return nil, false
