@@ -18,19 +18,9 @@
 // What an order becomes when something happens to it is decided by one pure function, next in transition.go, and made durable in
 // one place, move.go, as a compare-and-set: every change of an order makes a new version of it, and a change names the version
 // that it starts from and does nothing when that is gone. Which attempts there were, and how each of them ended, is a table of its
-// own: whether an order may have been taken is read from it. The steps are
-//
-//	Claim     planned, rejected           > sending     the right to send, once
-//	Finish    sending                     > accepted, rejected, planned, unknown
-//	reap      sending, its process dead   > unknown
-//	Settle    planned, rejected, unknown  > accepted, conflict     what the service's own list says
-//	Settle    accepted                    > conflict
-//	Decide    unknown, conflict           > accepted, planned      what a person says
-//	Decide    planned, accepted           > accepted, planned      who corrects what a person said
-//	Finish    unknown                     > accepted, rejected, planned      late: its sender was taken for dead
-//	Finish    unknown                     > conflict               late: and a later attempt is in doubt as well
-//	Finish    planned, rejected           > accepted, conflict     late: a person had given it up
-//	Finish    sending, accepted           > conflict               late: and it was sent again
+// own: whether an order may have been taken is read from it. transition.go has a picture of all steps: those of Claim, Finish
+// and reap (its sender has died), those of Settle (what the service's own list says), and those of Decide (what a person says). A
+// Finish can be late, when its sender was taken for dead, and the order was settled, given up or sent again since.
 //
 // An order that is new to the journal begins with BeginRun (planned), Claim (sending), or Settle (accepted, conflict).
 //

@@ -8,6 +8,55 @@ import (
 	"time"
 )
 
+// The life of an order: an arrow leads from a state to the next one, and its labels are the events that take it there. What
+// an event does depends on the order's earlier attempts too, so one label may be on several arrows of a state.
+//
+//	 (new)   planned  sending rejected  unknown accepted conflict
+//	   o------->|        |        |        |        |        |  begin run
+//	   o---------------->|        |        |        |        |  claim
+//	   o------------------------------------------->|        |  listed
+//	   o---------------------------------------------------->|  differs
+//	   |        |        |        |        |        |        |
+//	   |        o------->|        |        |        |        |  claim
+//	   |        o---------------------------------->|        |  accepted, listed, paid as
+//	   |        o------------------------------------------->|  accepted, differs
+//	   |        |        |        |        |        |        |
+//	   |        |<-------o        |        |        |        |  said nothing
+//	   |        |        o------->|        |        |        |  rejected
+//	   |        |        o---------------->|        |        |  accepted, rejected, said nothing, uncertain, died
+//	   |        |        o------------------------->|        |  accepted
+//	   |        |        o---------------------------------->|  accepted
+//	   |        |        |        |        |        |        |
+//	   |        |        |<-------o        |        |        |  claim
+//	   |        |        |        o---------------->|        |  accepted, listed
+//	   |        |        |        o------------------------->|  accepted, differs
+//	   |        |        |        |        |        |        |
+//	   |        |<-------------------------o        |        |  said nothing, not sent
+//	   |        |        |        |<-------o        |        |  rejected
+//	   |        |        |        |        o------->|        |  accepted, listed, paid as
+//	   |        |        |        |        o---------------->|  accepted, differs
+//	   |        |        |        |        |        |        |
+//	   |        |<----------------------------------o        |  not sent
+//	   |        |        |        |        |        o------->|  accepted, listed, differs
+//	   |        |        |        |        |        |        |
+//	   |        |        |        |        |        |<-------o  paid as
+//	   |        |        |        |        |        |        |
+//
+// begin run is BeginRun's, for all rows of a plan at once. The other labels are the events below:
+//
+//	claim          claimed: a sender takes the right to send the order once
+//	accepted       ended: the service took it and gave it an id (late: its sender was taken for dead)
+//	rejected       ended: the service refused it
+//	said nothing   ended: it never left, or the answer was about the key or the number of calls
+//	uncertain      ended: the service may have taken it
+//	died           senderDied: the process that was sending it is gone
+//	listed         listed: the service shows it as it was sent
+//	differs        listed: the service shows it otherwise
+//	paid as        decided: a person names the withdrawal that it is
+//	not sent       decided: a person says that it was not sent
+//
+// TestPicture holds the picture to what next does.
+
 // next is the life of an order: what it becomes when something happens to it, or an error that says why that cannot happen.
 // It is the only place that decides this. It reads and writes nothing but its arguments; move makes the change that it
 // returns durable, if the order is still what it was.
