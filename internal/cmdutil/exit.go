@@ -222,6 +222,10 @@ func explainSending(e *payout.Error) int {
 		return ExitConfig
 	case payout.JournalBroken:
 		return exitJournal
+	case payout.FailedStatus:
+		return ExitFailedStatus
+	case payout.NotYet:
+		return ExitNotYet
 	}
 	return ExitUnknown
 }

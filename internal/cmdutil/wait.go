@@ -19,7 +19,7 @@ type WaitFlags struct {
 	Status   []string
 	State    []string // only of an invoice
 	FailOn   []string
-	interval time.Duration
+	Interval time.Duration
 	Timeout  time.Duration
 	Show     []string // the command that shows the awaited object
 }
@@ -29,13 +29,13 @@ func AddWaitFlags(cmd *cobra.Command, flags *WaitFlags) {
 	f := cmd.Flags()
 	f.StringSliceVar(&flags.Status, "status", nil, "statuses to wait for, in any case, separated by commas")
 	f.StringSliceVar(&flags.FailOn, "fail-on", nil, "statuses that end the wait with exit code 33")
-	f.DurationVar(&flags.interval, "interval", 2*time.Second, "pause between two readings")
+	f.DurationVar(&flags.Interval, "interval", 2*time.Second, "pause between two readings")
 	f.DurationVar(&flags.Timeout, "timeout", 10*time.Minute, "limit of the whole wait; TILL_TIMEOUT limits each call")
 }
 
 // Check checks the flags before anything is sent.
 func (f WaitFlags) Check() error {
-	if f.interval < 10*time.Millisecond {
+	if f.Interval < 10*time.Millisecond {
 		return UsageError("--interval: it must be at least 10ms", "leave it out for 2s")
 	}
 	if f.Timeout <= 0 {
@@ -105,7 +105,7 @@ func Repeat(s *Session, flags WaitFlags, what string, step func(context.Context)
 	var trouble error // of the last step; nil if it succeeded
 	for {
 		done, err := step(ctx)
-		pause := flags.interval
+		pause := flags.Interval
 		switch {
 		case err != nil && (s.DryRun || s.Ctx.Err() != nil): // a dry run, or a signal
 			return err

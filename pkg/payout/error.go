@@ -26,6 +26,8 @@ const (
 	NoRoom        Kind = "no room"        // the disk is full, and nothing was sent
 	JournalBroken Kind = "journal broken" // the journal cannot be opened, read or written
 	JournalPlace  Kind = "journal place"  // the journal's address is wrong
+	FailedStatus  Kind = "failed status"  // an order that is waited for has a status to fail on
+	NotYet        Kind = "not yet"        // the time of a wait ran out
 )
 
 // For errors.Is, an error of a kind is one of these.
@@ -43,6 +45,8 @@ var (
 	ErrNoRoom        error = kindError(NoRoom)
 	ErrJournalBroken error = kindError(JournalBroken)
 	ErrJournalPlace  error = kindError(JournalPlace)
+	ErrFailedStatus  error = kindError(FailedStatus)
+	ErrNotYet        error = kindError(NotYet)
 )
 
 type kindError Kind

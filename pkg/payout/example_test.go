@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
@@ -160,6 +161,56 @@ func ExampleSender_Apply() {
 	// 2 rows, 0.03500000 Btc
 	// 2 of 2 accepted <nil>
 	// 2 of 2 accepted <nil>
+}
+
+// Accepted is not yet paid: wait until the service is processing every order of a run.
+func ExampleSender_WaitRun() {
+	t := new(T)
+	defer t.done()
+	client, dir, box := start(t)
+
+	ctx := context.Background()
+	journal, err := payout.OpenJournal(ctx, filepath.Join(dir, "journal.db"))
+	if err != nil {
+		panic(err)
+	}
+	defer journal.Close()
+	sender, err := payout.New(client, journal, "acme", payout.Options{})
+	if err != nil {
+		panic(err)
+	}
+	made, err := sender.MakePlan(ctx, payout.PlanInput{
+		Path: filepath.Join(dir, "staff.plan"), Name: "staff.csv", Format: payout.CSV,
+		Input: strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq\n"),
+	})
+	if err != nil {
+		panic(err)
+	}
+	plan, err := payout.OpenPlan(made.Path)
+	if err != nil {
+		panic(err)
+	}
+	defer plan.Close()
+	if _, err := sender.Apply(ctx, plan, payout.ApplyOptions{}); err != nil {
+		panic(err)
+	}
+
+	waited, err := sender.WaitRun(ctx, plan.Name(), payout.RunWait{
+		Statuses: []string{"Processing"}, FailOn: []string{"Failed"}, Interval: 10 * time.Millisecond, Timeout: time.Minute,
+		Progress: func(p payout.RunProgress) {
+			fmt.Println(p.Left, "of", len(p.Orders), "left")
+			if p.Left > 0 { // the service goes on
+				if err := box.AdvanceWithdrawal(p.Orders[0].ID, "Processing"); err != nil {
+					panic(err)
+				}
+			}
+		},
+	})
+	fmt.Println(waited.Statuses[waited.Orders[0].ID], err)
+	// Output:
+	// 1 of 1 left
+	// 0 of 1 left
+	// Processing <nil>
 }
 
 // Several machines share a journal in PostgreSQL. The password is in ~/.pgpass or PGPASSWORD.

@@ -291,7 +291,7 @@ func (s *Sender) scanAgain(ctx context.Context, seen sightings, scan scanOnce) e
 	why := ""
 	for n := 0; n < mostScans || why == "" && s.othersApply(ctx); n++ {
 		if n > 0 && why != "" || n >= mostScans {
-			if err := s.wait(ctx); err != nil {
+			if err := s.rest(ctx, pauseBetween); err != nil {
 				return s.tooLong(ctx, err, why)
 			}
 		}
@@ -346,14 +346,14 @@ type brokenOff struct {
 
 func (e *brokenOff) Unwrap() error { return e.error }
 
-func (s *Sender) wait(ctx context.Context) error {
+func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
 	if s.pause != nil {
-		return s.pause(ctx, pauseBetween)
+		return s.pause(ctx, pause)
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(pauseBetween):
+	case <-time.After(pause):
 		return nil
 	}
 }

@@ -315,7 +315,7 @@ func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out j
 	for tries := 1; ; tries++ {
 		order, err := s.ledger.Finish(ctx, ticket, out)
 		var broken *journal.Error
-		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || s.elapsed(began) > longestTry || s.wait(calls) != nil {
+		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || s.elapsed(began) > longestTry || s.rest(calls, pauseBetween) != nil {
 			return order, err
 		}
 	}

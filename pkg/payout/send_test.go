@@ -542,7 +542,7 @@ func TestInterrupted(t *testing.T) {
 	t.Run("in a pause of the look-up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := new(Sender).wait(ctx); !errors.Is(err, context.Canceled) {
+		if err := new(Sender).rest(ctx, pauseBetween); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})

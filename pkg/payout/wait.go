@@ -1,0 +1,267 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/pkg/api"
+)
+
+// RunWait says what WaitRun waits for. Statuses are compared without regard to case, because the interface does not show how
+// the service spells them.
+type RunWait struct {
+	Statuses []string          // the service's own; an order that has had one of them is not looked at any more
+	FailOn   []string          // statuses that end the wait with ErrFailedStatus
+	Interval time.Duration     // between two scans of the list; 0: api.DefaultWaitInterval
+	Timeout  time.Duration     // of the whole wait; 0: until the context ends
+	Progress func(RunProgress) // is called after each scan; nil: nothing is
+	Trouble  func(error)       // is called when scans begin to fail, which are repeated; nil: nothing is
+}
+
+// RunProgress is how far the orders of a run have come.
+type RunProgress struct {
+	Tally    Tally             // of the run when the wait began
+	Orders   []Order           // those that were accepted, in the order of the plan: these are waited for
+	Left     int               // how many of them have not had one of the statuses
+	Statuses map[string]string // the last one that was seen of each, by the id of its withdrawal
+	Failed   []Order           // those that have a status of RunWait.FailOn
+
+	left map[string]bool // by the id of the withdrawal
+}
+
+func (w RunWait) check() error {
+	why := ""
+	switch {
+	case len(w.Statuses) == 0:
+		why = "there is no status to wait for"
+	case w.Interval < 0 || w.Timeout < 0:
+		why = "a time is negative"
+	case slices.ContainsFunc(w.FailOn, func(status string) bool { return among(status, w.Statuses) }):
+		why = "a status is both waited for and in FailOn"
+	default:
+		return nil
+	}
+	return &Error{Kind: Invalid, Msg: "WaitRun: " + why, Hint: NewHint("name statuses as the service shows them, see Sender.Live")}
+}
+
+// WaitRun reads the service's list again and again until every order of a run that was accepted has had one of the statuses:
+// accepted is not yet paid. If one has a status of FailOn, the error is ErrFailedStatus, and when the time runs out,
+// ErrNotYet. Scans that fail are repeated until then, unless the service refuses the key; if none succeeds, the error is
+// ErrReadFailed. What was seen last is returned also with an error.
+//
+// It does not begin to wait while an order of the run is unknown, in conflict or being sent, which is ErrUnknown, ErrConflict
+// or ErrBusy, nor if none was accepted, which is ErrInvalid. Rejected and planned orders are not waited for: see
+// RunProgress.Tally.
+func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunProgress, err error) {
+	defer toError(&err)
+	if err := wait.check(); err != nil {
+		return p, err
+	}
+	r, err := s.Run(ctx, run)
+	if err != nil {
+		return p, err
+	}
+	if p.Tally, err = s.Tally(ctx, r.Name); err != nil {
+		return p, err
+	}
+	if err := p.Tally.worthWaiting(r.Name); err != nil {
+		return p, err
+	}
+	p.left, p.Statuses = map[string]bool{}, map[string]string{}
+	for o, err := range s.Orders(ctx, Filter{Run: r.Name, States: []State{StateAccepted}}) {
+		if err != nil {
+			return p, err
+		}
+		p.Orders = append(p.Orders, o)
+		p.left[o.ID] = true
+	}
+	p.Left = len(p.left)
+	return p, s.waitRun(ctx, r.Name, wait, &p)
+}
+
+func (s *Sender) waitRun(given context.Context, run string, wait RunWait, p *RunProgress) error {
+	ctx := given
+	if wait.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(given, wait.Timeout)
+		defer cancel()
+	}
+	verified, succeeded := false, false
+	var trouble error // of the last scan; nil: it succeeded
+	for {
+		pause := wait.Interval
+		if pause == 0 {
+			pause = api.DefaultWaitInterval
+		}
+		var err error
+		if !verified { // the list of another merchant has none of the orders
+			err = s.VerifyKey(ctx)
+			verified = err == nil
+		}
+		if err == nil {
+			err = s.look(ctx, wait, p)
+		}
+		switch {
+		case err == nil && wait.Progress != nil:
+			wait.Progress(*p)
+		case err != nil && given.Err() != nil:
+			return err
+		}
+		var call *api.Error
+		switch {
+		case err == nil && len(p.Failed) > 0:
+			return p.failed(run)
+		case err == nil && p.Left == 0:
+			return nil
+		case err == nil:
+			succeeded, trouble = true, nil
+		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded): // it says nothing about the service
+			if trouble == nil && !succeeded {
+				trouble = err
+			}
+		case !mayPass(err):
+			return err
+		default:
+			if trouble == nil && ctx.Err() == nil && wait.Trouble != nil {
+				wait.Trouble(err)
+			}
+			if trouble = err; errors.As(err, &call) {
+				pause = max(pause, call.RetryAfter)
+			}
+		}
+		if s.rest(ctx, pause) == nil {
+			continue
+		}
+		if err := given.Err(); err != nil {
+			return err
+		}
+		return p.late(run, wait.Timeout, succeeded, trouble)
+	}
+}
+
+// look reads the list once and takes note of the statuses.
+func (s *Sender) look(ctx context.Context, wait RunWait, p *RunProgress) error {
+	seen, err := s.Glance(ctx, p.left)
+	if err != nil {
+		return err
+	}
+	for _, o := range p.Orders {
+		status, found := seen[o.ID]
+		if !found {
+			continue
+		}
+		p.Statuses[o.ID] = status
+		switch {
+		case among(status, wait.FailOn):
+			p.Failed = append(p.Failed, o)
+		case among(status, wait.Statuses):
+			delete(p.left, o.ID)
+		}
+	}
+	p.Left = len(p.left)
+	return nil
+}
+
+// worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
+func (t Tally) worthWaiting(run string) error {
+	words := func(state State, what string) string {
+		orders, are := fmt.Sprintf("%d orders", t.Rows), "are"
+		if t.Rows == 1 {
+			orders = "1 order"
+		}
+		if t.States[state] == 1 {
+			are = "is"
+		}
+		return fmt.Sprintf("%d of %s %s %s", t.States[state], orders, are, what)
+	}
+	e := &Error{Run: run}
+	switch {
+	case t.States[StateUnknown] > 0:
+		e.Kind, e.Msg = Unknown, words(StateUnknown, "unknown, such as "+t.Unknown)
+		e.Hint = NewHint("find out whether they were taken", "payout", "reconcile", run)
+	case t.States[StateConflict] > 0:
+		e.Kind, e.Msg = Conflict, words(StateConflict, "in conflict, such as "+t.Conflict)
+		e.Hint = NewHint("see what happened", "journal", "show", t.Conflict)
+	case t.States[StateSending] > 0:
+		e.Kind, e.Msg, e.Hint = Busy, words(StateSending, "being sent by another process"), NewHint("wait for that first")
+	case t.States[StateAccepted] == 0 && t.Rows > 0:
+		e.Kind, e.Msg = Invalid, "no order of run "+run+" was accepted, so there is nothing to wait for"
+		e.Hint = NewHint("see their states", "payout", "status", run)
+	default:
+		return nil
+	}
+	return e
+}
+
+// failed is the error about orders that have a status of FailOn.
+func (p *RunProgress) failed(run string) error {
+	e := &Error{Kind: FailedStatus, Run: run, Hint: NewHint("see all of them", "payout", "status", run, "--live")}
+	first := p.Failed[0]
+	if len(p.Failed) == 1 {
+		e.OrderID, e.ID = first.OrderID, first.ID
+		e.Msg = fmt.Sprintf("order %s has the status %q", first.OrderID, p.Statuses[first.ID])
+		return e
+	}
+	for _, o := range p.Failed {
+		e.OrderIDs = append(e.OrderIDs, o.OrderID)
+	}
+	e.Msg = fmt.Sprintf("%d orders have a status to fail on, such as %s: %q", len(p.Failed), first.OrderID, p.Statuses[first.ID])
+	return e
+}
+
+// late is the error of a wait whose time has run out. It counts the statuses of the orders that have not got there.
+func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, trouble error) error {
+	if !succeeded {
+		return &Error{Kind: ReadFailed, Run: run, Err: trouble, Msg: fmt.Sprintf("run %s could not be read within %s: %v", run, timeout, trouble),
+			Hint: NewHint("nothing was changed, run it again")}
+	}
+	e := &Error{Kind: NotYet, Run: run, Err: trouble, Hint: NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run, "--live")}
+	var names []string
+	counts := map[string]int{}
+	for _, o := range p.Orders {
+		if !p.left[o.ID] {
+			continue
+		}
+		e.OrderIDs = append(e.OrderIDs, o.OrderID)
+		name, seen := p.Statuses[o.ID]
+		if !seen {
+			name = "not seen on its list"
+		}
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d %s", counts[name], name)
+	}
+	if len(e.OrderIDs) == 1 {
+		e.OrderID, e.OrderIDs = e.OrderIDs[0], nil
+	}
+	orders := "accepted orders"
+	if len(p.Orders) == 1 {
+		orders = "accepted order"
+	}
+	e.Msg = fmt.Sprintf("%d of %d %s did not get there within %s: %s", p.Left, len(p.Orders), orders, timeout, strings.Join(names, ", "))
+	if trouble != nil {
+		e.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
+	}
+	return e
+}
+
+// mayPass reports whether a reading that failed may succeed the next time. A refused key stays refused; any other answer may
+// be one of an outage.
+func mayPass(err error) bool {
+	if call := (*api.Error)(nil); errors.As(err, &call) {
+		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)
+	}
+	return errors.Is(asError(err), ErrReadFailed)
+}
+
+func among(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}

@@ -1,0 +1,136 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// waitsFor is a desk with a run of three orders, 1 and 2 of them accepted as w1 and w2, and 3 rejected.
+func waitsFor(t *testing.T) *desk {
+	d := newDesk(t)
+	d.options.FirstPage = api.PageBaseOne
+	d.mustSend("1")
+	d.mustSend("2")
+	d.bring(asked("3"), outRejected)
+	d.begins("cafe0001", "1", "2", "3")
+	return d
+}
+
+// between calls one of the steps after each scan, in the place of a pause.
+func (d *desk) between(steps ...func()) {
+	d.pause = func(ctx context.Context, _ time.Duration) error {
+		if len(steps) == 0 {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		steps[0]()
+		steps = steps[1:]
+		return ctx.Err()
+	}
+}
+
+// An order that has had one of the statuses is not looked at any more, and the wait ends when each has.
+func TestWaitRun(t *testing.T) {
+	d := waitsFor(t)
+	d.between(func() { d.status("w1", "done") }, func() { d.status("w1", "Failed"); d.status("w2", "DONE") })
+	var left []int
+	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Progress: func(p RunProgress) { left = append(left, p.Left) }})
+	if err != nil || !slices.Equal(left, []int{2, 1, 0}) {
+		t.Errorf("it ended with %v after %v", err, left)
+	}
+	if p.Statuses["w1"] != "done" || p.Statuses["w2"] != "DONE" || len(p.Orders) != 2 || p.Tally.States[StateRejected] != 1 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestWaitRunFailsOn(t *testing.T) {
+	d := waitsFor(t)
+	d.between(func() { d.status("w2", "Failed") })
+	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"FAILED"}})
+	if e := wantKind(t, err, FailedStatus, ""); !errors.Is(err, ErrFailedStatus) || e.OrderID != "2" || e.ID != "w2" || len(p.Failed) != 1 {
+		t.Errorf("got %+v, %+v", e, p)
+	}
+}
+
+// When the time runs out, the statuses of those that are missing are counted.
+func TestWaitRunRunsOut(t *testing.T) {
+	d := waitsFor(t)
+	d.between(func() { d.status("w2", "Done") })
+	_, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, Timeout: time.Second})
+	if e := wantKind(t, err, NotYet, ""); e.OrderID != "1" || !strings.HasSuffix(e.Msg, "1 of 2 accepted orders did not get there within 1s: 1 New") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// Scans that fail are repeated, and told of once. If none succeeds, that is the error.
+func TestWaitRunOutlastsFailures(t *testing.T) {
+	d := waitsFor(t)
+	fail := func(status int) func() {
+		return func() { d.s.set(func() { d.s.listFail = func() (int, string) { return status, envelope } }) }
+	}
+	works := func() {
+		d.s.set(func() { d.s.listFail = nil; d.s.rows[0]["current"], d.s.rows[1]["current"] = "Done", "Done" })
+	}
+	wait := RunWait{Statuses: []string{"Done"}, Timeout: time.Second}
+	told := 0
+	wait.Trouble = func(error) { told++ }
+	d.between(fail(503), fail(500), works)
+	if _, err := d.WaitRun(t.Context(), "cafe0001", wait); err != nil || told != 1 {
+		t.Errorf("it ended with %v, and told of %d failures", err, told)
+	}
+	fail(503)()
+	d.between()
+	_, err := d.WaitRun(t.Context(), "cafe0001", wait)
+	wantKind(t, err, ReadFailed, "")
+	fail(401)()
+	_, err = d.WaitRun(t.Context(), "cafe0001", wait)
+	wantCall(t, err, api.Rejected, 401)
+}
+
+// The end of the context is returned as it is.
+func TestWaitRunStops(t *testing.T) {
+	d := waitsFor(t)
+	ctx, stop := context.WithCancel(t.Context())
+	d.between(stop)
+	if _, err := d.WaitRun(ctx, "cafe0001", RunWait{Statuses: []string{"Done"}}); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWaitRunIsRefused(t *testing.T) {
+	done := RunWait{Statuses: []string{"Done"}}
+	for name, test := range map[string]struct {
+		run  string
+		wait RunWait
+		kind Kind
+		out  journal.Outcome // of order 4
+	}{
+		"no status":           {run: "cafe0001", kind: Invalid},
+		"both":                {run: "cafe0001", kind: Invalid, wait: RunWait{Statuses: []string{"Done"}, FailOn: []string{"DONE"}}},
+		"a negative interval": {run: "cafe0001", kind: Invalid, wait: RunWait{Statuses: []string{"Done"}, Interval: -1}},
+		"no such run":         {run: "cafe0009", kind: NotFound, wait: done},
+		"none accepted":       {run: "cafe0002", kind: Invalid, wait: done, out: outRejected},
+		"one unknown":         {run: "cafe0002", kind: Unknown, wait: done, out: outUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := waitsFor(t)
+			if test.out != (journal.Outcome{}) {
+				d.bring(asked("4"), test.out)
+			}
+			d.begins("cafe0002", "4")
+			_, _, before := d.s.counts()
+			_, err := d.WaitRun(t.Context(), test.run, test.wait)
+			wantKind(t, err, test.kind, "")
+			if _, _, lists := d.s.counts(); lists != before {
+				t.Error("the list was read")
+			}
+		})
+	}
+}
