@@ -2,64 +2,6 @@
 
 package journal
 
-import (
-	"errors"
-	"fmt"
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// lockFile is the file in which each process that sends holds a lock on one byte, that with its own number. The system takes
-// the lock away when the process ends in any way. The file is empty, and stays.
-type lockFile struct{ file *os.File }
-
-func openLockFile(path string) (*lockFile, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &lockFile{f}, nil
-}
-
-func (l *lockFile) hold(sender int64) error {
-	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: sender, Len: 1}
-	if err := unix.FcntlFlock(l.file.Fd(), unix.F_SETLK, &lock); err != nil {
-		return fmt.Errorf("the lock of this process cannot be had: %w", err)
-	}
-	return nil
-}
-
-func (l *lockFile) held(sender int64) (bool, error) {
-	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: sender, Len: 1}
-	if err := unix.FcntlFlock(l.file.Fd(), unix.F_GETLK, &lock); err != nil {
-		return false, fmt.Errorf("the locks of other processes cannot be looked at: %w", err)
-	}
-	return lock.Type != unix.F_UNLCK, nil
-}
-
-// try takes a lock on a byte, for this process alone or for all who share it, unless others have one that keeps it away.
-func (l *lockFile) try(at int64, shared bool) (bool, error) {
-	kind := int16(unix.F_WRLCK)
-	if shared {
-		kind = unix.F_RDLCK
-	}
-	err := l.set(at, kind)
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (l *lockFile) free(at int64) error { return l.set(at, unix.F_UNLCK) }
-
-func (l *lockFile) set(at int64, kind int16) error {
-	lock := unix.Flock_t{Type: kind, Start: at, Len: 1}
-	for {
-		if err := unix.FcntlFlock(l.file.Fd(), unix.F_SETLK, &lock); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
-func (l *lockFile) close() error { return l.file.Close() }
+const setLock, getLock = unix.F_SETLK, unix.F_GETLK
