@@ -190,3 +190,18 @@ func IsJSON(format string) bool { return slices.Contains([]string{"json", "jsonl
 func LineView() render.View[[]byte] {
 	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
 }
+
+// NewCommand completes a command that prints values of one view. It offers the columns to shells, and calls run with
+// the session and the output.
+func NewCommand[T any](
+	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command, run func(*Session, Output[T], []string) error,
+) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, out, err := Begin(a, cmd, view)
+		if err != nil {
+			return err
+		}
+		return run(s, out, args)
+	}
+	return WithColumns(cmd, view)
+}

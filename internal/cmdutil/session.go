@@ -23,6 +23,7 @@ import (
 type Session struct {
 	*App
 	config.Settings
+	Cmd       *cobra.Command
 	Money     money.Registry
 	Render    render.Options
 	Keys      config.Keys
@@ -37,7 +38,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		return nil, err
 	}
 	a.JSON = IsJSON(settings.Output) && settings.Origin("output") != (config.Origin{Kind: config.FromFlag, Name: "template"})
-	s := &Session{App: a, Settings: settings, Money: settings.Registry, Keys: a.keys()}
+	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
 	a.Spinner.out = terminal.Of(a.IO.Err)
 	s.Render = render.Options{
 		Format:    render.Format(s.Output),

@@ -153,7 +153,7 @@ api_key_command or api_key_file, stays.`,
 }
 
 func statusCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, keyView, &cobra.Command{
 		Use:   "status",
 		Short: "Say where the key comes from, and try it",
 		Long: `Say where the key comes from, and try it on a call that only reads. A key that
@@ -161,25 +161,20 @@ the service refuses ends it with exit code 31, and no key at all with 11.`,
 		Example: `  till auth status
   till auth status --sandbox -o json`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, keyView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[keyRow], _ []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		source := s.SourceOfKey()
+		for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
 			if err != nil {
-				return err
+				return withSource(cmdutil.RefusedKey(err, source), source)
 			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			source := s.SourceOfKey()
-			for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
-				if err != nil {
-					return withSource(cmdutil.RefusedKey(err, source), source)
-				}
-				break
-			}
-			return out.One(keyRow{Profile: s.Profile, Service: s.ServiceName(), Source: source.String(), Accepted: true})
-		},
-	}, keyView)
+			break
+		}
+		return out.One(keyRow{Profile: s.Profile, Service: s.ServiceName(), Source: source.String(), Accepted: true})
+	})
 }
 
 // keyRow is what is known of the key. The key itself is not in it.

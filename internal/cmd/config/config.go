@@ -14,7 +14,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, settingView, &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
 		Long: `Show every setting as it is in effect for a command with the same flags, in
@@ -24,14 +24,9 @@ environment, the profile or the default. Of the key only the source is shown.`,
   till config show --sandbox --columns name,origin
   till config show --jq '.[] | select(.name == "journal") | .value'`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, settingView)
-			if err != nil {
-				return err
-			}
-			return out.Slice(s.Explain(s.Keys))
-		},
-	}, settingView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[config.Row], _ []string) error {
+		return out.Slice(s.Explain(s.Keys))
+	})
 }
 
 func settingView(money.Registry) render.View[config.Row] {

@@ -20,7 +20,7 @@ func CurrencyCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func currencyListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, currencyView, &cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that are known under the profile in use",
 		Long: `List the currencies that are known under the profile in use: those that are
@@ -29,22 +29,17 @@ Where the decimals are empty, amounts are written in minor units.`,
 		Example: `  till currency list
   till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, currencyView)
-			if err != nil {
-				return err
-			}
-			file, err := a.Input(cmd).Load()
-			if err != nil {
-				return err
-			}
-			var rows []currencyRow
-			for _, e := range s.Money.Entries() {
-				rows = append(rows, newCurrencyRow(e, sourceOfCurrency(s, file, e.Code)))
-			}
-			return out.Slice(rows)
-		},
-	}, currencyView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[currencyRow], _ []string) error {
+		file, err := a.Input(s.Cmd).Load()
+		if err != nil {
+			return err
+		}
+		var rows []currencyRow
+		for _, e := range s.Money.Entries() {
+			rows = append(rows, newCurrencyRow(e, sourceOfCurrency(s, file, e.Code)))
+		}
+		return out.Slice(rows)
+	})
 }
 
 // sourceOfCurrency says who told about a currency; the last to do so counts.

@@ -18,56 +18,46 @@ func InviteCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func inviteListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, views.Invites, &cobra.Command{
 		Use:     "list",
 		Short:   "List all invites",
 		Example: `  till invite list`,
 		Args:    cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Invites)
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			invites, err := client.Invites.List(s.Ctx)
-			if err != nil {
-				return err
-			}
-			return out.Slice(invites)
-		},
-	}, views.Invites)
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], _ []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		invites, err := client.Invites.List(s.Ctx)
+		if err != nil {
+			return err
+		}
+		return out.Slice(invites)
+	})
 }
 
 func inviteGetCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, views.Invites, &cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invite",
 		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    cmdutil.Args("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Invites)
-			if err != nil {
-				return err
-			}
-			s.Subject.ID = args[0]
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			invite, err := client.Invites.Get(s.Ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return out.One(invite)
-		},
-	}, views.Invites)
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], args []string) error {
+		s.Subject.ID = args[0]
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		invite, err := client.Invites.Get(s.Ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return out.One(invite)
+	})
 }
 
 func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, createdInviteView, &cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
 		Long: `Make an invite and print its url. No other command can show the url again. The
@@ -76,33 +66,28 @@ The invite is sent at most once.`,
 		Example: `  till invite create
   till invite create 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json`,
 		Args: cmdutil.OptionalArg("UUID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, createdInviteView)
-			if err != nil {
-				return err
-			}
-			uuid := randomUUID()
-			if len(args) == 1 {
-				uuid = args[0]
-			}
-			if err := api.CheckUUID(uuid); err != nil {
-				return cmdutil.UsageError(err.Error(), "leave it out for a random one")
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			var invite api.Invite
-			err = s.Send(nil, func() (err error) {
-				invite, err = client.Invites.Create(s.SendCtx, uuid)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			return out.Made(invite, invite.URL, cmdutil.About{ID: invite.Invite}, "invite "+invite.Invite+", url "+invite.URL)
-		},
-	}, createdInviteView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], args []string) error {
+		uuid := randomUUID()
+		if len(args) == 1 {
+			uuid = args[0]
+		}
+		if err := api.CheckUUID(uuid); err != nil {
+			return cmdutil.UsageError(err.Error(), "leave it out for a random one")
+		}
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		var invite api.Invite
+		err = s.Send(nil, func() (err error) {
+			invite, err = client.Invites.Create(s.SendCtx, uuid)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return out.Made(invite, invite.URL, cmdutil.About{ID: invite.Invite}, "invite "+invite.Invite+", url "+invite.URL)
+	})
 }
 
 // createdInviteView shows the url as well, which the service shows only once. A table has only the url, so

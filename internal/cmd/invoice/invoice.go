@@ -22,7 +22,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var currency string
 	var items itemFlags
 	var number int64
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, views.Creations, &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
 		Short: "Make an invoice and print its id",
 		Long: `Make an invoice and print its id. It is sent at most once. The interface has no
@@ -34,43 +34,39 @@ the invoice was made.`,
     --item-minor "Coffee beans=2500" \
     --callback-url https://shop.example.com/thanks`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Creations)
-			if err != nil {
-				return err
-			}
-			s.Subject.OrderID = req.OrderID
-			if cmd.Flags().Changed("number") {
-				req.Number = &number
-			}
-			if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
-				return fmt.Errorf("--currency: %w", err)
-			}
-			if req.Items, err = items.parse(s, req.Currency); err != nil {
-				return err
-			}
-			if err := req.Validate(); err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			var id string
-			err = s.Send(nil, func() (err error) {
-				id, err = client.Invoices.Create(s.SendCtx, req)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			ids := "id " + id
-			if req.OrderID != "" {
-				ids += ", order id " + req.OrderID
-			}
-			return out.Made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id, cmdutil.About{ID: id, OrderID: req.OrderID}, ids)
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
+		s.Subject.OrderID = req.OrderID
+		if s.Cmd.Flags().Changed("number") {
+			req.Number = &number
+		}
+		var err error
+		if req.Currency, err = s.Money.ParseCurrency(currency); err != nil {
+			return fmt.Errorf("--currency: %w", err)
+		}
+		if req.Items, err = items.parse(s, req.Currency); err != nil {
+			return err
+		}
+		if err := req.Validate(); err != nil {
+			return err
+		}
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		var id string
+		err = s.Send(nil, func() (err error) {
+			id, err = client.Invoices.Create(s.SendCtx, req)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		ids := "id " + id
+		if req.OrderID != "" {
+			ids += ", order id " + req.OrderID
+		}
+		return out.Made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id, cmdutil.About{ID: id, OrderID: req.OrderID}, ids)
+	})
 	f := cmd.Flags()
 	f.StringVar(&req.Title, "title", "", "title that the customer sees")
 	f.StringVar(&currency, "currency", "", "currency of the invoice, such as Usd")
@@ -82,7 +78,7 @@ the invoice was made.`,
 	cmdutil.Require(cmd, "title", "currency")
 	cmdutil.RequireOne(cmd, "item", "item-minor")
 	a.CompleteCurrencies(cmd, "currency")
-	return cmdutil.WithColumns(cmd, views.Creations)
+	return cmd
 }
 
 // itemFlags collects --item and --item-minor in the order of the command line.
@@ -125,36 +121,31 @@ func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.Invoi
 }
 
 func getCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, views.Invoices, &cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invoice",
 		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    cmdutil.Args("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
-			if err != nil {
-				return err
-			}
-			s.Subject.ID = args[0]
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			invoice, err := client.Invoices.Get(s.Ctx, args[0])
-			if err == nil {
-				err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
-			}
-			if err != nil {
-				return err
-			}
-			return out.One(invoice)
-		},
-	}, views.Invoices)
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invoice], args []string) error {
+		s.Subject.ID = args[0]
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		invoice, err := client.Invoices.Get(s.Ctx, args[0])
+		if err == nil {
+			err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return out.One(invoice)
+	})
 }
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, views.Invoices, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
 		Long: `Read an invoice repeatedly until its status is one of --status and its state
@@ -167,34 +158,29 @@ wait at once.`,
 		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
     --fail-on Expired --timeout 30m`,
 		Args: cmdutil.Args("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
-			if err != nil {
-				return err
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invoice], args []string) error {
+		s.Subject.ID = args[0]
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		flags.Show = []string{"invoice", "get", args[0]}
+		invoice, err := cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
+			invoice, err := client.Invoices.Get(ctx, args[0])
+			if err == nil {
+				err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
 			}
-			s.Subject.ID = args[0]
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			flags.Show = []string{"invoice", "get", args[0]}
-			invoice, err := cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
-				invoice, err := client.Invoices.Get(ctx, args[0])
-				if err == nil {
-					err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
-				}
-				return invoice, err
-			}, func(i api.Invoice) []cmdutil.Condition {
-				return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status}, {Name: "state", Now: i.State, Wanted: flags.State}}
-			})
-			if err != nil {
-				return err
-			}
-			return out.One(invoice)
-		},
-	}
+			return invoice, err
+		}, func(i api.Invoice) []cmdutil.Condition {
+			return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status}, {Name: "state", Now: i.State, Wanted: flags.State}}
+		})
+		if err != nil {
+			return err
+		}
+		return out.One(invoice)
+	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.State, "state", nil, "states to wait for, separated by commas")
 	cmdutil.RequireOne(cmd, "status", "state")
-	return cmdutil.WithColumns(cmd, views.Invoices)
+	return cmd
 }

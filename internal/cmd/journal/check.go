@@ -14,7 +14,7 @@ import (
 
 func checkCommand(a *cmdutil.App) *cobra.Command {
 	var from, to string
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, differenceView, &cobra.Command{
 		Use:   "check",
 		Short: "Compare the journal with the service's list",
 		Long: `Read the service's list of withdrawals, all of it or a period, and show what is
@@ -28,50 +28,45 @@ nothing missing in the journal.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, differenceView)
-			if err != nil {
-				return err
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Difference], _ []string) error {
+		if err := s.NoDryRun("journal check"); err != nil {
+			return err
+		}
+		filter, err := (cmdutil.ListFlags{From: from, To: to}).Filter(s)
+		if err != nil {
+			return err
+		}
+		var own payout.Filter
+		if own.From, own.To, err = span(s, from, to); err != nil {
+			return err
+		}
+		if _, err := s.ExistingJournal(); err != nil {
+			return err
+		}
+		sender, err := s.OpenSender()
+		if err != nil {
+			return err
+		}
+		found, err := sender.Compare(s.Ctx, filter, own)
+		if err != nil {
+			return err
+		}
+		printed := out.Slice(found)
+		if err := clearRestored(s, sender, from+to, found); err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			if printed != nil {
+				return printed
 			}
-			if err := s.NoDryRun("journal check"); err != nil {
-				return err
-			}
-			filter, err := (cmdutil.ListFlags{From: from, To: to}).Filter(s)
-			if err != nil {
-				return err
-			}
-			var own payout.Filter
-			if own.From, own.To, err = span(s, from, to); err != nil {
-				return err
-			}
-			if _, err := s.ExistingJournal(); err != nil {
-				return err
-			}
-			sender, err := s.OpenSender()
-			if err != nil {
-				return err
-			}
-			found, err := sender.Compare(s.Ctx, filter, own)
-			if err != nil {
-				return err
-			}
-			printed := out.Slice(found)
-			if err := clearRestored(s, sender, from+to, found); err != nil {
-				return err
-			}
-			if len(found) == 0 {
-				if printed != nil {
-					return printed
-				}
-				return s.Note("the journal and the service's list agree")
-			}
-			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"), Hint: payout.NewHint("see the history of an order", "journal", "show", "ORDER")}, printed)
-		},
-	}
+			return s.Note("the journal and the service's list agree")
+		}
+		return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"), Hint: payout.NewHint("see the history of an order", "journal", "show", "ORDER")}, printed)
+	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
-	return cmdutil.WithColumns(cmd, differenceView)
+	return cmd
 }
 
 // clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.

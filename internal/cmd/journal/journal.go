@@ -32,7 +32,7 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	var from, to, currency, address, run string
 	var states []string
 	var status bool
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, views.Orders, &cobra.Command{
 		Use:   "list",
 		Short: "List the orders and their states",
 		Long: `List the orders of the journal, oldest first, with who sent them and when, and
@@ -42,47 +42,42 @@ one is in conflict.`,
 		Example: `  till journal list --from 7d
   till journal list --state unknown,conflict --exit-status -o jsonl`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Orders)
-			if err != nil {
-				return err
-			}
-			filter, err := orderFilter(s, from, to, currency, address, run, states)
-			if err != nil {
-				return err
-			}
-			ledger, err := ownLedger(s)
-			if err != nil {
-				return err
-			}
-			if ledger == nil {
-				return out.Slice(nil)
-			}
-			orders := ledger.Orders(s.Ctx, filter)
-			var unknown, conflict []string
-			wanted := true // where the rows cannot be printed, they are still looked at
-			err = out.List(func(yield func(payout.Order, error) bool) {
-				for o, err := range orders {
-					switch o.State {
-					case payout.StateUnknown:
-						unknown = append(unknown, o.OrderID)
-					case payout.StateConflict:
-						conflict = append(conflict, o.OrderID)
-					}
-					if wanted = wanted && yield(o, err); !wanted && (!status || err != nil) {
-						return
-					}
-				}
-			})
-			switch {
-			case status && len(unknown) > 0:
-				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: cmdutil.IsOrAre("order", unknown) + " unknown", Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
-			case status && len(conflict) > 0:
-				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: cmdutil.IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
-			}
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) error {
+		filter, err := orderFilter(s, from, to, currency, address, run, states)
+		if err != nil {
 			return err
-		},
-	}
+		}
+		ledger, err := ownLedger(s)
+		if err != nil {
+			return err
+		}
+		if ledger == nil {
+			return out.Slice(nil)
+		}
+		orders := ledger.Orders(s.Ctx, filter)
+		var unknown, conflict []string
+		wanted := true // where the rows cannot be printed, they are still looked at
+		err = out.List(func(yield func(payout.Order, error) bool) {
+			for o, err := range orders {
+				switch o.State {
+				case payout.StateUnknown:
+					unknown = append(unknown, o.OrderID)
+				case payout.StateConflict:
+					conflict = append(conflict, o.OrderID)
+				}
+				if wanted = wanted && yield(o, err); !wanted && (!status || err != nil) {
+					return
+				}
+			}
+		})
+		switch {
+		case status && len(unknown) > 0:
+			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: cmdutil.IsOrAre("order", unknown) + " unknown", Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
+		case status && len(conflict) > 0:
+			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: cmdutil.IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+		}
+		return err
+	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
@@ -92,7 +87,7 @@ one is in conflict.`,
 	f.StringVar(&run, "run", "", "only this run")
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
 	a.CompleteCurrencies(cmd, "currency")
-	return cmdutil.WithColumns(cmd, views.Orders)
+	return cmd
 }
 
 func orderFilter(s *cmdutil.Session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
@@ -150,7 +145,7 @@ func ownLedger(s *cmdutil.Session) (*payout.Ledger, error) {
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, storyView, &cobra.Command{
 		Use:   "show ORDER",
 		Short: "Show the history of an order",
 		Long: `Show the history of an order: every attempt with what was sent and what was
@@ -158,29 +153,24 @@ answered, what the service's list showed, and what people decided.`,
 		Example: `  till journal show 4711
   till journal show 4711 --jq '.events[].what'`,
 		Args: cmdutil.Args("ORDER"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, storyView)
-			if err != nil {
-				return err
-			}
-			if err := cmdutil.CheckOrderIDs(args); err != nil {
-				return err
-			}
-			s.Subject.OrderID = args[0]
-			ledger, err := ownLedger(s)
-			if err != nil {
-				return err
-			}
-			if ledger == nil {
-				return cmdutil.NoOrder(args[0])
-			}
-			order, events, err := ledger.History(s.Ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return out.One(story{order, events})
-		},
-	}, storyView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {
+		if err := cmdutil.CheckOrderIDs(args); err != nil {
+			return err
+		}
+		s.Subject.OrderID = args[0]
+		ledger, err := ownLedger(s)
+		if err != nil {
+			return err
+		}
+		if ledger == nil {
+			return cmdutil.NoOrder(args[0])
+		}
+		order, events, err := ledger.History(s.Ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return out.One(story{order, events})
+	})
 }
 
 // story is an order with everything that has happened to it.

@@ -30,7 +30,7 @@ type applyFlags struct {
 
 func applyCommand(a *cmdutil.App) *cobra.Command {
 	var flags applyFlags
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, appliedView, &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Send what a plan says, each row at most once",
 		Long: `Send the rows of a plan, each at most once. till records the run in the
@@ -69,22 +69,17 @@ a line for each currency, with the orders in that currency alone.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: cmdutil.Args("PLAN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, appliedView)
-			if err != nil {
-				return err
-			}
-			if err := flags.check(cmd, args[0]); err != nil {
-				return err
-			}
-			plan, err := payout.OpenPlan(args[0])
-			if err != nil {
-				return err
-			}
-			defer plan.Close()
-			return apply(s, plan, flags, out)
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[applied], args []string) error {
+		if err := flags.check(s.Cmd, args[0]); err != nil {
+			return err
+		}
+		plan, err := payout.OpenPlan(args[0])
+		if err != nil {
+			return err
+		}
+		defer plan.Close()
+		return apply(s, plan, flags, out)
+	})
 	f := cmd.Flags()
 	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, with or without sha256:")
 	f.IntVar(&flags.paid, "already-paid", -1, "how many of its orders were accepted before, by others")
@@ -95,7 +90,7 @@ a line for each currency, with the orders in that currency alone.`,
 	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
 	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
 	cmdutil.AddLookupFlags(cmd)
-	return cmdutil.WithColumns(cmd, appliedView)
+	return cmd
 }
 
 // Sending makes much that is soon forgotten, many times as quickly as a list, and a run is worth somewhat more memory.

@@ -28,7 +28,7 @@ type planFlags struct {
 
 func planCommand(a *cmdutil.App) *cobra.Command {
 	var flags planFlags
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, planFactsView, &cobra.Command{
 		Use:   "plan FILE --out PLAN",
 		Short: "Check every row of a file and make a plan of it; send nothing",
 		Long: `Check every row of a file and make a plan of it. Nothing is sent, and the
@@ -85,14 +85,9 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
   till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, planFactsView)
-			if err != nil {
-				return err
-			}
-			return plan(s, cmd, args[0], flags, out)
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[planFacts], args []string) error {
+		return plan(s, s.Cmd, args[0], flags, out)
+	})
 	f := cmd.Flags()
 	f.StringVar(&flags.out, "out", "", "file to write the plan to")
 	f.StringVar(&flags.format, "format", "", "csv or jsonl, whatever the file is called")
@@ -106,7 +101,7 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 	cmdutil.OfferFiles(cmd, "out")
 	cmdutil.Offer(cmd, "delimiter", cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.Offer(cmd, "format", cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
-	return cmdutil.WithColumns(cmd, planFactsView)
+	return cmd
 }
 
 // check works out the notation of the input, and refuses what does not go together.

@@ -14,7 +14,7 @@ import (
 )
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, runView, &cobra.Command{
 		Use:   "list",
 		Short: "List the runs and the states of their orders",
 		Long: `List the runs of the account, the oldest first: the plan, when, by whom and
@@ -34,25 +34,20 @@ line for each run. With
   till payout list -o csv >runs.csv
   till payout list --columns run,plan,unknown,conflict -o csv`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, runView)
-			if err != nil {
-				return err
-			}
-			ledger, err := openRuns(s, cmd)
-			if err != nil {
-				return err
-			}
-			runs, err := runsOf(s, ledger)
-			if err != nil {
-				return err
-			}
-			if len(runs) == 0 {
-				s.Note("no plan was applied yet")
-			}
-			return out.List(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
-		},
-	}, runView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[stand], _ []string) error {
+		ledger, err := openRuns(s, s.Cmd)
+		if err != nil {
+			return err
+		}
+		runs, err := runsOf(s, ledger)
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			s.Note("no plan was applied yet")
+		}
+		return out.List(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
+	})
 }
 
 // openRuns is the account's ledger, for commands that do not ask the service; nil: there is no journal yet.

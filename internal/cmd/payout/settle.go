@@ -7,7 +7,7 @@ import (
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.ReconciledView, &cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
 		Long: `Read the service's list of withdrawals once for a whole run, and settle its
@@ -23,47 +23,42 @@ payout resolve.`,
 		Example: `  till payout reconcile 1f60bd0c
   till payout reconcile`,
 		Args: cmdutil.OptionalArg("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, cmdutil.ReconciledView)
-			if err != nil {
-				return err
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
+		sender, err := askAboutRuns(s, s.Cmd)
+		if err != nil {
+			return err
+		}
+		run, err := runOf(s, sender.Ledger, args)
+		if err != nil {
+			return err
+		}
+		settled, err := sender.ReconcileRun(s.Ctx, run.Name)
+		if err != nil {
+			return err
+		}
+		printed := out.Slice(settled.Results)
+		var hidden []string
+		for _, r := range settled.Results {
+			if r.Order.State == payout.StateAccepted && !r.Listed {
+				hidden = append(hidden, r.Order.OrderID)
 			}
-			sender, err := askAboutRuns(s, cmd)
-			if err != nil {
-				return err
-			}
-			run, err := runOf(s, sender.Ledger, args)
-			if err != nil {
-				return err
-			}
-			settled, err := sender.ReconcileRun(s.Ctx, run.Name)
-			if err != nil {
-				return err
-			}
-			printed := out.Slice(settled.Results)
-			var hidden []string
-			for _, r := range settled.Results {
-				if r.Order.State == payout.StateAccepted && !r.Listed {
-					hidden = append(hidden, r.Order.OrderID)
-				}
-			}
-			if len(settled.Results) == 0 && run.Name == "" {
-				s.Note("nothing is unknown")
-			} else if len(settled.Results) == 0 {
-				s.Note("nothing is unknown; %s compared with the list, and nothing differs", wasWere(settled.Held, "order"))
-			}
-			if len(hidden) > 0 {
-				s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list", cmdutil.IsOrAre("order", hidden))
-			}
-			if settled.Uncompared > 0 {
-				s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"), settled.Note)
-			}
-			if settled.Sending > 0 {
-				s.Note("another process is sending %s: that process will record the outcome", cmdutil.CountOf(settled.Sending, "order"))
-			}
-			return cmdutil.Beside(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
-		},
-	}, cmdutil.ReconciledView)
+		}
+		if len(settled.Results) == 0 && run.Name == "" {
+			s.Note("nothing is unknown")
+		} else if len(settled.Results) == 0 {
+			s.Note("nothing is unknown; %s compared with the list, and nothing differs", wasWere(settled.Held, "order"))
+		}
+		if len(hidden) > 0 {
+			s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list", cmdutil.IsOrAre("order", hidden))
+		}
+		if settled.Uncompared > 0 {
+			s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"), settled.Note)
+		}
+		if settled.Sending > 0 {
+			s.Note("another process is sending %s: that process will record the outcome", cmdutil.CountOf(settled.Sending, "order"))
+		}
+		return cmdutil.Beside(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
+	})
 }
 
 func wasWere(n int, noun string) string {

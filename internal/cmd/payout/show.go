@@ -17,7 +17,7 @@ import (
 )
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, plannedView, &cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
 		Long: `Show a plan to the person who approves it: its account, totals and warnings,
@@ -41,22 +41,17 @@ the CSV can be planned again. -q prints the order ids.`,
   till payout show staff.plan --jq .digest`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, plannedView)
-			if err != nil {
-				return err
-			}
-			if err := s.NoDryRun("payout show"); err != nil {
-				return err
-			}
-			p, err := payout.OpenPlan(args[0])
-			if err != nil {
-				return err
-			}
-			defer p.Close()
-			return showPlan(s, p, out)
-		},
-	}, plannedView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[planned], args []string) error {
+		if err := s.NoDryRun("payout show"); err != nil {
+			return err
+		}
+		p, err := payout.OpenPlan(args[0])
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		return showPlan(s, p, out)
+	})
 }
 
 // planned is a row of a plan, with the decimals of the profile in use.

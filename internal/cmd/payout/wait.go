@@ -13,7 +13,7 @@ import (
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, rowView(true), &cobra.Command{
 		Use:   "wait RUN --status S[,S]",
 		Short: "Wait until every accepted row of a run has reached a status",
 		Long: `Accepted is not yet paid. Read the service's list again and again until every
@@ -30,43 +30,38 @@ of which nothing was accepted is refused (10).`,
 		Example: `  till payout wait 1f60bd0c --status Completed --fail-on Failed,Cancelled
   till payout wait 1f60bd0c --status Completed --interval 1m --timeout 6h -q`,
 		Args: cmdutil.Args("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, rowView(true))
-			if err != nil {
-				return err
-			}
-			if err := flags.Check(); err != nil {
-				return err
-			}
-			sender, err := askAboutRuns(s, cmd)
-			if err != nil {
-				return err
-			}
-			run, err := findRun(s, sender.Ledger, args[0])
-			if err != nil {
-				return err
-			}
-			waited, err := sender.WaitRun(s.Ctx, run.Name, payout.RunWait{
-				Statuses: flags.Status, FailOn: flags.FailOn, Interval: flags.Interval, Timeout: flags.Timeout,
-				Trouble: func(err error) {
-					s.Note("run %s could not be read: %v; trying again for up to %s", run.Name, err, flags.Timeout)
-				},
-			})
-			if err != nil {
-				return waitFailure(err, waited)
-			}
-			tally := waited.Tally
-			_, printed := printRows(s, out, sender.Ledger, run, waited.Statuses)
-			if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
-				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
-					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
-			}
-			return printed
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[runRow], args []string) error {
+		if err := flags.Check(); err != nil {
+			return err
+		}
+		sender, err := askAboutRuns(s, s.Cmd)
+		if err != nil {
+			return err
+		}
+		run, err := findRun(s, sender.Ledger, args[0])
+		if err != nil {
+			return err
+		}
+		waited, err := sender.WaitRun(s.Ctx, run.Name, payout.RunWait{
+			Statuses: flags.Status, FailOn: flags.FailOn, Interval: flags.Interval, Timeout: flags.Timeout,
+			Trouble: func(err error) {
+				s.Note("run %s could not be read: %v; trying again for up to %s", run.Name, err, flags.Timeout)
+			},
+		})
+		if err != nil {
+			return waitFailure(err, waited)
+		}
+		tally := waited.Tally
+		_, printed := printRows(s, out, sender.Ledger, run, waited.Statuses)
+		if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
+			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
+				accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
+		}
+		return printed
+	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.Require(cmd, "status")
-	return cmdutil.WithColumns(cmd, rowView(true))
+	return cmd
 }
 
 // waitFailure is the error of a wait with the names of its flags, and with what to do about a connection that fails.

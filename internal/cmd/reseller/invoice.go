@@ -23,7 +23,7 @@ func invoiceCommand(a *cmdutil.App) *cobra.Command {
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	var filter string
 	var page, pageSize int
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, rawView("answer"), &cobra.Command{
 		Use:   "list ID",
 		Short: "Show the service's list of a reseller's invoices as it came",
 		Long: `Show one page of the service's list of a reseller's invoices. The interface
@@ -35,47 +35,42 @@ or, if the service refuses page 0 or it has no records, page 1.`,
   till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
 		Args:              cmdutil.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, rawView("answer"))
-			if err != nil {
-				return err
-			}
-			text, err := readFilter(filter)
-			if err != nil {
-				return err
-			}
-			switch {
-			case cmd.Flags().Changed("page") && page < 0:
-				return cmdutil.UsageError("--page: it cannot be negative", "leave it out for the first page")
-			case pageSize < 1:
-				return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			id, err := findReseller(s, client, args[0])
-			if err != nil {
-				return err
-			}
-			var answer json.RawMessage
-			if cmd.Flags().Changed("page") {
-				answer, err = client.Resellers.Invoices(s.Ctx, id, text, page, pageSize)
-			} else {
-				answer, err = client.Resellers.FirstInvoices(s.Ctx, id, text, s.PageBase(), pageSize)
-			}
-			if err != nil {
-				return err
-			}
-			return out.One(answer)
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[json.RawMessage], args []string) error {
+		text, err := readFilter(filter)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s.Cmd.Flags().Changed("page") && page < 0:
+			return cmdutil.UsageError("--page: it cannot be negative", "leave it out for the first page")
+		case pageSize < 1:
+			return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+		}
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		id, err := findReseller(s, client, args[0])
+		if err != nil {
+			return err
+		}
+		var answer json.RawMessage
+		if s.Cmd.Flags().Changed("page") {
+			answer, err = client.Resellers.Invoices(s.Ctx, id, text, page, pageSize)
+		} else {
+			answer, err = client.Resellers.FirstInvoices(s.Ctx, id, text, s.PageBase(), pageSize)
+		}
+		if err != nil {
+			return err
+		}
+		return out.One(answer)
+	})
 	f := cmd.Flags()
 	f.StringVar(&filter, "filter", "", "filter as JSON, or @FILE; sent as given")
 	f.IntVar(&page, "page", 0, "only this page, in the service's own numbering")
 	f.IntVar(&pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	cmdutil.OfferFiles(cmd, "filter")
-	return cmdutil.WithColumns(cmd, rawView("answer"))
+	return cmd
 }
 
 // readFilter reads the text of --filter, which must be a JSON object.
@@ -118,40 +113,35 @@ func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
 
 func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 	var exitStatus bool
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, finishedView, &cobra.Command{
 		Use:   "finished ID INVOICE",
 		Short: "Tell whether one of a reseller's invoices is finished",
 		Example: `  till reseller invoice finished "North shop" \
     7c9e6679-7425-40de-944b-e07fc1f90ae7 --exit-status`,
 		Args:              cmdutil.Args("ID", "INVOICE"),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, finishedView)
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			id, err := findReseller(s, client, args[0])
-			if err != nil {
-				return err
-			}
-			s.Subject.ID = args[1]
-			finished, err := client.Resellers.InvoiceFinished(s.Ctx, id, args[1])
-			if err != nil {
-				return err
-			}
-			printed := out.Bare(finished, fmt.Sprint(finished))
-			if exitStatus && !finished {
-				return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
-			}
-			return printed
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[bool], args []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		id, err := findReseller(s, client, args[0])
+		if err != nil {
+			return err
+		}
+		s.Subject.ID = args[1]
+		finished, err := client.Resellers.InvoiceFinished(s.Ctx, id, args[1])
+		if err != nil {
+			return err
+		}
+		printed := out.Bare(finished, fmt.Sprint(finished))
+		if exitStatus && !finished {
+			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
+		}
+		return printed
+	})
 	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with code 42 when it is not finished")
-	return cmdutil.WithColumns(cmd, finishedView)
+	return cmd
 }
 
 func finishedView(money.Registry) render.View[bool] {

@@ -53,80 +53,65 @@ func labelled(all []api.Reseller, text string) (string, error) {
 // aboutReseller returns a command that reads one thing about one reseller.
 func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(money.Registry) render.View[T],
 	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,
 		Example:           example,
 		Args:              cmdutil.Args(append([]string{"ID"}, more...)...),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, view)
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			id, err := findReseller(s, client, args[0])
-			if err != nil {
-				return err
-			}
-			value, err := read(s.Ctx, client, id, args)
-			if err != nil {
-				return err
-			}
-			return out.One(value)
-		},
-	}, view)
+	}, func(s *cmdutil.Session, out cmdutil.Output[T], args []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		id, err := findReseller(s, client, args[0])
+		if err != nil {
+			return err
+		}
+		value, err := read(s.Ctx, client, id, args)
+		if err != nil {
+			return err
+		}
+		return out.One(value)
+	})
 }
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, views.Resellers, &cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
 		Args:    cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Resellers)
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			all, err := client.Resellers.List(s.Ctx)
-			if err != nil {
-				return err
-			}
-			return out.Slice(all)
-		},
-	}, views.Resellers)
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Reseller], _ []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		all, err := client.Resellers.List(s.Ctx)
+		if err != nil {
+			return err
+		}
+		return out.Slice(all)
+	})
 }
 
 func resellerIDs(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.NewCommand(a, idView, &cobra.Command{
 		Use:     "ids",
 		Short:   "List the ids of all resellers",
 		Example: `  till reseller ids -q`,
 		Args:    cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, idView)
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			ids, err := client.Resellers.IDs(s.Ctx)
-			if err != nil {
-				return err
-			}
-			return out.Slice(ids)
-		},
-	}, idView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[string], _ []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		ids, err := client.Resellers.IDs(s.Ctx)
+		if err != nil {
+			return err
+		}
+		return out.Slice(ids)
+	})
 }
 
 func idView(money.Registry) render.View[string] {

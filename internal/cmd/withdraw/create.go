@@ -18,7 +18,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
 	var duplicate bool
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, views.Creations, &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
 		Long: `Create one withdrawal. The order is recorded in the journal before it is sent,
@@ -45,17 +45,12 @@ may run again needs its own.`,
   till withdraw create --currency Btc --amount "25.00 USD" \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Creations)
-			if err != nil {
-				return err
-			}
-			if err := parseRequest(s, &req, currency, amount, minor); err != nil {
-				return err
-			}
-			return create(s, req, duplicate, out)
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
+		if err := parseRequest(s, &req, currency, amount, minor); err != nil {
+			return err
+		}
+		return create(s, req, duplicate, out)
+	})
 	f := cmd.Flags()
 	f.StringVar(&currency, "currency", "", "currency to withdraw, such as Btc or Usd")
 	f.StringVar(&amount, "amount", "", `exact decimal amount, such as 0.015 or "25.00 USD"`)
@@ -70,7 +65,7 @@ may run again needs its own.`,
 	cmdutil.RequireOne(cmd, "amount", "amount-minor")
 	cmdutil.Exclude(cmd, "amount", "amount-minor")
 	a.CompleteCurrencies(cmd, "currency")
-	return cmdutil.WithColumns(cmd, views.Creations)
+	return cmd
 }
 
 // parseRequest fills in the fields that need the currency registry, and checks everything that can be checked

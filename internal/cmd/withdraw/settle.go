@@ -2,57 +2,53 @@ package withdraw
 
 import (
 	"example.com/till/internal/cmdutil"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.ReconciledView, &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
-		Long: `Read the service's own list of withdrawals and settle what is found there: an
-order that is listed as it was sent is accepted, and one that is listed
-otherwise is in conflict (exit code 21). Without ORDER, it is about every order
-of the account whose outcome is unknown.
+		Long: `Read the service's list of withdrawals, and settle the order: if it is listed
+as it was sent, it is accepted, and if it is listed with other contents, it is
+in conflict (exit code 21). Without ORDER, every unknown order of the account
+is settled.
 
-An order that is not listed stays unknown (exit code 20): a list can hide a
-row, and a withdrawal can land late. When you know better than the list, say so
-with till withdraw resolve.`,
+An order that is not listed stays unknown (exit code 20): the list can miss a
+row, and a withdrawal can arrive late. If you know more than the list, use till
+withdraw resolve.`,
 		Example: `  till withdraw reconcile 4711
   till withdraw reconcile`,
 		Args: cmdutil.OptionalArg("ORDER"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, cmdutil.ReconciledView)
-			if err != nil {
-				return err
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
+		if err := s.NoDryRun("withdraw reconcile"); err != nil {
+			return err
+		}
+		if err := cmdutil.CheckOrderIDs(args); err != nil {
+			return err
+		}
+		s.Subject = cmdutil.AboutOrders(args...)
+		sender, err := s.OpenSender()
+		if err != nil {
+			return err
+		}
+		results, err := sender.Reconcile(s.Ctx, args...)
+		if err != nil {
+			return err
+		}
+		if len(results) == 0 {
+			s.Note("nothing is unknown")
+		}
+		printed := out.Slice(results)
+		for _, r := range results {
+			if r.Note != "" {
+				s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
 			}
-			if err := s.NoDryRun("withdraw reconcile"); err != nil {
-				return err
-			}
-			if err := cmdutil.CheckOrderIDs(args); err != nil {
-				return err
-			}
-			s.Subject = cmdutil.AboutOrders(args...)
-			sender, err := s.OpenSender()
-			if err != nil {
-				return err
-			}
-			results, err := sender.Reconcile(s.Ctx, args...)
-			if err != nil {
-				return err
-			}
-			if len(results) == 0 {
-				s.Note("nothing is unknown")
-			}
-			printed := out.Slice(results)
-			for _, r := range results {
-				if r.Note != "" {
-					s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
-				}
-			}
-			return cmdutil.Beside(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)
-		},
-	}
-	return cmdutil.WithColumns(cmd, cmdutil.ReconciledView)
+		}
+		return cmdutil.Beside(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)
+	})
+	return cmd
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {

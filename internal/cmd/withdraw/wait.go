@@ -12,7 +12,7 @@ import (
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	var orderID string
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, views.Withdrawals, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
 		Long: `Read a withdrawal again and again until its status is one of those named. The
@@ -27,33 +27,28 @@ know end it at once.`,
     --status Completed --fail-on Failed,Cancelled --timeout 15m
   till withdraw wait --order-id 4711 --status Completed`,
 		Args: cmdutil.OptionalArg("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Withdrawals)
-			if err != nil {
-				return err
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
+		client, id, err := oneWithdrawal(s, s.Cmd, args, orderID)
+		if err != nil {
+			return err
+		}
+		flags.Show = []string{"withdraw", "get", id}
+		w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
+			w, err := client.Withdrawals.Get(ctx, id)
+			if err == nil { // the status of another withdrawal says nothing about this one
+				err = cmdutil.AboutThis("withdrawal", id, w.ID)
 			}
-			client, id, err := oneWithdrawal(s, cmd, args, orderID)
-			if err != nil {
-				return err
-			}
-			flags.Show = []string{"withdraw", "get", id}
-			w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
-				w, err := client.Withdrawals.Get(ctx, id)
-				if err == nil { // the status of another withdrawal says nothing about this one
-					err = cmdutil.AboutThis("withdrawal", id, w.ID)
-				}
-				return w, err
-			}, func(w api.Withdrawal) []cmdutil.Condition {
-				return []cmdutil.Condition{{Name: "status", Now: w.Current, Wanted: flags.Status}}
-			})
-			if err != nil {
-				return perhapsOrderID(err, cmdutil.FirstOf(args))
-			}
-			return out.One(w)
-		},
-	}
+			return w, err
+		}, func(w api.Withdrawal) []cmdutil.Condition {
+			return []cmdutil.Condition{{Name: "status", Now: w.Current, Wanted: flags.Status}}
+		})
+		if err != nil {
+			return perhapsOrderID(err, cmdutil.FirstOf(args))
+		}
+		return out.One(w)
+	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.Require(cmd, "status")
-	return cmdutil.WithColumns(cmd, views.Withdrawals)
+	return cmd
 }

@@ -20,7 +20,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 
 func getCommand(a *cmdutil.App) *cobra.Command {
 	var orderID string
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, views.Withdrawals, &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one withdrawal with the history of its statuses",
 		Long: `Show one withdrawal as the service has it. --order-id instead of ID looks the
@@ -28,27 +28,22 @@ id up in the journal.`,
 		Example: `  till withdraw get 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json
   till withdraw get --order-id 4711`,
 		Args: cmdutil.OptionalArg("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, views.Withdrawals)
-			if err != nil {
-				return err
-			}
-			client, id, err := oneWithdrawal(s, cmd, args, orderID)
-			if err != nil {
-				return err
-			}
-			w, err := client.Withdrawals.Get(s.Ctx, id)
-			if err == nil {
-				err = cmdutil.AboutThis("withdrawal", id, w.ID)
-			}
-			if err != nil {
-				return perhapsOrderID(err, cmdutil.FirstOf(args))
-			}
-			return out.One(w)
-		},
-	}
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
+		client, id, err := oneWithdrawal(s, s.Cmd, args, orderID)
+		if err != nil {
+			return err
+		}
+		w, err := client.Withdrawals.Get(s.Ctx, id)
+		if err == nil {
+			err = cmdutil.AboutThis("withdrawal", id, w.ID)
+		}
+		if err != nil {
+			return perhapsOrderID(err, cmdutil.FirstOf(args))
+		}
+		return out.One(w)
+	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
-	return cmdutil.WithColumns(cmd, views.Withdrawals)
+	return cmd
 }
 
 // perhapsOrderID adds a hint about --order-id if the service does not know the withdrawal and its id looks
