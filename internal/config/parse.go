@@ -36,7 +36,7 @@ func (r *reader) file(n *yaml.Node, f *File) {
 	values := r.mapping(n, theTop, oneOf(theTop, "current", keyCurrency, "profiles"))
 	if n := values["current"]; n != nil {
 		if f.Current = r.text(n, "current"); !ValidProfileName(f.Current) {
-			r.fail(n, "current: %q cannot be the name of a profile: write one that stands under profiles", f.Current)
+			r.fail(n, "current: %q cannot be the name of a profile: write the name of one of profiles", f.Current)
 		}
 	}
 	f.Currencies = r.currencies(values[keyCurrency], keyCurrency, money.NewRegistry())

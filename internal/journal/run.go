@@ -102,7 +102,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	case err != nil:
 		return run, false, err
 	case run.Digest != r.Digest:
-		return run, false, &RunError{Run: r.Name, Msg: "is another plan's: make this plan anew"}
+		return run, false, &RunError{Run: r.Name, Msg: "belongs to another plan: make a new plan"}
 	default:
 		if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
 			return run, false, cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
@@ -131,7 +131,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 func (t *tx) stillNewest(account int64, r Run) error {
 	newest, err := t.newestOf(account, r.Batch)
 	if err != nil || newest != r.Since {
-		return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, of which run %s has begun since its plan was made", r.Batch, newest), true})
+		return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest), true})
 	}
 	return nil
 }

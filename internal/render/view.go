@@ -204,7 +204,7 @@ func (v View[T]) Check(o Options) error {
 	case scripted != "" && (format == CSV || format == YAML):
 		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
 	case scripted != "" && onlyTabular != "":
-		return usagef("%s is for table and csv: leave it out beside %s", onlyTabular, scripted)
+		return usagef("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
 	case !tabular && !o.Quiet && onlyTabular != "":
 		return usagef("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
 	}

@@ -153,14 +153,14 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 			batch[r.Name], newest = true, r.Name
 		}
 	}
-	again := fmt.Sprintf("make the plan anew from its file, and look at what has changed since run %s", newest)
+	again := fmt.Sprintf("make a new plan from the file, and look at what has changed since run %s", newest)
 	switch {
 	case applier.Begun() && newest != applier.run.Name:
 		return nil, refused(RuleBatchChanged, fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
 	case !applier.Begun() && plan.Batch != "" && newest != plan.Since:
 		return nil, refused(RuleBatchChanged, fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
 	case !applier.Begun() && !s.now().Before(plan.Expires):
-		return nil, refused(RulePlanExpired, fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)), "make it anew, and look at it again")
+		return nil, refused(RulePlanExpired, fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)), "make a new plan, and look at it again")
 	}
 	return applier, s.quiet(ctx, batch, plan.Name())
 }

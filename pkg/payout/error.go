@@ -151,7 +151,7 @@ func asError(err error) error {
 	case errors.As(err, &busy):
 		e.Kind, e.Run, e.Hint = Busy, busy.Run, NewHint("wait for it, and run this again")
 	case errors.As(err, &run):
-		e.Kind, e.Rule, e.Run, e.Hint = Refused, RuleOrderID, run.Run, NewHint("make the plan anew")
+		e.Kind, e.Rule, e.Run, e.Hint = Refused, RuleOrderID, run.Run, NewHint("make a new plan")
 		if run.Batch {
 			e.Rule = RuleBatchChanged
 		}

@@ -66,7 +66,8 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status, answer := 200, ""
+	var status int
+	var answer string
 	switch r.URL.Path {
 	case "/api/merchant_withdrawal/create":
 		status, answer = s.create(text)

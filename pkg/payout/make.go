@@ -280,7 +280,7 @@ func (m *maker) doubled() (wrong []Detail) {
 			continue
 		}
 		if before != nil && before.id == mk.id {
-			wrong = append(wrong, wrongf(int(mk.line), "order_id", "%d stands on line %d already", mk.id, before.line)...)
+			wrong = append(wrong, wrongf(int(mk.line), "order_id", "%d is on line %d already", mk.id, before.line)...)
 			continue
 		}
 		before = mk

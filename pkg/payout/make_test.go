@@ -126,13 +126,13 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 			"17,Btc,0,a,,\n18,Btc,-1,a,,\n19,Btc,92233720368.54775808,a,,\n20,Btc,\"1,5\",a,,\n" +
 			"total\n",
 			says: []string{
-				"line 3: amount: |exponent", "line 3: address: |space", "line 3: order_id: 1 stands on line 2 already",
+				"line 3: amount: |exponent", "line 3: address: |space", "line 3: order_id: 1 is on line 2 already",
 				"line 4: order_id: |\"x\"", "line 4: address: it is missing",
 				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
 				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
 				"line 7: it has 4 fields, and the header has 6: what is empty has its comma too", "line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
 				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: amount: |exponent",
-				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 stands on line 2 already",
+				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 is on line 2 already",
 				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
 				"line 21: it has one field, and the header has 6: what is empty",
 			}},

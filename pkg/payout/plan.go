@@ -73,7 +73,7 @@ func (p *Plan) CheckDecimals(c Currencies) error {
 		if then != now {
 			return refused(RuleDecimals, fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
 				p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
-				"find out how many decimals the service counts, set them with till currency set, and make the plan anew")
+				"find out how many decimals the service counts, set them with till currency set, and make a new plan")
 		}
 	}
 	return nil

@@ -226,7 +226,7 @@ func noPlan(path, why string, err error) error {
 // changed refuses a plan that is not as it was written.
 func (p *Plan) changed(format string, args ...any) error {
 	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
-		"make it anew", "payout", "plan", "FILE", "--out", "PLAN")
+		"make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // readDigest reads the end of the file and holds the digest in it against the rest.

@@ -168,7 +168,7 @@ func (m *maker) warnUnderWay(runs []journal.Run) error {
 	}
 	for _, a := range appliers {
 		if slices.ContainsFunc(runs, func(r journal.Run) bool { return r.Batch == m.Batch && r.Name == a.Run }) {
-			m.warn.add(underWay, Detail{Message: fmt.Sprintf("run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make this plan anew", a.Run, a.User, a.Host)})
+			m.warn.add(underWay, Detail{Message: fmt.Sprintf("run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make a new plan", a.Run, a.User, a.Host)})
 		}
 	}
 	return nil

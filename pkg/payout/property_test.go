@@ -214,7 +214,7 @@ func TestHistories(t *testing.T) {
 		}
 		have := there()
 		for _, o := range orders {
-			state, got := journal.State(""), journal.Order{}
+			state := journal.State("")
 			got, err := d.account(account).Order(ctx, o.id)
 			if err == nil {
 				state = got.State

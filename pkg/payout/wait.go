@@ -246,7 +246,7 @@ func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, tr
 	if len(p.Orders) == 1 {
 		orders = "accepted order"
 	}
-	e.Msg = fmt.Sprintf("%d of %d %s did not get there within %s: %s", p.Left, len(p.Orders), orders, timeout, strings.Join(names, ", "))
+	e.Msg = fmt.Sprintf("%d of %d %s did not reach it within %s: %s", p.Left, len(p.Orders), orders, timeout, strings.Join(names, ", "))
 	if trouble != nil {
 		e.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
 	}

@@ -42,7 +42,7 @@ func (w *warnings) about(kind int, m *mark, format string, args ...any) {
 
 // told is all of them.
 func (w *warnings) told() (all []Warning) {
-	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped", "identical to an earlier one", "identical to an order of which nobody knows the outcome", "far from the usual amount", "to addresses that are new"} {
+	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped", "identical to an earlier one", "identical to an order with an unknown outcome", "far from the usual amount", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Warning{Detail: Detail{Message: "one more row is " + what}})

@@ -107,7 +107,7 @@ func (s *settings) definitions() []definition {
 		choice("page_out_of_range", "empty|reject|clamp", "The answer to a page that does not exist: no items, an error, or the nearest page.", &s.PageOutOfRange),
 		number("empty_page_count", "0", 0, 1, "The page_count of a list without items.", &s.EmptyPageCount),
 		choice("list_order", "newest|oldest", "Which item of a list comes first, by time of creation.", &s.ListOrder),
-		choice("tags_match", "current|history", "Whether a filter's tags are held against the current status or against every status reached.", &s.TagsMatch),
+		choice("tags_match", "current|history", "Whether a filter's tags are compared with the current status or with every status reached.", &s.TagsMatch),
 		choice("period_end", "inclusive|exclusive", "Whether the moment named by to belongs to the period. The moment named by from does. What counts is the time of creation.", &s.PeriodEnd),
 		choice("unknown_in_filter", "reject|no_match", "What becomes of a filter by a currency or status that there is none of.", &s.UnknownInFilter),
 		choice("reversed_period", "reject|empty", "What becomes of a filter whose from is after its to.", &s.ReversedPeriod),
@@ -142,7 +142,7 @@ func (s *settings) definitions() []definition {
 		choice("duplicate_order_ids", "accept|reject", "What becomes of a withdrawal whose external_order_id the account has used before.", &s.DuplicateOrderIDs),
 
 		// Callbacks
-		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is told of its creation, too.", &s.CallbackOnCreate),
+		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is posted for its creation too.", &s.CallbackOnCreate),
 		number("callback_attempts", "5", 1, 50, "How often a callback is posted until it is given up.", &s.callbacks.Attempts),
 		duration("callback_backoff", "1s", "1h", "The time from the first attempt to the second. It doubles with each one more, up to an hour.", &s.callbacks.Backoff),
 		duration("callback_timeout", "5s", "1m", "How long a receiver may take to answer a callback.", &s.callbacks.Timeout),

@@ -119,7 +119,7 @@ func (s *Store) Write(decide func(*State) (Change, error)) error {
 
 // Put is a write that nothing follows from.
 func (s *Store) Put(decide func(*State) (Change, error)) error {
-	p := &pending{decide: decide, err: errors.New("a write beside this one broke off before anything was saved")}
+	p := &pending{decide: decide, err: errors.New("another write of the same batch failed before anything was saved")}
 	s.queueing.Lock()
 	s.queue = append(s.queue, p)
 	s.queueing.Unlock()
