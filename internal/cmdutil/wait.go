@@ -65,7 +65,7 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 	}
 	var value T
 	var seen []string
-	err := Repeat(s, flags, what, func(ctx context.Context) (bool, error) {
+	err := repeat(s, flags, what, func(ctx context.Context) (bool, error) {
 		var err error
 		if value, err = read(ctx); err != nil {
 			return false, err
@@ -96,9 +96,9 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 	return value, nil
 }
 
-// Repeat repeats a step until it is done. It also repeats a step that fails as in an outage. When the time is
+// repeat repeats a step until it is done. It also repeats a step that fails as in an outage. When the time is
 // over, it returns the error of ranOut if a step has succeeded, and otherwise exit code 41.
-func Repeat(s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error) error {
+func repeat(s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error) error {
 	ctx, cancel := context.WithTimeout(s.Ctx, flags.Timeout)
 	defer cancel()
 	succeeded := false

@@ -115,7 +115,7 @@ is till sandbox callbacks list.`
 
 func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
-	return cmdutil.WithColumns(&cobra.Command{
+	return newControl(a, view, &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted or will be posted to the callbacks of withdrawals, the
@@ -128,28 +128,21 @@ settings callback_attempts, callback_backoff and callback_timeout say how often
 and how long the sandbox tries. It tries as long as it runs; till --sandbox
 makes one attempt during the command. A delivery that stays pending is tried
 again at the next change of the withdrawal's status, by till sandbox callbacks
-resend, or by a till sandbox serve on the same state.
-
-` + whichSandbox,
+resend, or by a till sandbox serve on the same state.`,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := control(a, cmd, view)
-			if err != nil {
-				return err
-			}
-			all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
-			if err != nil {
-				return err
-			}
-			rows := make([]answered[delivery], len(all.value))
-			for i, d := range all.value {
-				rows[i] = answered[delivery](d)
-			}
-			return out.Slice(rows)
-		},
-	}, view)
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[delivery]], _ []string) error {
+		all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
+		if err != nil {
+			return err
+		}
+		rows := make([]answered[delivery], len(all.value))
+		for i, d := range all.value {
+			rows[i] = answered[delivery](d)
+		}
+		return out.Slice(rows)
+	})
 }
 
 // rawDelivery keeps the sandbox's own JSON of one in a list.
@@ -162,31 +155,24 @@ func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 
 func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
-	return cmdutil.WithColumns(&cobra.Command{
+	return newControl(a, view, &cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
 		Long: `Post a delivery again, whatever its state, and show it with the answer. An
 answer other than 2xx does not fail the command. A pending delivery is tried at
 once, unless an earlier one of the same withdrawal is pending, which goes
-first. till sandbox callbacks lists the ids.
-
-` + whichSandbox,
+first. till sandbox callbacks lists the ids.`,
 		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.015 --yes \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq \
     --callback http://127.0.0.1:8787 -q) &&
     till sandbox advance "$id" Processing -q &&
     till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
 		Args: cmdutil.Args("DELIVERY"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := control(a, cmd, view)
-			if err != nil {
-				return err
-			}
-			d, err := tell[delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
-			if err != nil {
-				return err
-			}
-			return out.One(d)
-		},
-	}, view)
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[delivery]], args []string) error {
+		d, err := tell[delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
+		if err != nil {
+			return err
+		}
+		return out.One(d)
+	})
 }

@@ -36,9 +36,7 @@ func clockShowCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "show",
 		Short: "Show the sandbox's time",
 		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
-machine's.
-
-` + whichSandbox,
+machine's.`,
 		Example: `  till sandbox clock show`,
 		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) (answered[sandboxTime], error) {
@@ -51,9 +49,7 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, the time of this
-machine. The clock continues from there. What was made before keeps its times.
-
-` + whichSandbox,
+machine. The clock continues from there. What was made before keeps its times.`,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
   till sandbox clock set now`,
 		Args: cmdutil.Args("TIME"),
@@ -71,9 +67,7 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Advance the sandbox's clock",
 		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w.
 Everything that the settings withdrawal_pace and invoice_expiry cause until
-then has happened when the command returns, each at its own time.
-
-` + whichSandbox,
+then has happened when the command returns, each at its own time.`,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),
@@ -90,18 +84,15 @@ then has happened when the command returns, each at its own time.
 	})
 }
 
-func clockStepCommand(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error)) *cobra.Command {
-	view := answeredView(sandboxTimeView)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, out, err := control(a, cmd, view)
-		if err != nil {
-			return err
-		}
+// clockStepCommand completes a command that prints the sandbox's time.
+func clockStepCommand(
+	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error),
+) *cobra.Command {
+	return newControl(a, answeredView(sandboxTimeView), cmd, func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxTime]], args []string) error {
 		clock, err := do(s, args)
 		if err != nil {
 			return err
 		}
 		return out.Bare(clock, clock.value.Now)
-	}
-	return cmdutil.WithColumns(cmd, view)
+	})
 }

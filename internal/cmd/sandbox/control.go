@@ -73,14 +73,24 @@ func servesHere(s *cmdutil.Session) bool {
 	return err == nil && key != ""
 }
 
-// control begins such a command whose output has one view.
-func control[T any](a *cmdutil.App, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*cmdutil.Session, cmdutil.Output[T], error) {
-	s, err := startControl(a, cmd)
-	if err != nil {
-		return nil, cmdutil.Output[T]{}, err
+// newControl completes a control whose output has one view.
+func newControl[T any](
+	a *cmdutil.App, view func(money.Registry) render.View[T], cmd *cobra.Command,
+	run func(*cmdutil.Session, cmdutil.Output[T], []string) error,
+) *cobra.Command {
+	cmd.Long += "\n\n" + whichSandbox
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := startControl(a, cmd)
+		if err != nil {
+			return err
+		}
+		out, err := cmdutil.NewOutput(s, view(s.Money))
+		if err != nil {
+			return err
+		}
+		return run(s, out, args)
 	}
-	out, err := cmdutil.NewOutput(s, view(s.Money))
-	return s, out, err
+	return cmdutil.WithColumns(cmd, view)
 }
 
 // tell sends an order to the sandbox. An order changes something, so it is sent at most once.
@@ -124,32 +134,25 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 
 func fundCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(fundedView)
-	return cmdutil.WithColumns(&cobra.Command{
+	return newControl(a, view, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
 		Long: `Add money to the merchant's balance in the sandbox, and show what it is then.
-The amount is an exact decimal with its code.
-
-` + whichSandbox,
+The amount is an exact decimal with its code.`,
 		Example: `  till sandbox fund "1.5 Btc"
   till sandbox fund "250.00 USD" -o json`,
 		Args: cmdutil.Args("AMOUNT"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := control(a, cmd, view)
-			if err != nil {
-				return err
-			}
-			amount, err := s.Money.ParseAmount(args[0], api.Currency{})
-			if err != nil {
-				return err
-			}
-			funded, err := tell[funded](s, "/sandbox/fund", map[string]api.Amount{"amount": amount})
-			if err != nil {
-				return err
-			}
-			return out.One(funded)
-		},
-	}, view)
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[funded]], args []string) error {
+		amount, err := s.Money.ParseAmount(args[0], api.Currency{})
+		if err != nil {
+			return err
+		}
+		funded, err := tell[funded](s, "/sandbox/fund", map[string]api.Amount{"amount": amount})
+		if err != nil {
+			return err
+		}
+		return out.One(funded)
+	})
 }
 
 type funded struct {
@@ -174,9 +177,7 @@ func payCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Pay an invoice of the sandbox, as a customer would",
 		Long: `Pay an invoice of the sandbox in full, as a customer would, and show it. The
 money goes to the balance of the account that made the invoice; a reseller also
-earns its rebate.
-
-` + whichSandbox,
+earns its rebate.`,
 		Example: `  till sandbox pay "$(till --sandbox invoice create \
     --title "Order 1001" --currency Usd --item Coffee=2.50)"`,
 	}, "/sandbox/pay")
@@ -186,9 +187,7 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 	return endsInvoice(a, &cobra.Command{
 		Use:   "expire INVOICE",
 		Short: "Let an invoice of the sandbox expire unpaid",
-		Long: `Let an invoice of the sandbox expire unpaid, and show it.
-
-` + whichSandbox,
+		Long:  `Let an invoice of the sandbox expire unpaid, and show it.`,
 		Example: `  till sandbox expire "$(till --sandbox invoice create \
     --title "Order 1002" --currency Usd --item Tea=3.00)"`,
 	}, "/sandbox/expire")
@@ -197,11 +196,7 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
 	view := answeredView(views.Invoices)
 	cmd.Args = cmdutil.Args("INVOICE")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, out, err := control(a, cmd, view)
-		if err != nil {
-			return err
-		}
+	return newControl(a, view, cmd, func(s *cmdutil.Session, out cmdutil.Output[answered[api.Invoice]], args []string) error {
 		if err := api.CheckUUID(args[0]); err != nil {
 			return cmdutil.UsageError(err.Error(), "till invoice create prints the id")
 		}
@@ -210,13 +205,12 @@ func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command
 			return err
 		}
 		return out.One(invoice)
-	}
-	return cmdutil.WithColumns(cmd, view)
+	})
 }
 
 func advanceCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(advancedView)
-	return cmdutil.WithColumns(&cobra.Command{
+	return newControl(a, view, &cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
 		Long: `Move a withdrawal of the sandbox to its next status, and show it. The setting
@@ -228,25 +222,18 @@ The callback of the withdrawal is posted before the command returns, and
 delivery has the answer. If an earlier callback of the withdrawal is still
 pending, this one waits. A receiver that fails does not fail the command: the
 sandbox repeats the callback as long as it runs. The sandbox of till --sandbox
-runs for one command only. See till sandbox callbacks.
-
-` + whichSandbox,
+runs for one command only. See till sandbox callbacks.`,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
     --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
 		Args: cmdutil.Args("WITHDRAWAL", "STATUS"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := control(a, cmd, view)
-			if err != nil {
-				return err
-			}
-			withdrawal, err := tell[advanced](s, "/sandbox/advance", map[string]string{"withdrawal": args[0], "status": args[1]})
-			if err != nil {
-				return err
-			}
-			return out.One(withdrawal)
-		},
-	}, view)
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[advanced]], args []string) error {
+		withdrawal, err := tell[advanced](s, "/sandbox/advance", map[string]string{"withdrawal": args[0], "status": args[1]})
+		if err != nil {
+			return err
+		}
+		return out.One(withdrawal)
+	})
 }
 
 func inviteCommand(a *cmdutil.App) *cobra.Command {
@@ -256,36 +243,29 @@ func inviteCommand(a *cmdutil.App) *cobra.Command {
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
 	view := answeredView(redeemedView)
-	cmd := cmdutil.WithColumns(&cobra.Command{
+	cmd := newControl(a, view, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 		Long: `Accept an invite of the sandbox, and print the id of the new reseller and its
 API key. No command shows the key again. With this key in TILL_API_KEY,
-invoices and withdrawals belong to the reseller.
-
-` + whichSandbox,
+invoices and withdrawals belong to the reseller.`,
 		Example: `  till sandbox invite redeem --label "North shop" \
     "$(till --sandbox invite create -q)"`,
 		Args: cmdutil.Args("INVITE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := control(a, cmd, view)
-			if err != nil {
-				return err
-			}
-			if err := api.CheckUUID(args[0]); err != nil {
-				return cmdutil.UsageError(err.Error(), "till invite create -q prints one")
-			}
-			order := map[string]string{"invite": args[0]}
-			if cmd.Flags().Changed("label") {
-				order["label"] = label
-			}
-			made, err := tell[redeemed](s, "/sandbox/redeem", order)
-			if err != nil {
-				return err
-			}
-			return out.One(made)
-		},
-	}, view)
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[redeemed]], args []string) error {
+		if err := api.CheckUUID(args[0]); err != nil {
+			return cmdutil.UsageError(err.Error(), "till invite create -q prints one")
+		}
+		order := map[string]string{"invite": args[0]}
+		if s.Cmd.Flags().Changed("label") {
+			order["label"] = label
+		}
+		made, err := tell[redeemed](s, "/sandbox/redeem", order)
+		if err != nil {
+			return err
+		}
+		return out.One(made)
+	})
 	cmd.Flags().StringVar(&label, "label", "", "what the reseller is called (default: the invite's label)")
 	return cmd
 }

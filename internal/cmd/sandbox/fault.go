@@ -31,7 +31,7 @@ type faultFlags struct {
 
 func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	var flags faultFlags
-	cmd := cmdutil.WithColumns(&cobra.Command{
+	cmd := newControl(a, faultView, &cobra.Command{
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
 		Long: `Make calls to the sandbox fail from now on, and print the id of the fault. --do
@@ -56,31 +56,24 @@ fault applies to all operations, but never to the commands of till sandbox.
 --match limits a fault to calls with a value in the query or the body; a point
 leads into an object. Several must all match. --rate applies a fault to a part
 of the calls, which --seed selects, the same each time. If several faults apply
-to a call, the first one added is used; a delay is followed by the next one.
-
-` + whichSandbox,
+to a call, the first one added is used; a delay is followed by the next one.`,
 		Example: `  till sandbox fault add --do drop-after --times 1 \
     --on "POST /api/merchant_withdrawal/create"
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
   till sandbox fault add --do delay=2s --match external_order_id=4711 \
     --match currency.Crypto=Btc`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := control(a, cmd, faultView)
-			if err != nil {
-				return err
-			}
-			order, err := flags.fault(cmd)
-			if err != nil {
-				return err
-			}
-			added, err := tell[sandbox.Fault](s, "/sandbox/faults", order)
-			if err != nil {
-				return err
-			}
-			return out.Bare(added.value, added.value.ID)
-		},
-	}, faultView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
+		order, err := flags.fault(s.Cmd)
+		if err != nil {
+			return err
+		}
+		added, err := tell[sandbox.Fault](s, "/sandbox/faults", order)
+		if err != nil {
+			return err
+		}
+		return out.Bare(added.value, added.value.ID)
+	})
 	f := cmd.Flags()
 	f.StringVar(&flags.do, "do", "", "what goes wrong")
 	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
@@ -136,58 +129,44 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 }
 
 func faultListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return newControl(a, faultView, &cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how often they have struck",
 		Long: `List the sandbox's faults in the order in which they apply: seen counts the
 calls that a fault could apply to, and fired the calls that it made fail. A
-fault that has reached --times stays in the list.
-
-` + whichSandbox,
+fault that has reached --times stays in the list.`,
 		Example: `  till sandbox fault list
   till sandbox fault list --jq 'map(.fired) | add'`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := control(a, cmd, faultView)
-			if err != nil {
-				return err
-			}
-			faults, err := ask[[]sandbox.Fault](s, "/sandbox/faults")
-			if err != nil {
-				return err
-			}
-			return out.Slice(faults.value)
-		},
-	}, faultView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
+		faults, err := ask[[]sandbox.Fault](s, "/sandbox/faults")
+		if err != nil {
+			return err
+		}
+		return out.Slice(faults.value)
+	})
 }
 
 func faultClearCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return newControl(a, faultView, &cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Remove a fault of the sandbox, or all of them",
 		Long: `Remove a fault of the sandbox, or without ID all faults, and show what they
-have done.
-
-` + whichSandbox,
+have done.`,
 		Example: `  till sandbox fault clear
   till sandbox fault clear "$(till sandbox fault add --do html)"`,
 		Args: cmdutil.OptionalArg("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := control(a, cmd, faultView)
-			if err != nil {
-				return err
-			}
-			order := map[string]string{}
-			if len(args) == 1 {
-				order["id"] = args[0]
-			}
-			cleared, err := tell[[]sandbox.Fault](s, "/sandbox/faults/clear", order)
-			if err != nil {
-				return err
-			}
-			return out.Slice(cleared.value)
-		},
-	}, faultView)
+	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], args []string) error {
+		order := map[string]string{}
+		if len(args) == 1 {
+			order["id"] = args[0]
+		}
+		cleared, err := tell[[]sandbox.Fault](s, "/sandbox/faults/clear", order)
+		if err != nil {
+			return err
+		}
+		return out.Slice(cleared.value)
+	})
 }
 
 func faultView(money.Registry) render.View[sandbox.Fault] {

@@ -37,9 +37,7 @@ func resetCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Reset the sandbox",
 		Long: `Delete everything in the sandbox, and start again with funds in every currency
 and the time of this machine. The command prints the id of the new state, which
-is unique. It does not ask for confirmation.
-
-` + whichSandbox,
+is unique. It does not ask for confirmation.`,
 		Example: `  till sandbox reset`,
 		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) (answered[sandboxState], error) {
@@ -48,7 +46,7 @@ is unique. It does not ask for confirmation.
 }
 
 func seedCommand(a *cmdutil.App) *cobra.Command {
-	cmd := beginsState(a, &cobra.Command{
+	return beginsState(a, &cobra.Command{
 		Use:   "seed FILE",
 		Short: "Reset the sandbox to the contents of a file",
 		Long: `Delete everything in the sandbox, and fill it from a file; - is standard input.
@@ -70,9 +68,7 @@ by hand, leave out what the sandbox can make up or derive:
       address: bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
       status: Processing
 
-The documentation of the Go package pkg/api/sandbox describes every field.
-
-` + whichSandbox,
+The documentation of the Go package pkg/api/sandbox describes every field.`,
 		Example: `  till sandbox seed demo
   till sandbox dump >box.json && till sandbox seed box.json
   echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,
@@ -92,23 +88,19 @@ The documentation of the Go package pkg/api/sandbox describes every field.
 		}
 		return begun, err
 	})
-	return cmd
 }
 
-func beginsState(a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxState], error)) *cobra.Command {
-	view := answeredView(sandboxStateView)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s, out, err := control(a, cmd, view)
-		if err != nil {
-			return err
-		}
+// beginsState completes a command that prints the id of a new state.
+func beginsState(
+	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxState], error),
+) *cobra.Command {
+	return newControl(a, answeredView(sandboxStateView), cmd, func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxState]], args []string) error {
 		state, err := do(s, args)
 		if err != nil {
 			return err
 		}
 		return out.Bare(state, state.value.ID)
-	}
-	return cmdutil.WithColumns(cmd, view)
+	})
 }
 
 func dumpCommand(a *cmdutil.App) *cobra.Command {
