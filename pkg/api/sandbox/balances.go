@@ -46,7 +46,7 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	return s.settings.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
-// heldIn is one line of a reseller's account.
+// heldIn returns one line of a reseller's account.
 func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount, err error) {
 	_, err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) any {
 		held = money.Amount{Code: code, Minor: a.Books[store.Line{Book: b, Code: code}]}
@@ -55,7 +55,7 @@ func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount
 	return held, err
 }
 
-// readIncludeFiat returns the fiat currency in which an equivalent is wanted, or "".
+// readIncludeFiat returns the fiat currency of the requested equivalent, or "".
 func (s *settings) readIncludeFiat(q *wire.Query) string {
 	if !q.Has("include_fiat") {
 		if s.includeFiat == "required" {
@@ -110,9 +110,9 @@ func (s *Server) Fund(code string, minor int64) error {
 	return s.store.Fund(c.Code, minor)
 }
 
-// Balance returns the merchant's balance in minor units; 0 for a currency that
-// is not in the registry. While a state file cannot be read, it is the last that
-// could be.
+// Balance returns the merchant's balance in minor units, or 0 for a currency that is
+// not in the registry. If the state file cannot be read, it returns the last known
+// balance.
 func (s *Server) Balance(code string) (minor int64) {
 	s.store.Refresh()
 	s.store.Read(func(st *store.State) {
@@ -132,9 +132,9 @@ func (s *Server) Swaps() (swaps []Swap) {
 	return swaps
 }
 
-// A Swap is what one automatic exchange moved. Taken is the smallest number of
-// minor units of From that is worth at least Given of To, so what rounding
-// leaves with the service is always less than one minor unit of From.
+// A Swap is one automatic exchange. Taken is the smallest number of minor units of
+// From that is worth at least Given of To, so rounding costs less than one minor
+// unit of From.
 type Swap struct {
 	Withdrawal string    `json:"withdrawal"`
 	Account    string    `json:"account"` // whose funds: the merchant's id or a reseller's

@@ -10,23 +10,26 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A Delivery is one status of a withdrawal on its way to the withdrawal's
-// callback. It is made in the same change as the status.
+// A Delivery carries one status of a withdrawal to the withdrawal's callback. It is
+// stored in the same change as the status.
+//
+// Its State is pending, delivered, failed (given up) or refused (the target is not
+// allowed).
 type Delivery struct {
 	ID         string          `json:"id"`
 	Withdrawal string          `json:"withdrawal"`
-	Status     string          `json:"status"` // the one that it tells of
+	Status     string          `json:"status"` // the status that it reports
 	URL        string          `json:"url"`
-	State      string          `json:"state"`    // pending, delivered, failed: given up, or refused: not a target that is allowed
-	Attempts   []Attempt       `json:"attempts"` // the oldest first
-	Body       json.RawMessage `json:"body"`     // the withdrawal as it was then
+	State      string          `json:"state"`    // pending, delivered, failed or refused
+	Attempts   []Attempt       `json:"attempts"` // oldest first
+	Body       json.RawMessage `json:"body"`     // the withdrawal at the time of the status
 }
 
-// An Attempt is one time that a Delivery was posted, or was tried to be.
+// An Attempt is one try to post a Delivery.
 type Attempt struct {
 	At     time.Time `json:"at"`     // by the sandbox's clock
-	Status int       `json:"status"` // of the HTTP answer; 0 where none came
-	Answer string    `json:"answer"` // the beginning of the answer's body, 1 KiB of it at most
+	Status int       `json:"status"` // of the HTTP answer; 0 if none came
+	Answer string    `json:"answer"` // the beginning of the answer's body, at most 1 KiB
 	Error  string    `json:"error"`  // why no answer came
 }
 
@@ -35,8 +38,8 @@ func viewDelivery(d *store.Delivery) Delivery {
 	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body)}
 }
 
-// announce is the delivery that tells of a withdrawal's current status, or nil
-// where nothing listens.
+// announce returns the delivery of a withdrawal's current status, or nil if there is
+// no callback.
 func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 	if w.Callback == "" {
 		return nil
@@ -52,7 +55,7 @@ func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 	return s.sender.NewDelivery(w, body.String())
 }
 
-// Deliveries returns what was posted to callbacks, or is to be, the oldest first.
+// Deliveries returns the callbacks that were posted or are pending, oldest first.
 func (s *Server) Deliveries() []Delivery {
 	s.store.Refresh()
 	var all []Delivery
@@ -60,10 +63,10 @@ func (s *Server) Deliveries() []Delivery {
 	return all
 }
 
-// Resend posts a delivery once more, whatever became of it, and returns it as it
-// is then; that the receiver failed again is no error. One that is pending is
-// posted at once, unless an earlier one of the same withdrawal is pending too,
-// which has to come first.
+// Resend posts a delivery again, whatever its state, and returns it as it is after
+// the attempt. It is no error if the receiver fails again. A pending delivery is
+// posted at once, unless an earlier one of the same withdrawal is also pending: that
+// one must come first.
 func (s *Server) Resend(id string) (Delivery, error) { return s.resend(context.Background(), id) }
 
 func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {

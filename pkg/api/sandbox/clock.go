@@ -2,15 +2,15 @@ package sandbox
 
 import "time"
 
-// Now is the sandbox's time, in whole seconds.
+// Now returns the sandbox's time, in whole seconds.
 func (s *Server) Now() time.Time {
 	s.store.Refresh()
 	return s.store.Now()
 }
 
-// SetClock sets the sandbox's clock, which goes on ticking from there; the zero
-// time sets it back to the machine's. It is a part of the state, and what was
-// made before keeps its times.
+// SetClock sets the sandbox's clock, which continues from there. The zero time sets
+// it back to the machine's clock. The clock is part of the state, and earlier
+// records keep their times.
 func (s *Server) SetClock(to time.Time) error {
 	return s.store.MoveClock(func(time.Duration) time.Duration {
 		if to.IsZero() {
@@ -20,9 +20,9 @@ func (s *Server) SetClock(to time.Time) error {
 	})
 }
 
-// AdvanceClock moves the sandbox's clock on, or back where by is negative. What
-// the settings withdrawal_pace and invoice_expiry let happen until then has
-// happened when it returns.
+// AdvanceClock moves the sandbox's clock forward, or back if by is negative. It
+// returns after the moves of the settings withdrawal_pace and invoice_expiry that
+// are due by then.
 func (s *Server) AdvanceClock(by time.Duration) error {
 	return s.store.MoveClock(func(offset time.Duration) time.Duration { return offset + by })
 }

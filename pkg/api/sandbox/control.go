@@ -11,11 +11,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// The controls are what lies outside the interface: what a customer or the
-// service itself does, and what only a test wants. They are the methods of Server
-// over HTTP, below one prefix that the interface does not have. They take the
-// merchant's key, whatever the settings say about others, but the first, which
-// tells each account whose it is; and their times are RFC 3339.
+// controls returns the routes for what lies outside the interface: the actions of a
+// customer or of the service, and those that only tests need. They are the methods
+// of Server over HTTP, below one prefix that the interface does not use. They
+// require the merchant's key whatever the settings say, except the first, which
+// tells each account its id. Their times are RFC 3339.
 func (s *Server) controls() []route {
 	return []route{
 		{"GET", "/sandbox/state", anyControl, s.controlState},
@@ -37,10 +37,10 @@ func (s *Server) controls() []route {
 	}
 }
 
-// maxDump is the largest body that the controls take.
+// maxDump is the size in bytes of the largest body that the controls accept.
 const maxDump = 256 << 20
 
-// stateView names the state, and the account that asks.
+// stateView is the id of the state, and that of the account that asks.
 type stateView struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant_id"`
@@ -57,8 +57,7 @@ func (s *Server) controlState(r *request) (any, error) {
 	return view, nil
 }
 
-// controlFund takes {"amount": Amount} and answers with the balance in that
-// currency.
+// controlFund takes {"amount": Amount} and returns the balance in that currency.
 func (s *Server) controlFund(r *request) (any, error) {
 	in := r.object()
 	amount := in.Amount("amount")
@@ -75,7 +74,7 @@ func (s *Server) controlFund(r *request) (any, error) {
 	return wire.ViewBalanceIn(held), nil
 }
 
-// controlPay takes {"invoice": id} and answers with the invoice, whichever key made it.
+// controlPay takes {"invoice": id} and returns the invoice, whichever key made it.
 func (s *Server) controlPay(r *request) (any, error)    { return s.end(r, s.PayInvoice) }
 func (s *Server) controlExpire(r *request) (any, error) { return s.end(r, s.ExpireInvoice) }
 
@@ -92,13 +91,14 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 	return s.settings.ViewInvoice(&v), nil
 }
 
-// advancedView is a withdrawal, and what its callback was told; null without one.
+// advancedView is a withdrawal and the delivery to its callback, which is null if
+// there is none.
 type advancedView struct {
 	wire.WithdrawalView
 	Delivery *Delivery `json:"delivery"`
 }
 
-// controlAdvance takes {"withdrawal": id, "status": name} and answers with the
+// controlAdvance takes {"withdrawal": id, "status": name} and returns the
 // withdrawal.
 func (s *Server) controlAdvance(r *request) (any, error) {
 	in := r.object()
@@ -120,7 +120,7 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 	return advancedView{view, delivery}, err
 }
 
-// redeemedView is a new reseller, and the one time that its key is shown.
+// redeemedView is a new reseller. It is the only view that shows the key.
 type redeemedView struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
@@ -128,7 +128,7 @@ type redeemedView struct {
 	Key    string `json:"api_key"`
 }
 
-// controlRedeem takes {"invite": id} and perhaps a label.
+// controlRedeem takes {"invite": id} and an optional label.
 func (s *Server) controlRedeem(r *request) (any, error) {
 	in := r.object()
 	invite, label := in.Text("invite"), in.TextOr("label", "")
@@ -142,7 +142,7 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 	return s.ofReseller(id, func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 }
 
-// controlReset takes {} or {"seed": "demo"} and answers with the new state's name.
+// controlReset takes {} or {"seed": "demo"} and returns the ids of the new state.
 func (s *Server) controlReset(r *request) (any, error) {
 	in := r.object()
 	seed := in.TextOr("seed", "")
@@ -160,7 +160,7 @@ func (s *Server) controlDump(r *request) (any, error) {
 	return seed.DumpOf(s.store), nil
 }
 
-// controlRestore takes a dump and answers with the new state's name.
+// controlRestore takes a dump and returns the ids of the new state.
 func (s *Server) controlRestore(r *request) (any, error) {
 	text, err := r.body()
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Server) controlRestore(r *request) (any, error) {
 	return s.viewState(), err
 }
 
-// clockView is the sandbox's time, and by how much it is ahead of the machine's.
+// clockView is the sandbox's time, and how far it is ahead of the machine's.
 type clockView struct {
 	Now    string `json:"now"`
 	Offset string `json:"offset"`
@@ -185,8 +185,8 @@ func (s *Server) viewClock() clockView {
 	return clockView{s.store.Now().Format(time.RFC3339), offset.Round(time.Second).String()}
 }
 
-// controlSetClock takes {"set": time}, where "now" is the machine's own, or
-// {"advance_seconds": n}.
+// controlSetClock takes {"set": time} or {"advance_seconds": n}. The time "now" sets
+// the clock to the machine's.
 func (s *Server) controlSetClock(r *request) (any, error) {
 	in := r.object()
 	var move func() error

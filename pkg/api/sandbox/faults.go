@@ -11,35 +11,35 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A Fault makes requests go wrong on purpose. It waits in the state until a
-// request comes that it is for, and then strikes or lets it pass.
+// A Fault makes requests go wrong on purpose. It stays in the state, and strikes
+// matching requests or lets them pass.
 type Fault struct {
-	ID    string            `json:"id"`    // the sandbox's own, unique in a state
-	On    string            `json:"on"`    // one of Operations, or * (or nothing) for each of them
-	Do    string            `json:"do"`    // what goes wrong, see the package documentation
-	Rate  float64           `json:"rate"`  // how many of the requests it strikes, above 0 and up to 1; 0 means 1
-	Times int64             `json:"times"` // after how many strikes it is spent; 0: never
-	Match map[string]string `json:"match"` // fields of the query or the body and what they must hold, all of them
-	Seed  int64             `json:"seed"`  // decides which requests a rate below 1 strikes; 0: one is chosen
-	Seen  int64             `json:"seen"`  // the requests it was asked about
-	Fired int64             `json:"fired"` // those that it has struck
+	ID    string            `json:"id"`    // set by the sandbox, unique in a state
+	On    string            `json:"on"`    // one of Operations, or * (or nothing) for all of them
+	Do    string            `json:"do"`    // what goes wrong; see the package documentation
+	Rate  float64           `json:"rate"`  // the share of requests it strikes, above 0 and up to 1; 0: 1
+	Times int64             `json:"times"` // the number of strikes after which it is used up; 0: never
+	Match map[string]string `json:"match"` // the values that fields of the query or the body must have
+	Seed  int64             `json:"seed"`  // decides which requests a Rate below 1 strikes; 0: chosen
+	Seen  int64             `json:"seen"`  // the number of requests that it was asked about
+	Fired int64             `json:"fired"` // the number of requests that it has struck
 }
 
-// A FaultError says which field of a Fault cannot be as it is.
+// A FaultError reports an invalid field of a Fault.
 type FaultError struct {
 	Field   string // as in JSON
 	Problem string
-	Advice  string // what to do about it
+	Advice  string // what to write instead
 }
 
 func (e *FaultError) Error() string { return (*fault.Error)(e).Error() }
 
-// WithFault adds a fault when the sandbox is made, as AddFault does. With a state
-// file that means each time.
+// WithFault adds a fault when the sandbox is made, as AddFault does. With an
+// existing state file it adds the fault again.
 func WithFault(f Fault) Option { return func(o *options) { o.faults = append(o.faults, f) } }
 
-// CheckFault returns the fault with what was left out filled in, but for its ID
-// and Seed, which only a sandbox knows. What is wrong with it is a *FaultError.
+// CheckFault returns the fault with its defaults filled in, except for the ID and
+// Seed, which only a sandbox can set. An invalid fault is a *FaultError.
 func CheckFault(f Fault) (Fault, error) {
 	checked, err := fault.Check(store.Fault(f), Operations())
 	if wrong, ok := errors.AsType[*fault.Error](err); ok {
@@ -48,9 +48,9 @@ func CheckFault(f Fault) (Fault, error) {
 	return Fault(checked), err
 }
 
-// AddFault adds a fault behind those that are there, and returns it with its ID
-// and with what was left out. Its own ID, Seen and Fired are not looked at. What
-// is wrong with it is a *FaultError.
+// AddFault adds a fault after the existing ones and returns it with its ID and its
+// defaults. It ignores the ID, Seen and Fired of f. An invalid fault is a
+// *FaultError.
 func (s *Server) AddFault(f Fault) (Fault, error) {
 	f, err := CheckFault(f)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Server) AddFault(f Fault) (Fault, error) {
 	return Fault(added), err
 }
 
-// Faults returns all faults, the spent ones too, in the order in which they are
-// asked.
+// Faults returns all faults, including those that are used up, in the order in which
+// they are asked.
 func (s *Server) Faults() ([]Fault, error) {
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (s *Server) Faults() ([]Fault, error) {
 
 func viewFault(f store.Fault) Fault { return Fault(f) }
 
-// ClearFaults takes faults away, or all of them when it is given no id. It
-// returns them as they were last.
+// ClearFaults removes the faults with these ids, or all faults without an id, and
+// returns them with their last counters.
 func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
 	list, err := s.store.ClearFaults(ids)
 	if err != nil {
@@ -97,16 +97,17 @@ func Operations() []string {
 
 func (r route) operation() string { return r.method + " " + r.path }
 
-// takesFaults leaves out what lies outside the interface: a control that a fault
-// could hit could not take that fault away.
+// takesFaults reports whether faults can strike the route. It excludes what is
+// outside the interface: a fault that struck a control could prevent its own
+// removal.
 func (r route) takesFaults() bool { return strings.HasPrefix(r.path, "/api/") }
 
 func (s *Server) controlFaults(r *request) (any, error) {
 	return s.store.ListFaults(), nil
 }
 
-// controlAddFault takes a fault without its counters and answers with it. Only do
-// is required.
+// controlAddFault takes a fault without its counters and returns it. Only do is
+// required.
 func (s *Server) controlAddFault(r *request) (any, error) {
 	in := r.object()
 	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0), Seed: in.IntegerOr("seed", 0)}
@@ -126,8 +127,7 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 	return f, err
 }
 
-// controlClearFaults takes {} or {"id": id} and answers with the faults that are
-// gone.
+// controlClearFaults takes {} or {"id": id} and returns the faults that it removed.
 func (s *Server) controlClearFaults(r *request) (any, error) {
 	in := r.object()
 	var ids []string

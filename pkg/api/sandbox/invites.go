@@ -51,9 +51,9 @@ func (s *Server) createInvite(r *request) (any, error) {
 	return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 }
 
-// RedeemInvite turns an invite into a reseller and returns the reseller's id and
-// its own API key, which is not kept and cannot be had again. A label replaces
-// the invite's; an empty one leaves it.
+// RedeemInvite turns an invite into a reseller and returns the reseller's id and API
+// key. The sandbox keeps only a hash of the key, so the key cannot be read again. A
+// label replaces the label of the invite; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
 	id, ok := wire.ParseUUID(invite)
 	if !ok {

@@ -25,7 +25,7 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	v.Currency = in.Currency("currency").Code
 	s.settings.readItems(in, v)
 	if in.Has("due_date") {
-		due := in.Text("due_date") // deprecated: checked and forgotten
+		due := in.Text("due_date") // deprecated: checked and ignored
 		if _, err := time.Parse(s.settings.CreatedLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
 			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due), s.settings.CreatedLayout)
 		}
@@ -70,7 +70,8 @@ func (s *Server) getInvoice(r *request, id string) (any, error) {
 	return s.ofInvoice(r.account, id, s.viewInvoice)
 }
 
-// ofInvoice returns what view makes of an invoice while nothing changes. Another account's is not found.
+// ofInvoice returns the view of an invoice. The store is locked while view runs. An
+// invoice of another account is not found.
 func (s *Server) ofInvoice(account, id string, view func(*store.Invoice) any) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
 		if v := st.Invoices[id]; v != nil && s.settings.Shows(st, account, v.Account) {
@@ -88,9 +89,10 @@ func (s *Server) viewFinished(v *store.Invoice) any {
 	return v.Phase == store.Paid || v.Phase == store.Expired && s.settings.invoiceFinished == "closed"
 }
 
-// PayInvoice pays a waiting invoice in full, in its own currency or the one that
-// the setting paid_in names. The money goes to the balance of the one who made the
-// invoice; a reseller earns its rebate beside that.
+// PayInvoice pays a waiting invoice in full, in its own currency or in the one that
+// the setting paid_in names. The money is added to the balance of the account that
+// made the invoice. A reseller also earns a rebate, which is not part of the
+// balance.
 func (s *Server) PayInvoice(id string) error { return s.store.PayInvoice(id) }
 
 // ExpireInvoice ends a waiting invoice unpaid.

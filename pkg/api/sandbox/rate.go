@@ -7,15 +7,16 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// rate counts the requests of the second that it is, by the machine's clock: the
-// sandbox's own may be stopped.
+// rate counts the requests in the current second, by the machine's clock, because
+// the sandbox's own clock may be stopped.
 type rate struct {
 	mu     sync.Mutex
 	second int64
 	count  int64
 }
 
-// checkRate refuses a request beyond the setting requests_per_second. Keys count together.
+// checkRate refuses a request beyond the setting requests_per_second. All keys count
+// together.
 func (s *Server) checkRate(w http.ResponseWriter) error {
 	if s.settings.perSecond == unlimited {
 		return nil

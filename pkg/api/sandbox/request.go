@@ -16,14 +16,14 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A request is one HTTP request that passed the gate: the right host, no
-// foreign web page behind it, a known path and method, a valid key.
+// A request is an HTTP request that passed the first checks: the right host, no
+// foreign web page as its origin, a known path and method, a valid key.
 type request struct {
 	http    *http.Request
 	writer  http.ResponseWriter
-	account string // whose key was used
+	account string // the account of the key
 	maxBody int64
-	rules   *wire.Rules // how strictly it is read; nil on a control, which is always strict
+	rules   *wire.Rules // how strictly it is read; nil for a control, which is always read strictly
 }
 
 func (r *request) query() *wire.Query { return wire.NewQuery(r.http.URL.RawQuery, r.rules) }
@@ -45,8 +45,8 @@ func (r *request) body() (json.RawMessage, error) {
 	return wire.DecodeBody(body)
 }
 
-// object reads the body as a JSON object. What is wrong with it shows when the
-// object is asked whether it is done.
+// object reads the body as a JSON object. Its Done method returns the first error,
+// that of the body included.
 func (r *request) object() *wire.Object {
 	raw, err := r.body()
 	return wire.NewObject(raw, "", r.rules, &err)
@@ -63,8 +63,8 @@ func (r *request) checkContentType() error {
 	return nil
 }
 
-// hostOf is the Host a request was sent to. A client's request that is handed
-// over without a connection may have it in its URL only.
+// hostOf returns the Host of a request. A client's request that is passed on without
+// a connection may have it only in its URL.
 func hostOf(r *http.Request) string {
 	if r.Host == "" {
 		return r.URL.Host
@@ -72,8 +72,8 @@ func hostOf(r *http.Request) string {
 	return r.Host
 }
 
-// checkHost lets only names of this machine through. A web page that points its
-// own name at a loopback address is stopped here.
+// checkHost accepts only names of this machine. It refuses a web page that points
+// its own name at a loopback address.
 func checkHost(r *http.Request) error {
 	host := hostOf(r)
 	name := host
@@ -90,9 +90,9 @@ func checkHost(r *http.Request) error {
 	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].", refusal.Shorten(host))
 }
 
-// checkOrigin refuses what a browser sends on behalf of another site. The
-// standard library's CrossOriginProtection lets every GET pass; here a GET may
-// show money, and with reseller_auth=none it needs no key.
+// checkOrigin refuses requests that a browser sends for another site. The standard
+// library's CrossOriginProtection lets every GET pass; here a GET may show money,
+// and with reseller_auth=none it needs no key.
 func checkOrigin(r *http.Request) error {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
@@ -121,8 +121,8 @@ func bearer(r *http.Request) (key string, err error) {
 	return key, nil
 }
 
-// authorize finds out whose key a request carries and whether it may use the
-// route. An unknown key and a missing one get the same status.
+// authorize returns the account of the request's key, if the key may use the route.
+// An unknown key and a missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
 	merchant := *s.store.Merchant.Load()
 	if access == merchantOnly && s.settings.resellerAuth == "none" {
@@ -146,9 +146,9 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	return account, nil
 }
 
-// envelopeShown says whether the interface shows the envelope for a request: on the
-// paths of the merchant's withdrawals and where an invoice is made. Controls, which
-// are not the interface's, always have it.
+// envelopeShown reports whether the interface shows the envelope for a request: on
+// the paths of the merchant's withdrawals and for the creation of an invoice.
+// Controls are outside the interface and always use it.
 func envelopeShown(r *http.Request) bool {
 	path := r.URL.Path
 	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") || path == "/api/invoice" && r.Method == http.MethodPost

@@ -7,7 +7,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// ofReseller returns what view makes of one reseller and its account while nothing changes.
+// ofReseller returns the view of one reseller and its account. The store is locked
+// while view runs.
 func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account) any) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
 		if r := st.Resellers[id]; r != nil {
@@ -45,8 +46,8 @@ func (s *Server) viewReseller(r *store.Reseller, a *store.Account) any {
 
 func viewInviteOf(r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
 
-// viewStats counts the invoices and lists the paid ones. The totals come
-// from the books, which every payment enters in the same change as the invoice.
+// viewStats counts the invoices and lists the paid ones. The totals come from the
+// books, which each payment updates in the same change as the invoice.
 func (s *Server) viewStats(r *store.Reseller, a *store.Account) any {
 	view := wire.StatsView{
 		ID:             r.ID,
@@ -103,8 +104,8 @@ func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	return s.withdrawalOf(id, withdrawal)
 }
 
-// listResellerInvoices takes the withdrawal filter, by default with every field
-// optional, so that {} is all of them.
+// listResellerInvoices takes the withdrawal filter. By default every field is
+// optional, so {} selects all invoices.
 func (s *Server) listResellerInvoices(r *request) (any, error) {
 	q := r.query()
 	id, p := q.UUID("id"), s.settings.ReadPaging(q)
@@ -149,7 +150,8 @@ func (s *Server) aboutResellerInvoice(view func(*store.Invoice) any) func(*reque
 	}
 }
 
-// knownReseller ends the reading of a query that names a reseller.
+// knownReseller finishes reading a query that names a reseller, and reports an error
+// if the reseller does not exist.
 func (s *Server) knownReseller(q *wire.Query, id string) error {
 	if err := q.Done(); err != nil {
 		return err

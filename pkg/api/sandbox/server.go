@@ -37,7 +37,7 @@ type Server struct {
 	rate     rate
 }
 
-// An Option changes what New makes.
+// An Option configures the Server that New makes.
 type Option func(*options)
 
 type options struct {
@@ -50,8 +50,8 @@ type options struct {
 	faults   []Fault
 }
 
-// WithKey gives the merchant's API key, which must begin with KeyPrefix.
-// Without this option a sandbox makes a random one.
+// WithKey sets the merchant's API key, which must begin with KeyPrefix. Without this
+// option the sandbox generates a random key.
 func WithKey(key string) Option { return func(o *options) { o.key = key } }
 
 // WithSetting changes one setting; Settings lists them.
@@ -62,25 +62,27 @@ func WithSetting(name, value string) Option {
 // WithClock replaces time.Now. The clock is called from many goroutines.
 func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
 
-// WithSeed says what a fresh sandbox holds: "none" nothing at all, "demo" funds,
-// withdrawals, and half a year of invoices of the merchant's and of four resellers.
-// Without this option it holds a million whole units of every currency.
+// WithSeed chooses what a fresh sandbox holds: "none" holds nothing; "demo" holds
+// funds, withdrawals, and half a year of invoices of the merchant and of four
+// resellers. Without this option the sandbox holds a million whole units of every
+// currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
-// WithSeedJSON says the same in JSON: a seed that a person has written, or what
-// Dump has returned. The package documentation describes it.
+// WithSeedJSON sets the seed in JSON: a seed that a person has written, or the
+// result of Dump. The package documentation describes the format.
 func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
 
-// WithState keeps the state in a file, an SQLite database, so that it outlives
-// the server: a request is answered when what it changed is in the file. Several
-// servers, in several processes, may use one file at a time. A file that does not
-// exist is made, readable by its owner only, and gets the seed; later on the seed
-// is not looked at. The key is not in the file: each server has its own. Neither
-// are settings, and servers that share a file should share them too.
+// WithState keeps the state in a file, an SQLite database, so that it outlives the
+// server. A request is answered after its changes are in the file. Several servers,
+// in several processes, may use one file at the same time. A file that does not
+// exist is created, readable by its owner only, and gets the seed; for an existing
+// file the seed is ignored. The key is not in the file: each server has its own.
+// Neither are the settings, so servers that share a file should use the same
+// settings.
 func WithState(path string) Option { return func(o *options) { o.state = path } }
 
-// New makes a sandbox. With WithState, or where withdrawals have callbacks, it is
-// to be closed.
+// New makes a sandbox. Close it if it uses WithState or if withdrawals have
+// callbacks.
 func New(opts ...Option) (*Server, error) {
 	o := options{key: newKey(), settings: map[string]string{}, clock: time.Now}
 	for _, opt := range opts {
@@ -110,9 +112,9 @@ func New(opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-// open finds the state, or begins one.
+// open loads the state, or begins a new one.
 func (s *Server) open(o options) error {
-	first, err := s.seeds.Named(o.seed) // a wrong seed is one whether it is wanted or not
+	first, err := s.seeds.Named(o.seed) // a wrong seed is an error even if it is not used
 	if o.seedJSON != nil {
 		first, err = s.seeds.FromJSON(o.seedJSON)
 	}
@@ -126,7 +128,7 @@ func (s *Server) open(o options) error {
 	return nil
 }
 
-// A StateError says that the file of WithState cannot be used, and why.
+// A StateError reports that the file of WithState cannot be used, and why.
 type StateError struct {
 	Path string
 	Err  error
@@ -138,23 +140,23 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return e.Err }
 
-// Close ends the posting of callbacks, a request that is out included, and lets go
-// of the state's file. What is pending stays so in the file.
+// Close stops posting callbacks, cuts off the request in flight, and closes the
+// state's file. Pending callbacks stay pending in the file.
 func (s *Server) Close() error {
 	s.sender.Close()
 	return s.store.Close()
 }
 
-// Identity tells this state from every other: it is random, stays the same for as
-// long as the state lives, and is another one after Reset.
+// Identity returns the random ID of this state. It stays the same as long as the
+// state lives. After Reset the state has a new one.
 func (s *Server) Identity() (id string) {
 	s.store.Refresh()
 	s.store.Read(func(st *store.State) { id = st.ID })
 	return id
 }
 
-// Reset throws everything away and begins anew with a seed, as for WithSeed.
-// Keys of resellers are gone with them.
+// Reset discards the state and begins a new one with a seed, as for WithSeed. The
+// keys of the resellers are lost.
 func (s *Server) Reset(seed string) error {
 	first, err := s.seeds.Named(seed)
 	if err != nil {
@@ -171,9 +173,8 @@ func (s *Server) Dump() ([]byte, error) {
 	return json.MarshalIndent(seed.DumpOf(s.store), "", "  ")
 }
 
-// Restore throws everything away and begins anew with a seed in JSON: one that a
-// person has written, or what Dump has returned. The state gets an identity of its
-// own.
+// Restore discards the state and begins a new one with a seed in JSON: a seed that a
+// person has written, or the result of Dump. The new state has its own identity.
 func (s *Server) Restore(seed []byte) error {
 	first, err := s.seeds.FromJSON(seed)
 	if err != nil {
@@ -197,28 +198,29 @@ func checkKey(key string) error {
 // Key returns the merchant's API key.
 func (s *Server) Key() string { return s.key }
 
-// access says which keys open a route.
+// access is the set of keys that a route accepts.
 type access int
 
 const (
-	anyAccount   access = iota // the merchant's or a reseller's; each sees its own
-	merchantOnly               // the merchant's, or none with reseller_auth=none
+	anyAccount   access = iota // the merchant's or a reseller's; each sees its own records
+	merchantOnly               // the merchant's; with reseller_auth=none, no key is needed
 	control                    // the merchant's, always
 	anyControl                 // the merchant's or a reseller's, always
 )
 
-// controls reports whether a route is no part of the interface, and its rules are not the interface's either.
+// controls reports whether a route is a control. A control is not part of the
+// interface, and the rules of the interface do not apply to it.
 func (a access) controls() bool { return a == control || a == anyControl }
 
-// A route is one operation of the interface. Its handler returns what to write
-// as JSON, or a failure.
+// A route is one operation of the interface or one control. Its handler returns the
+// value to write as JSON, or a failure.
 type route struct {
 	method, path string
 	access       access
 	handle       func(*request) (any, error)
 }
 
-// withoutQuery is a handler of requests that have no query.
+// withoutQuery wraps a handler of requests that have no query.
 func withoutQuery(handle func(*request) (any, error)) func(*request) (any, error) {
 	return func(r *request) (any, error) {
 		if err := r.query().Done(); err != nil {
@@ -228,7 +230,7 @@ func withoutQuery(handle func(*request) (any, error)) func(*request) (any, error
 	}
 }
 
-// withID is a handler of requests whose query is nothing but an id.
+// withID wraps a handler of requests whose query is only an id.
 func withID(handle func(r *request, id string) (any, error)) func(*request) (any, error) {
 	return func(r *request) (any, error) {
 		q := r.query()
@@ -307,8 +309,8 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err e
 	}
 }
 
-// answer holds the order of the checks: what needs no key first, and the key
-// before anything of the request is looked at.
+// answer checks in a fixed order: first the checks that need no key, and then the
+// key, before it reads anything else of the request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := checkHost(r); err != nil {
 		return nil, err
@@ -326,7 +328,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		w.Header().Set("Allow", allow)
 		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path, refusal.Shorten(r.Method), allow)
 	}
-	// Another process may have added a fault, or begun the state anew, with other accounts.
+	// Another process may have added a fault, or begun a new state with other
+	// accounts.
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
@@ -365,11 +368,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	wire.WriteJSON(w, rule.Status, wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: rule.Reason, Description: f.Description}})
 }
 
-// Serve answers requests on a loopback listener until ctx is done, then lets
-// those under way finish. It closes the listener, and returns nil after such a
-// stop. Meanwhile it moves withdrawals and invoices when the time has come that
-// settings give them, and takes up callbacks that another server has left pending
-// in the state's file.
+// Serve answers requests on a loopback listener until ctx is done, and then lets the
+// requests in flight finish. It closes the listener, and returns nil after such a
+// stop. Meanwhile it moves withdrawals and invoices when the settings say that they
+// are due, and takes over callbacks that another server has left pending in the
+// state's file.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -382,7 +385,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return fault.WithEnd(ctx) }, // its end ends the waiting for callbacks and faults
+		// The end of ctx also ends waits for callbacks and faults.
+		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) },
 	}
 	meanwhile, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -397,7 +401,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		stopped <- server.Shutdown(grace)
 	})
 	err := server.Serve(listener)
-	if stop() { // ctx was never done: the listener itself failed
+	if stop() { // ctx is not done: the listener failed
 		return fmt.Errorf("sandbox: the listener failed: %w", err)
 	}
 	if err := <-stopped; err != nil {
@@ -407,8 +411,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// KeyPrefix marks every key that a sandbox hands out or accepts, so that a
-// client can tell that it opens nothing but a sandbox.
+// KeyPrefix begins every key that a sandbox generates or accepts, so that a client
+// can tell that the key opens only a sandbox.
 const KeyPrefix = "till_sandbox_"
 
 func newKey() string {

@@ -29,7 +29,7 @@ func Settings() []Setting {
 	return mapped(noSettings().definitions(), func(d definition) Setting { return d.Setting })
 }
 
-// mapped is what view makes of each record; of none it is empty, not nil.
+// mapped returns the view of each record. The result is never nil.
 func mapped[R, V any](records []R, view func(R) V) []V {
 	all := make([]V, len(records))
 	for i, r := range records {
@@ -38,8 +38,9 @@ func mapped[R, V any](records []R, view func(R) V) []V {
 	return all
 }
 
-// settings holds the choices in the form in which the handlers use them, each with the part of the sandbox that it is
-// about. It is filled once, when a server is made, and only read afterwards.
+// settings holds the choices in the form that the handlers use, each with the part
+// of the sandbox that it concerns. It is filled once, when a server is made, and
+// only read afterwards.
 type settings struct {
 	*store.Terms
 	wire.Rules
@@ -59,7 +60,7 @@ type settings struct {
 	errors                          []refusal.Rule // by kind
 }
 
-// A definition is a setting and what reads its value.
+// A definition is a setting and the function that reads its value.
 type definition struct {
 	Setting
 	set func(value string) error

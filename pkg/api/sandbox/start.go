@@ -10,20 +10,20 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
-// TB is what Start needs of a test: a *testing.T, *testing.B or *testing.F. It
-// is defined here because package testing would come along into every program that
-// serves a sandbox. Fatalf does not return.
+// TB is the part of a test that Start needs: a *testing.T, *testing.B or *testing.F
+// has it. TB is defined here because importing package testing would add it to every
+// program that serves a sandbox. Fatalf must not return.
 type TB interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// A Running is a sandbox that listens. It is a Server with an address.
+// A Running is a Server that listens on an address.
 type Running struct {
 	*Server
 
-	// URL is where it is, http and a loopback address with a port, without a
+	// URL is the base address: http and a loopback address with a port, without a
 	// slash at the end.
 	URL string
 
@@ -31,15 +31,15 @@ type Running struct {
 	busy     sync.WaitGroup // its goroutines
 	end      sync.Once
 	endError error
-	stop     context.CancelFunc // of the requests under way
+	stop     context.CancelFunc // of the requests in flight
 }
 
-// Start runs a sandbox for a test, on a loopback port of its own, and ends it
-// when the test and its subtests have ended. Nothing is shared between two of
-// them, so each parallel test may have one; one that is started in a fuzz test or
-// a benchmark before the loop serves all of its rounds. The test fails at once
-// when the sandbox cannot start, which is when an option is wrong or the file of
-// WithState cannot be used.
+// Start runs a sandbox for a test, on its own loopback port, and closes it when the
+// test and its subtests have ended. Two sandboxes share nothing, so each parallel
+// test may have its own. A sandbox that is started in a fuzz test, or in a benchmark
+// before the loop, serves all of its rounds. Start fails the test if the sandbox
+// cannot start: an option is wrong, the file of WithState cannot be used, or there
+// is no loopback port.
 func Start(t TB, opts ...Option) *Running {
 	t.Helper()
 	server, err := New(opts...)
@@ -58,7 +58,7 @@ func Start(t TB, opts ...Option) *Running {
 	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
 	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) }}
-	r.busy.Go(func() { r.served.Serve(listener) }) // its error is that it was closed
+	r.busy.Go(func() { r.served.Serve(listener) }) // its error says that it was closed
 	t.Cleanup(func() {
 		t.Helper()
 		if err := r.Close(); err != nil {
@@ -68,9 +68,10 @@ func Start(t TB, opts ...Option) *Running {
 	return r
 }
 
-// Close ends it before the test ends, for one that wants the service to be gone:
-// from then on connections are refused. It cuts off the requests that are under
-// way and returns when nothing of it runs any more. A second Close does nothing.
+// Close ends the sandbox before the test ends, for a test in which the service goes
+// away: afterwards connections are refused. It cuts off the requests in flight and
+// returns when all goroutines of the sandbox have ended. A second Close does
+// nothing.
 func (r *Running) Close() error {
 	r.end.Do(func() {
 		r.stop()
@@ -81,8 +82,8 @@ func (r *Running) Close() error {
 	return r.endError
 }
 
-// count keeps a connection among the goroutines that Close waits for. A handler
-// that has taken its connection over is counted by serve.
+// count adds a connection to the goroutines that Close waits for. serve counts a
+// handler that has hijacked its connection.
 func (r *Running) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:

@@ -15,7 +15,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// parsed is a setting whose value parse turns into what the field holds, or refuses with the advice.
+// parsed returns a setting whose value parse converts for the field. If parse
+// refuses the value, the error is the advice.
 func parsed[T any](setting Setting, field *T, advice string, parse func(value string) (T, bool)) definition {
 	return definition{setting, func(value string) error {
 		v, ok := parse(value)
@@ -27,7 +28,7 @@ func parsed[T any](setting Setting, field *T, advice string, parse func(value st
 	}}
 }
 
-// choice is a setting with a fixed list of values; the first is the default.
+// choice returns a setting with a fixed list of values; the first is the default.
 func choice(name, values, meaning string, field *string) definition {
 	allowed := strings.Split(values, "|")
 	return parsed(Setting{name, allowed[0], values, meaning}, field, "use "+strings.Join(allowed, " or "),
@@ -46,8 +47,8 @@ func number(name, def string, low, high int64, meaning string, field *int64) def
 	})
 }
 
-// duration takes a time from a millisecond to a limit, which is given as a person
-// would write it.
+// duration returns a setting for a time from a millisecond to a limit. The limit is
+// in the form that messages show.
 func duration(name, def, limit, meaning string, field *time.Duration) definition {
 	high, _ := time.ParseDuration(limit)
 	return parsed(Setting{name, def, "1ms to " + limit, meaning}, field, "use a time from 1ms to "+limit+", such as 500ms or 2s",
@@ -57,10 +58,10 @@ func duration(name, def, limit, meaning string, field *time.Duration) definition
 		})
 }
 
-// unlimited is the value none of a limit.
+// unlimited is what the value none of a limit means.
 const unlimited = math.MaxInt64
 
-// limit is a number that may also be none, which is the default.
+// limit returns a setting for a number that may also be none, which is the default.
 func limit(name string, meaning string, field *int64) definition {
 	return parsed(Setting{name, "none", "none, or from 1", meaning}, field, "use none or a whole number from 1",
 		func(value string) (int64, bool) {
@@ -76,8 +77,8 @@ func text(name, def, meaning string, field *string) definition {
 	return parsed(Setting{name, def, "any text", meaning}, field, "", func(value string) (string, bool) { return value, true })
 }
 
-// layout takes a Go time layout that loses nothing down to the second: a list
-// could not be filtered by times that it does not show.
+// layout returns a setting for a Go time layout that keeps the time down to the
+// second: a list cannot be filtered by times that it does not show.
 func layout(name, meaning string, field *string) definition {
 	return parsed(Setting{name, "2006-01-02T15:04:05", "a Go time layout", meaning}, field,
 		"it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05",
@@ -88,7 +89,7 @@ func layout(name, meaning string, field *string) definition {
 		})
 }
 
-// names is a setting of three names, one for each phase of an invoice.
+// names returns a setting of three names, one for each phase of an invoice.
 func names(setting Setting, field *[3]string, distinct bool) definition {
 	return definition{setting, func(value string) error {
 		parts := strings.Split(value, ",")
@@ -108,7 +109,7 @@ func (s *settings) setFlow(value string) (err error) {
 	return err
 }
 
-// setPace comes after setFlow: its steps are some of the flow's.
+// setPace runs after setFlow, because its steps must be steps of the flow.
 func (s *settings) setPace(value string) (err error) {
 	s.Pace, err = store.ParsePace(value, &s.Flow)
 	return err
@@ -131,7 +132,7 @@ func parseRebate(value string) (int64, bool) {
 	return n, ok && n <= 100*store.PercentScale
 }
 
-// parseCurrencies takes a part of the registry, in any order.
+// parseCurrencies accepts any subset of the registry, in any order.
 func parseCurrencies(value string) (all []money.Currency, ok bool) {
 	for code := range strings.SplitSeq(value, ",") {
 		c := money.ByCode[code]
@@ -152,8 +153,8 @@ func parsePaidIn(value string) (string, bool) {
 
 func parseInviteLabel(value string) (string, bool) { return value, value == "" || wire.IsPlain(value) }
 
-// setRate turns a rate into the value of one minor unit. Rates have up to nine
-// decimals and so do currencies, hence 18 decimals hold every value exactly.
+// setRate converts a rate to the value of one minor unit. Rates and currencies have
+// at most nine decimals, so 18 decimals hold every value exactly.
 func (s *settings) setRate(c money.Currency, value string) error {
 	rate, ok := money.ParseDecimal(value, 9)
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {

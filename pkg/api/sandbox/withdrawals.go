@@ -56,8 +56,8 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 	return s.withdrawalOf(r.account, id)
 }
 
-// withdrawalOf is the single view of a withdrawal. Another account's is not
-// found, the same as one that never was.
+// withdrawalOf returns the view of one withdrawal. A withdrawal of another account
+// is not found, like one that does not exist.
 func (s *Server) withdrawalOf(account, id string) (wire.WithdrawalView, error) {
 	id = wire.Lower(id)
 	var w store.Withdrawal
@@ -114,10 +114,10 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 }
 
 // AdvanceWithdrawal moves a withdrawal to its next status, if the setting
-// withdrawal_flow knows that step, and gives the money back where it says so. A
-// callback has been posted once when it returns, unless an earlier one of the same
-// withdrawal is still under way; Deliveries has what came of it, and a receiver that
-// failed is no error.
+// withdrawal_flow has that step, and refunds the money if the flow says so. It
+// returns after the first attempt to post the callback, or at once if an earlier
+// delivery of the same withdrawal is still in progress. A receiver that fails is no
+// error; Deliveries has the result.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
 	_, err := s.advance(context.Background(), id, status)
 	return err
