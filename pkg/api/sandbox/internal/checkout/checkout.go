@@ -1,4 +1,5 @@
-// Package checkout serves the pages that a browser shows: an invoice, which a customer pays there, and an invite.
+// Package checkout serves pages for a browser: an invoice, which a customer can pay
+// there, and an invite.
 package checkout
 
 import (
@@ -23,8 +24,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// Anyone who has the address of a page may see it, as with any hosted checkout, so no key is wanted. There
-// is no script in the pages, and nothing is loaded from anywhere.
+// Anyone who has the address of a page may see it, as with any hosted checkout, so
+// the pages need no key. They have no script and load nothing.
 const (
 	invoicePages = "/invoice/"
 	invitePages  = "/invite/"
@@ -40,8 +41,8 @@ var checkoutHTML string
 //go:embed checkout.css
 var checkoutCSS string
 
-// checkout is what all pages share. It is made when the first of them is asked
-// for, since a program that only brings the sandbox along has no use for it.
+// checkout holds what all pages share. It is built at the first request for a page,
+// because many programs with a sandbox never show one.
 var checkout = sync.OnceValue(func() (c struct {
 	templates *template.Template
 	styleHash string
@@ -67,19 +68,19 @@ type page struct {
 	status     int
 	template   string
 	view       any
-	formAction string // where its form may lead, or nothing where it has none
-	next       string // sends the browser there and shows nothing
+	formAction string // where its form may lead; empty without a form
+	next       string // redirects the browser there instead
 }
 
-// Pages answers browsers.
+// Pages serves the pages.
 type Pages struct {
 	Store  *store.Store
-	Status func(refusal.Kind) int // of a refusal
+	Status func(refusal.Kind) int // returns the HTTP status of a refusal
 }
 
-// Serve answers one request for a page. The order of the checks is that of the
-// interface, and so are the statuses, but errors are pages too. The checks of Host
-// and origin come first: refused is what they have said.
+// Serve answers one request for a page. It makes the checks in the same order as the
+// interface and uses the same statuses, but its errors are pages too. The caller has
+// checked Host and origin first; refused is the error of these checks.
 func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	p, err := page{}, refused
 	if err == nil {
@@ -92,8 +93,8 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src "+checkout().styleHash+
 		"; form-action "+cmp.Or(p.formAction, "'none'")+"; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
-	// Other sites are told nothing. The page itself still is, because a browser
-	// that may not send a Referer does not say where a form comes from either.
+	// Other sites get no Referer. The page itself does, because a browser that may
+	// not send a Referer also hides the origin of a form.
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	if p.next != "" {
@@ -102,7 +103,8 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	}
 	var body bytes.Buffer
 	if err := checkout().templates.ExecuteTemplate(&body, p.template, p.view); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every view fits its template
+		// Not reached: every view fits its template.
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
@@ -138,8 +140,8 @@ func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	return show(id)
 }
 
-// IsVisit says whether somebody follows a link to a page, from whatever site: a
-// browser that opens the page for itself lets no other page look into it.
+// IsVisit reports whether a request follows a link to a page, from any site. That is
+// safe: a browser that navigates to the page lets no other page read it.
 func IsVisit(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -149,20 +151,20 @@ type invoicePageView struct {
 	store.Invoice
 	Status string
 	Sum    string
-	Alert  string // why a payment was not taken
+	Alert  string // why a payment was refused
 }
 
-// amount shows minor units, which an item has as text.
+// amount formats minor units, which an item has as text.
 func amount(minor, code string) string {
 	c := money.ByCode[code]
-	n, _ := money.ParseInteger(minor) // was checked
+	n, _ := money.ParseInteger(minor) // checked before
 	return money.Format(n, c.Decimals) + " " + c.AmountCode()
 }
 
 func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, nil) }
 
-// payPage pays an invoice at the push of a button. A customer who pushes it twice
-// has paid once and is led on all the same.
+// payPage pays an invoice when the customer pushes the button. A customer who pushes
+// it twice pays once and is redirected both times.
 func (s *Pages) payPage(id string) (page, error) {
 	refused := s.Store.PayInvoice(id)
 	if v, _ := s.Store.Invoice(id); v.Phase == store.Paid {
@@ -171,8 +173,8 @@ func (s *Pages) payPage(id string) (page, error) {
 	return s.showInvoice(id, refused)
 }
 
-// showInvoice is the page of an invoice, whichever key made it, and says why it could not be paid when
-// somebody has just tried.
+// showInvoice returns the page of an invoice, whichever key made it. If a payment
+// has just been refused, the page says why.
 func (s *Pages) showInvoice(id string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {
@@ -194,10 +196,10 @@ func (s *Pages) showInvoice(id string, refused error) (page, error) {
 	return p, nil
 }
 
-// formAction is where the form of an invoice may lead: to the sandbox, and on to
-// the shop, since browsers hold a redirect against it too. A host that a policy
-// cannot spell, such as [::1] or one with letters outside ASCII, is let through by
-// its scheme.
+// formAction returns the policy for the form of an invoice: it may lead to the
+// sandbox and to the shop, because browsers apply the policy to redirects too. A
+// policy cannot spell some hosts, such as [::1] or one with letters outside ASCII.
+// For those it allows the scheme.
 func formAction(callback string) string {
 	shop, err := url.Parse(callback)
 	if err != nil || callback == "" {
@@ -214,7 +216,8 @@ func (s *Pages) invitePage(id string) (page, error) {
 	s.Store.Read(func(st *store.State) {
 		if v := st.Invites[id]; v != nil {
 			view = *v
-			view.Redeemed = v.Redeemed && s.Store.Terms.InviteReuse == "reject" // or it can be again
+			// With invite_reuse=accept it can be redeemed again.
+			view.Redeemed = v.Redeemed && s.Store.Terms.InviteReuse == "reject"
 		}
 	})
 	if view.ID == "" {
@@ -225,7 +228,7 @@ func (s *Pages) invitePage(id string) (page, error) {
 
 type problemView struct {
 	Title, Text string
-	Invoice     string // whose page leads further
+	Invoice     string // the id of an invoice to link to
 }
 
 func (s *Pages) problem(path string, err error) page {
@@ -244,9 +247,9 @@ func (s *Pages) problem(path string, err error) page {
 	return page{status: s.Status(f.Kind), template: "problem", view: view}
 }
 
-// visible shows what would be invisible in somebody's text as \u202e is shown
-// here, above all what turns the direction of writing round. The two joiners stay
-// as they are: words of some languages and many emoji are made with them.
+// visible escapes invisible characters, such as \u202e, above all those that change
+// the direction of writing. It keeps the two joiners, because words of some
+// languages and many emoji need them.
 func visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

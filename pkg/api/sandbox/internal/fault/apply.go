@@ -16,20 +16,20 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// ErrAnswered comes back where an answer has been written already.
+// ErrAnswered means that the answer has already been written.
 var ErrAnswered = errors.New("the answer is written")
 
-// A Call is a request of an operation, which faults may strike.
+// A Call is one request of an operation that faults may strike.
 type Call struct {
 	Operation string
 	Writer    http.ResponseWriter
 	Request   *http.Request
 	MaxBody   int64
-	Handle    func(*http.Request) (any, error)                   // carries it out
-	Reply     func(w http.ResponseWriter, answer any, err error) // writes what handle has returned
+	Handle    func(*http.Request) (any, error)                   // carries out the request
+	Reply     func(w http.ResponseWriter, answer any, err error) // writes what Handle returned
 }
 
-// Apply carries a call out, unless a fault strikes.
+// Apply carries out a call, unless a fault strikes.
 func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	in, read, asked := &fields{}, false, false
 	for _, f := range list {
@@ -48,10 +48,10 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	for _, f := range struck {
 		do, err := parseDo(f.Do)
 		if err != nil {
-			return nil, err // not reached: it was checked when it was added
+			return nil, err // not reached: Do was checked when the fault was added
 		}
 		if do.kind != doRefuse && !read {
-			c.readAhead() // or it would go unnoticed that the client hangs up
+			c.readAhead() // otherwise the server does not notice that the client hangs up
 			read = true
 		}
 		switch do.kind {
@@ -79,15 +79,16 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	return c.Handle(c.Request)
 }
 
-// readAhead takes the body in and lays it back for the handler, which finds in it
-// all that it would have found, what is wrong with it included.
+// readAhead reads the body and puts it back for the handler, which reads the same
+// bytes and the same error.
 func (c *Call) readAhead() []byte {
 	if c.Request.Body == nil {
 		return nil
 	}
 	rest := c.Request.Body
 	body, _ := io.ReadAll(io.LimitReader(rest, c.MaxBody+1))
-	c.Request = c.Request.WithContext(c.Request.Context()) // a copy: the caller's is not to be altered
+	// A copy, because the caller's request must not change.
+	c.Request = c.Request.WithContext(c.Request.Context())
 	c.Request.Body = struct {
 		io.Reader
 		io.Closer
@@ -95,23 +96,24 @@ func (c *Call) readAhead() []byte {
 	return body
 }
 
-// servedUntil is where the context of a request carries the end of its server.
+// servedUntil is the context key for the end of the server of a request.
 type servedUntil struct{}
 
-// WithEnd is the context that requests of a server are made from which ends with it.
+// WithEnd returns the base context for the requests of a server that ends with ctx.
 func WithEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, servedUntil{}, ctx.Done())
 }
 
-// wait goes on after a while. A client that gives up meanwhile does not end it: that
-// what was asked for lands late is what a test wants to see. The end of the server
-// does; where that is not known, the request's own.
+// wait returns after a delay. A client that gives up does not end the delay, because
+// tests want to see the request take effect late. The end of the server does. If
+// that is unknown, the end of the request's context does.
 func (c *Call) wait(d time.Duration) {
 	end, known := c.Request.Context().Value(servedUntil{}).(<-chan struct{})
 	if !known {
 		end = c.Request.Context().Done()
 	}
-	// The server's limit is not meant for a wait that was asked for. It is set anew with every request.
+	// The write timeout of the server does not apply to a requested delay. The
+	// server sets it again for each request.
 	http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -125,8 +127,8 @@ func (c *Call) wait(d time.Duration) {
 // drop closes the connection without an answer, or without the rest of one.
 func drop() { panic(http.ErrAbortHandler) }
 
-// reset closes the connection at once, as a machine does on which nothing listens.
-// Where there is none that can be had, it is dropped.
+// reset resets the connection at once, like a machine that has no listener. If it
+// cannot take over the connection, it drops it.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -143,7 +145,7 @@ func reset(w http.ResponseWriter) {
 	drop() // the handler ends here in any case
 }
 
-// half is a writer of answers that break off in the middle.
+// half is a writer whose answers break off in the middle.
 type half struct{ http.ResponseWriter }
 
 func (h half) Write(b []byte) (int, error) {
@@ -153,7 +155,7 @@ func (h half) Write(b []byte) (int, error) {
 	return 0, nil
 }
 
-// What a fault of the kind status has in its envelope.
+// The code and the reason in the envelope of a status fault.
 const (
 	faultCode   = 1901
 	faultReason = "fault"
@@ -184,8 +186,7 @@ func statusLine(status int) string {
 	return strconv.Itoa(status)
 }
 
-// answerHTML is what a proxy in between would say, which knows nothing of the
-// interface.
+// answerHTML writes the answer of a proxy that does not know the interface.
 func answerHTML(w http.ResponseWriter, status int) {
 	title := "Sign in to the network"
 	if status != http.StatusOK {

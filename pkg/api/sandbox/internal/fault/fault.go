@@ -1,4 +1,5 @@
-// Package fault decides which requests go wrong on purpose, and lets them.
+// Package fault decides which requests go wrong on purpose, and carries out the
+// faults.
 package fault
 
 import (
@@ -20,7 +21,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// doing is what a fault does, taken apart.
+// doing is the parsed Do of a fault.
 type doing struct {
 	kind   string
 	delay  time.Duration
@@ -77,13 +78,13 @@ func parseDo(text string) (do doing, err error) {
 	return do, nil
 }
 
-// fields are what a request says, where a fault looks for what it is to match.
+// fields are the fields of a request that a fault can match.
 type fields struct {
 	query url.Values
-	body  json.RawMessage // nil: none, or no JSON
+	body  json.RawMessage // nil: none, or not JSON
 }
 
-// newFields leaves out what cannot be read.
+// newFields ignores what cannot be read.
 func newFields(query string, body []byte) *fields {
 	in := &fields{}
 	if values, err := url.ParseQuery(query); err == nil {
@@ -93,7 +94,8 @@ func newFields(query string, body []byte) *fields {
 	return in
 }
 
-// hold compares numbers as they are written. The path to a field inside another has points in it.
+// hold reports whether a field has a value. It compares numbers as they are written.
+// Dots in the path lead to inner fields.
 func (in *fields) hold(path, value string) bool {
 	if slices.Contains(in.query[path], value) {
 		return true
@@ -124,13 +126,13 @@ func (in *fields) hold(path, value string) bool {
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
 }
 
-// errNoneAsks breaks a write off in which nothing is to be counted.
+// errNoneAsks stops a write that would count nothing.
 var errNoneAsks = errors.New("no fault wants to be asked")
 
-// maxDelay keeps a delay within what a test may want to wait.
+// maxDelay limits a delay to what a test may want to wait.
 const maxDelay = 10 * time.Minute
 
-// everyOperation is what On says when a fault is for all of them.
+// everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
 
 func nearestOperation(text string, operations []string) (nearest string) {
@@ -146,7 +148,7 @@ func nearestOperation(text string, operations []string) (nearest string) {
 	return nearest
 }
 
-// distance is Levenshtein's, in bytes.
+// distance returns the Levenshtein distance in bytes.
 func distance(a, b string) int {
 	a = a[:min(len(a), 200)] // no operation is nearly as long
 	row := make([]int, len(b)+1)
@@ -180,17 +182,17 @@ func asks(f store.Fault, operation string, in *fields) bool {
 	return true
 }
 
-// strikes says whether the n-th request that a fault is asked about is one that
-// it strikes. It is drawn, but the seed and n alone decide.
+// strikes reports whether a fault strikes the n-th request that it is asked about.
+// The result looks random, but only the seed and n decide it.
 func strikes(f store.Fault, n int64) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d", f.Seed, n))
-	const bits = 53 // of a float64, so that both sides are exact
+	const bits = 53 // the precision of a float64, so that both sides are exact
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
 }
 
 // struckBy asks the faults about a request, in their order, until one ends it, and
-// returns those that strike. What it counts is a part of the state, like
-// anything else, so that all servers of a file count together.
+// returns those that strike. The counters are part of the state, so all servers on a
+// file count together.
 func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
 	err = s.Write(func(st *store.State) (store.Change, error) {
 		struck = nil
@@ -221,8 +223,8 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 	return struck, err
 }
 
-// Check returns the fault with what was left out filled in, but for its ID
-// and Seed, which only a sandbox knows. What is wrong with it is an *Error.
+// Check returns the fault with its defaults filled in, except for the ID and Seed,
+// which only a sandbox can set. An invalid fault is an *Error.
 func Check(f store.Fault, operations []string) (store.Fault, error) {
 	if f.On == "" {
 		f.On = everyOperation
@@ -237,7 +239,7 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 		f.Rate = 1
 	}
 	switch {
-	case !(f.Rate > 0 && f.Rate <= 1): // neither is true of a number that is none
+	case !(f.Rate > 0 && f.Rate <= 1): // both are false for NaN
 		return f, &Error{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate), "0.1 strikes one request in ten"}
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times), "write how often it strikes, or 0 for without end"}
@@ -252,11 +254,11 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	return f, nil
 }
 
-// An Error says which field of a fault cannot be as it is.
+// An Error reports an invalid field of a fault.
 type Error struct {
 	Field   string // as in JSON
 	Problem string
-	Advice  string // what to do about it
+	Advice  string // what to write instead
 }
 
 func (e *Error) Error() string {

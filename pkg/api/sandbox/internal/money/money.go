@@ -1,4 +1,5 @@
-// Package money holds the currencies of the sandbox, amounts in minor units, and exact conversion by the rate table.
+// Package money defines the currencies of the sandbox, amounts in minor units, and
+// exact conversion by the rate table.
 package money
 
 import (
@@ -21,11 +22,11 @@ type Currency struct {
 	Kind         string
 	Decimals     int
 	MemoRequired bool
-	Rate         string // what one whole unit is worth in Usd until a setting says otherwise
+	Rate         string // the default value of one whole unit in Usd
 }
 
-// AmountCode is the code as an Amount has it: fiat codes are upper
-// case there (USD), crypto codes are the same everywhere.
+// AmountCode returns the code as it is in an Amount: fiat codes are in upper case
+// there (USD), crypto codes are the same everywhere.
 func (c Currency) AmountCode() string {
 	if c.Kind == Fiat {
 		return strings.ToUpper(c.Code)
@@ -33,7 +34,7 @@ func (c Currency) AmountCode() string {
 	return c.Code
 }
 
-// Registry is in the order in which an automatic swap looks for funds.
+// Registry lists the currencies in the order in which an automatic swap uses them.
 //
 // Eth has 9 decimals (a gwei), not 18: an int64 of wei ends at 9.2 Eth.
 var Registry = []Currency{
@@ -51,8 +52,8 @@ var Registry = []Currency{
 	{"Kwd", Fiat, 3, false, "3.25"},
 }
 
-// ByCode finds a currency under each spelling it may have on input: Usd and
-// USD are one, but btc is not Btc.
+// ByCode maps each accepted spelling to its currency: Usd and USD are the same, but
+// btc is not Btc.
 var ByCode = func() map[string]Currency {
 	m := make(map[string]Currency, 2*len(Registry))
 	for _, c := range Registry {
@@ -62,7 +63,7 @@ var ByCode = func() map[string]Currency {
 	return m
 }()
 
-// Codes is the list of codes of a kind, or of both, for an error message.
+// Codes returns the codes of one kind, or of both, as a list for an error message.
 func Codes(currencies []Currency, kind string) string {
 	var codes []string
 	for _, c := range currencies {
@@ -73,13 +74,14 @@ func Codes(currencies []Currency, kind string) string {
 	return strings.Join(codes, ", ")
 }
 
-// A Market is the currencies that there are and what each is worth.
+// A Market is the set of currencies and their values.
 type Market struct {
-	Currencies []Currency          // in the order in which a swap draws on them
-	UnitValue  map[string]*big.Int // what one minor unit is worth, all on one scale
+	Currencies []Currency          // in the order in which a swap uses them
+	UnitValue  map[string]*big.Int // the value of one minor unit, all on one scale
 }
 
-// MulDiv is a*b/c, exact until its single rounding: down, or up when asked.
+// MulDiv returns a*b/c. It is exact until a single rounding: down, or up if up is
+// true.
 func MulDiv(a, b, c *big.Int, up bool) *big.Int {
 	q, r := new(big.Int).QuoRem(new(big.Int).Mul(a, b), c, new(big.Int))
 	if up && r.Sign() != 0 {
@@ -88,8 +90,8 @@ func MulDiv(a, b, c *big.Int, up bool) *big.Int {
 	return q
 }
 
-// Convert says what amount (minor units, not negative) of one currency is worth
-// in another by the rate table.
+// Convert returns the value of an amount of one currency in another by the rate
+// table. The amount is in minor units and not negative.
 func (s *Market) Convert(amount int64, from, to string, up bool) *big.Int {
 	if from == to {
 		return big.NewInt(amount)
@@ -97,8 +99,9 @@ func (s *Market) Convert(amount int64, from, to string, up bool) *big.Int {
 	return MulDiv(big.NewInt(amount), s.UnitValue[from], s.UnitValue[to], up)
 }
 
-// Debit turns the amount of a withdrawal into minor units of the withdrawn
-// currency. A fiat equivalent is rounded up: never less leaves than was asked.
+// Debit converts the amount of a withdrawal to minor units of the withdrawn
+// currency. It rounds a fiat equivalent up, so that the withdrawal is never less
+// than requested.
 func (s *Market) Debit(amount Amount, code string) (int64, error) {
 	debit := s.Convert(amount.Minor, amount.Code, code, true)
 	if !debit.IsInt64() {
@@ -107,21 +110,22 @@ func (s *Market) Debit(amount Amount, code string) (int64, error) {
 	return debit.Int64(), nil
 }
 
-// Amount is a number of minor units of one currency, named as in the registry.
+// An Amount is a number of minor units of one currency. The code is as in the
+// registry.
 type Amount struct {
 	Code  string `json:"code"`
 	Minor int64  `json:"minor"`
 }
 
-// ParseInteger reads a whole number in its one spelling: no sign but a minus,
-// no leading zero, nothing beyond int64.
+// ParseInteger parses an int64 in its canonical form: without a plus sign or a
+// leading zero.
 func ParseInteger(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// ParseDecimal reads a decimal that is not negative, such as 0.25, exactly, in
-// steps of 10^-decimals.
+// ParseDecimal parses a decimal that is not negative, such as 0.25, exactly. The
+// result is in steps of 10^-decimals.
 func ParseDecimal(text string, decimals int) (int64, bool) {
 	whole, fraction, dotted := strings.Cut(text, ".")
 	if dotted && fraction == "" || len(fraction) > decimals {
@@ -134,7 +138,7 @@ func ParseDecimal(text string, decimals int) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// Format writes minor units, which are not negative, in whole units: 2501 with
+// Format formats minor units, which must not be negative, as whole units: 2501 with
 // two decimals is 25.01.
 func Format(minor int64, decimals int) string {
 	digits := strconv.FormatInt(minor, 10)

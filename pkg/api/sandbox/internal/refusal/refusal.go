@@ -1,5 +1,5 @@
-// Package refusal holds what the sandbox says no with: the kinds of refusals, what each is on the wire, and how a
-// message quotes what was sent.
+// Package refusal defines the kinds of refusals, the form of each in an answer, and
+// how a message quotes a part of a request.
 package refusal
 
 import (
@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind names one sort of refusal: it is the index of its rule in Rules.
+// A Kind is a kind of refusal. It is the index of its rule in Rules.
 type Kind int
 
-// A Rule is what one kind looks like on the wire.
+// A Rule is the form of one kind of refusal in an answer.
 type Rule struct {
 	Reason string
 	Status int
 	Code   int
 }
 
-// Rules has a rule for each kind. Everything the sandbox can say no to is in the list below, so that the
-// documentation, the settings and the answers cannot drift apart.
+// Rules has a rule for each kind. All refusals of the sandbox are in the list below,
+// so that the documentation, the settings and the answers agree.
 var Rules []Rule
 
-// A create that is refused must be refused for certain. That is why money and
-// state problems are 422 and not 409 or 5xx, which a careful client has to read
-// as "it may have happened".
+// A client must be certain that a refused create did nothing. That is why money and
+// state problems are 422 and not 409 or 5xx, which a careful client has to read as
+// "it may have happened".
 var (
 	Unauthorized      = kind("unauthorized", 401, 1001)
 	Forbidden         = kind("forbidden", 403, 1002)
@@ -56,8 +56,8 @@ func kind(reason string, status, code int) Kind {
 	return Kind(len(Rules) - 1)
 }
 
-// An Error is a refusal: which kind, and one sentence that says what is
-// wrong, where, and what to do about it.
+// An Error is a refusal: its kind, and one sentence that says what is wrong, where,
+// and what to do about it.
 type Error struct {
 	Kind        Kind
 	Description string
@@ -65,12 +65,13 @@ type Error struct {
 
 func (f *Error) Error() string { return f.Description }
 
-// New makes a refusal.
+// New returns a refusal.
 func New(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
 
-// From is the refusal in an error; any other error is one of the sandbox itself.
+// From returns the refusal in err. Any other error is an internal error of the
+// sandbox.
 func From(err error) *Error {
 	f, known := errors.AsType[*Error](err)
 	if !known {
@@ -79,7 +80,8 @@ func From(err error) *Error {
 	return f
 }
 
-// Shorten keeps a message readable when it quotes what was sent.
+// Shorten limits the length of a quoted part of a request, so that a message stays
+// readable.
 func Shorten(text string) string {
 	const limit = 60
 	if len(text) <= limit {

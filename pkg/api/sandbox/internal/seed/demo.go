@@ -12,20 +12,20 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// seedUnits is how many whole units of each currency a fresh sandbox holds.
+// seedUnits is the number of whole units of each currency in a fresh sandbox.
 const seedUnits = 1_000_000
 
-// Maker are what a seed depends on besides itself.
+// A Maker makes the first change of a state from a seed.
 type Maker struct {
 	Terms       *store.Terms
 	Clock       func() time.Time // the machine's
 	MerchantKey store.KeyHash
-	CheckKey    func(key string) error // says what is wrong with a reseller's key
-	Operations  []string               // that a fault can be for
+	CheckKey    func(key string) error // returns an error for an invalid key of a reseller
+	Operations  []string               // the operations that faults can name
 }
 
-// Named returns the change that begins a new state, with a seed in it. The seed is
-// sown in a store of its own, so that all of it can become one change.
+// Named returns the change that begins a new state with a named seed. It fills a
+// separate store with the seed, so that everything becomes one change.
 func (o *Maker) Named(name string) (store.Change, error) {
 	b := store.Beginning{ID: store.NewUUID(), Merchant: store.NewUUID()}
 	c := store.Change{Begin: &b}
@@ -67,14 +67,14 @@ func freshFunds(c money.Currency) int64 {
 	return minor
 }
 
-// The demo: a shop with four resellers of different size, and for each of the last
-// six months a number of invoices that grows, most of them paid. It is the same
-// every time, except for the ids and the day it ends on.
+// demoSellers describes the demo: a shop with four resellers of different sizes. In
+// each of the last six months the number of invoices grows; most are paid. The demo
+// is the same every time, except for the ids and the last day.
 var demoSellers = []struct {
 	label      string // "": the merchant itself
 	currencies []string
 	perMonth   int
-	cents      int64 // what the first invoice is worth in Usd; each next one is larger
+	cents      int64 // value of the first invoice in Usd; later ones are larger
 }{
 	{"", []string{"Usd", "Eur", "Btc", "Jpy"}, 3, 2_500},
 	{"Harbour Books", []string{"Usd", "Btc"}, 6, 4_900},
@@ -88,7 +88,7 @@ const demoMonths = 6
 func (s *planter) demo() error {
 	today := s.Now()
 	begin := time.Date(today.Year(), today.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
-	first := "" // of the resellers
+	first := "" // id of the first reseller
 	for _, d := range demoSellers {
 		id := s.merchant
 		if d.label != "" {
@@ -118,7 +118,8 @@ func (s *planter) demo() error {
 	return s.withdrawals(today, first)
 }
 
-// invoice leaves every seventh invoice waiting and lets one expire.
+// invoice adds an invoice. Of every seven, one keeps waiting and one expires; the
+// others are paid.
 func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	number := int64(1000 + n)
 	amount, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
@@ -148,7 +149,7 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	return s.PayInvoice(v.ID)
 }
 
-// withdrawals makes one of the merchant's own for each status, whatever the
+// withdrawals adds one withdrawal of the merchant for each status, whatever the
 // settings call it, and one of a reseller, each a day after the one before.
 func (s *planter) withdrawals(today time.Time, reseller string) error {
 	flow := &s.Terms.Flow
@@ -166,7 +167,8 @@ func (s *planter) withdrawals(today time.Time, reseller string) error {
 			return err
 		}
 	}
-	paidOut, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc") // less than its first invoice in it
+	// Less than its first invoice in Btc.
+	paidOut, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc")
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,8 @@ func (s *planter) withdrawals(today time.Time, reseller string) error {
 	return s.withdrawal(w, status)
 }
 
-// withdrawal brings a withdrawal to a status, with five minutes for each step.
+// withdrawal adds a withdrawal and moves it to a status, with five minutes for each
+// step.
 func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
 	w.ID, w.Currency = s.Terms.NewWithdrawalID(), w.Amount.Code
 	if err := s.AddWithdrawal(w); err != nil {

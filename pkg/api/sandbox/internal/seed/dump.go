@@ -7,8 +7,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A Dump is a whole state as one JSON value. Lists are in the order in which
-// their records were made. Keys of resellers are in it as hashes only.
+// A Dump is a whole state as one JSON value. The records in its lists are in order
+// of creation. It has only hashes of the keys of resellers.
 type Dump struct {
 	Format      string              `json:"format"`
 	Merchant    string              `json:"merchant_id"`
@@ -25,7 +25,7 @@ type Dump struct {
 
 const dumpFormat = "till-sandbox/1"
 
-// DumpOf is the whole state of a store.
+// DumpOf returns the whole state of a store.
 func DumpOf(s *store.Store) (d Dump) {
 	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{},
 		Withdrawals: []*store.Withdrawal{}, Swaps: []store.Swap{}}
@@ -64,7 +64,7 @@ func copies[R any](records []*R) []*R {
 	return all
 }
 
-// FromJSON is the change that begins a state with such a seed in it.
+// FromJSON returns the change that begins a state with a seed in JSON.
 func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
 	d, err := o.readSeed(seed)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package seed makes what a sandbox begins with, from a name or from JSON, and dumps a state as such JSON.
+// Package seed makes the first content of a sandbox, from a name or from JSON, and
+// dumps a state as such JSON.
 package seed
 
 import (
@@ -21,25 +22,25 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A seedReader reads a seed in JSON, one that a person has written or a dump, and
-// completes it: what a person leaves out is made, as long as it follows from the
-// rest or does not matter. A dump has a format line, which says that it leaves
-// nothing out. What is wrong first is kept in err.
+// A seedReader reads a seed in JSON, written by a person or by Dump, and completes
+// it. It makes up what a person leaves out if that follows from the rest or does not
+// matter. A dump has a format line, which says that it leaves nothing out. The first
+// error is kept in err.
 type seedReader struct {
 	*Maker
-	now   time.Time // the machine's, and then the seed's
+	now   time.Time // the machine's time, later the seed's
 	d     Dump
-	whole bool // with a format line
+	whole bool // has a format line
 	err   error
 
 	ids      map[string]bool
-	accounts map[string]string        // whose id and whose label, to the id
+	accounts map[string]string        // by id and by label, to the id
 	keys     map[store.KeyHash]bool   // of resellers
-	stated   map[string]bool          // accounts of which balances says what they hold
-	books    map[store.Move]*big.Int  // what follows from invoices, withdrawals and swaps
-	booked   []store.Move             // the keys of books, in the order in which they came
-	lines    map[store.Move]bool      // that balances names
-	invites  map[string]*store.Invite // by id and by label; nil: several
+	stated   map[string]bool          // accounts that have an entry in balances
+	books    map[store.Move]*big.Int  // the sums from invoices, withdrawals and swaps
+	booked   []store.Move             // the keys of books, in order of appearance
+	lines    map[store.Move]bool      // the lines in balances
+	invites  map[string]*store.Invite // by id and by label; nil: ambiguous
 	byID     map[string]*store.Withdrawal
 }
 
@@ -102,7 +103,7 @@ func (p *seedReader) seed(in *wire.Object) {
 				p.balance(in, i, raw)
 			}
 		}
-	} else if !p.whole { // the merchant has what it has in a fresh sandbox
+	} else if !p.whole { // the merchant holds what it does in a fresh sandbox
 		p.stated[p.d.Merchant] = true
 		for _, c := range p.Terms.Currencies {
 			p.d.Balances = append(p.d.Balances, store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
@@ -151,7 +152,7 @@ func (p *seedReader) unique(in *wire.Object, key, id string) string {
 	return id
 }
 
-// label reads a label, which a dump may have without a text.
+// label reads a label. In a dump it may be empty.
 func (p *seedReader) label(in *wire.Object, otherwise string) string {
 	if p.whole && string(in.Fields["label"]) == `""` {
 		return ""
@@ -159,7 +160,7 @@ func (p *seedReader) label(in *wire.Object, otherwise string) string {
 	return in.TextOr("label", otherwise)
 }
 
-// time reads a time in RFC 3339, which is another one when it is not given.
+// time reads a time in RFC 3339, or returns otherwise if there is none.
 func (p *seedReader) time(in *wire.Object, key string, otherwise time.Time) time.Time {
 	if !in.Has(key) {
 		return otherwise
@@ -172,7 +173,7 @@ func (p *seedReader) time(in *wire.Object, key string, otherwise time.Time) time
 	return at
 }
 
-// account reads whose a record is: the merchant's, if it does not say.
+// account reads the account of a record. The default is the merchant.
 func (p *seedReader) account(in *wire.Object) string {
 	if !in.Has("account") {
 		return p.d.Merchant
@@ -188,7 +189,8 @@ func (p *seedReader) account(in *wire.Object) string {
 	return id
 }
 
-// byLabel lets a record be found by its id and by its label, unless several have that one.
+// byLabel lets a record be found by its id and, unless several records share it, by
+// its label.
 func byLabel[V any](all map[string]V, id, label string, v V) {
 	all[id] = v
 	if _, several := all[label]; several {
@@ -197,8 +199,8 @@ func byLabel[V any](all map[string]V, id, label string, v V) {
 	all[label] = v
 }
 
-// amount reads money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole
-// number of minor units of a currency that is given elsewhere.
+// amount reads an amount of money: "1.5 Btc", {"code": "Btc", "minor": 150000000},
+// or a whole number of minor units of a currency that is given elsewhere.
 func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
 	raw := in.Take(key)
 	if raw == nil {
@@ -234,7 +236,8 @@ func parseAmount(in *wire.Object, key string, raw json.RawMessage) (m money.Amou
 	return money.Amount{Code: c.Code, Minor: minor}
 }
 
-// positive is an amount of a record, in the currency of the record if it names none.
+// positive reads an amount above 0. If it names no currency, it is in the currency
+// of the record.
 func (p *seedReader) positive(in *wire.Object, key, code string) money.Amount {
 	m := p.amount(in, key)
 	m.Code = cmp.Or(m.Code, code)
@@ -253,7 +256,7 @@ func (p *seedReader) code(in *wire.Object, key string) string {
 	return c.Code
 }
 
-// orderID reads an order id, which is text, though of digits more often than not.
+// orderID reads an order id. It is text, but a person may write it as a number.
 func orderID(in *wire.Object) string {
 	if raw := in.Take("order_id"); raw != nil && raw[0] != '"' {
 		return strconv.FormatInt(in.Integer("order_id"), 10)
@@ -286,8 +289,7 @@ func (p *seedReader) invoice(in *wire.Object) {
 	}
 }
 
-// items reads what an invoice is for, in one currency: items, their total, or
-// both.
+// items reads what an invoice is for, in one currency: items, their total, or both.
 func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
 	if in.Has("currency") {
 		v.Currency = p.code(in, "currency")
@@ -325,8 +327,8 @@ func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-// phase reads the phase of an invoice, by its status or, as a dump has it, by
-// number, and what goes with it.
+// phase reads the phase of an invoice, from its status or, in a dump, from its
+// number, and the fields that depend on it.
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	statuses := p.Terms.InvoiceStatuses[:]
 	switch {
@@ -383,8 +385,8 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-// balance reads what an account holds in the end: "1.5 Btc" of the merchant's, or
-// an object, which says whose, and in a dump in which book.
+// balance reads what an account holds in the end: "1.5 Btc" for the merchant, or an
+// object that names the account and, in a dump, the book.
 func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	m := store.Move{Account: p.d.Merchant, Book: store.Balance}
 	one := &wire.Object{Path: fmt.Sprintf("balances[%d]", i), Err: in.Err}
@@ -423,7 +425,7 @@ func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	p.d.Balances = append(p.d.Balances, m)
 }
 
-// book adds to a line that follows from the records.
+// book adds to a sum that follows from the records.
 func (p *seedReader) book(account string, b store.Book, code string, minor int64) {
 	line := store.Move{Account: account, Book: b, Code: code}
 	if p.books[line] == nil {
@@ -433,9 +435,9 @@ func (p *seedReader) book(account string, b store.Book, code string, minor int64
 	p.books[line].Add(p.books[line], big.NewInt(minor))
 }
 
-// close adds the books that follow from the rest, and compares those that were
-// stated with it: statistics are the same whether they come from the books or
-// from the invoices.
+// close adds the sums that follow from the records, and compares the stated volume
+// and rebates with them: statistics must be the same from the books and from the
+// invoices.
 func (p *seedReader) close() error {
 	var all []store.Move
 	for _, m := range p.d.Balances {

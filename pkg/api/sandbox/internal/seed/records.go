@@ -16,10 +16,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// exactly reads an object into a record whose fields it has. Deliveries and faults come from a dump more
-// often than from a person, so they are taken as they are, and nothing in them is made up.
+// exactly reads an object into a record with the same fields. Deliveries and faults
+// usually come from a dump, so it takes them as they are and makes up nothing.
 func (p *seedReader) exactly(in *wire.Object, record any) bool {
-	text, err := json.Marshal(in.Fields) // each of them is known: in.asked has them
+	// Each field is known: in.Asked lists them all.
+	text, err := json.Marshal(in.Fields)
 	if err == nil {
 		err = json.Unmarshal(text, record)
 	}
@@ -106,8 +107,8 @@ func (p *seedReader) reseller(in *wire.Object) {
 	byLabel(p.accounts, r.ID, r.Label, r.ID)
 }
 
-// key reads a reseller's key, or the hash of it that a dump has. Without either,
-// its key is not known.
+// key reads a reseller's key, or its hash from a dump. Without either, it sets the
+// hash of an unknown random key.
 func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 	at := "api_key"
 	switch {
@@ -133,7 +134,7 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 
 func (p *seedReader) withdrawal(in *wire.Object) {
 	w := &store.Withdrawal{Account: p.account(in), Address: in.Text("address"), Memo: in.TextOr("memo", ""), Callback: in.URLOr("callback", "")}
-	if in.Has("id") { // which may be any text, as the setting id_format has it
+	if in.Has("id") { // any text, because of the setting id_format
 		w.ID = p.unique(in, "id", wire.Lower(in.Text("id")))
 	} else {
 		w.ID = p.Terms.NewWithdrawalID()

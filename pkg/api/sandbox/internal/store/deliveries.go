@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// A Delivery as the store keeps it. Who holds it, until when, is what servers on
-// one file agree by on who posts it: see package webhook.
+// A Delivery is a delivery as the store keeps it. Servers on one file use Holder and
+// Until to agree on which of them posts it: see package webhook.
 type Delivery struct {
 	ID         string    `json:"id"`
 	Withdrawal string    `json:"withdrawal"`
 	Status     string    `json:"status"`
 	URL        string    `json:"url"`
-	Body       string    `json:"body"` // to the byte what is posted, each time
+	Body       string    `json:"body"` // exactly the bytes of each post
 	State      string    `json:"state"`
-	Attempts   []Attempt `json:"attempts,omitempty"` // grows only by making a new slice
+	Attempts   []Attempt `json:"attempts,omitempty"` // appended to only by making a new slice
 	Holder     string    `json:"holder,omitempty"`
 	Until      time.Time `json:"until,omitzero"` // by the machine's clock
 }
 
-// An Attempt is one time that a delivery was posted, or was tried to be.
+// An Attempt is one try to post a delivery.
 type Attempt struct {
 	At     time.Time `json:"at"`
 	Status int       `json:"status"`
@@ -37,7 +37,8 @@ const (
 
 var DeliveryStates = []string{Pending, Delivered, Failed, Refused}
 
-// Free reports whether a server may post it, or another one is about to.
+// Free reports whether a server may post the delivery, because no other server holds
+// it.
 func (d *Delivery) Free(server string, now time.Time) bool {
 	return d.Holder == "" || d.Holder == server || !now.Before(d.Until)
 }
@@ -59,7 +60,8 @@ func (st *State) putDelivery(d *Delivery) {
 	}
 }
 
-// Delivery looks one up, and the first of its withdrawal that is pending.
+// Delivery returns a delivery, and the id of the first pending delivery of its
+// withdrawal.
 func (s *Store) Delivery(id string) (d Delivery, first string) {
 	s.Read(func(st *State) {
 		if found := st.Deliveries[id]; found != nil {

@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Fault as the store keeps it; see package fault for what it does.
+// A Fault is a fault as the store keeps it. Package fault implements its effects.
 type Fault struct {
 	ID    string            `json:"id"`
 	On    string            `json:"on"`
@@ -25,8 +25,8 @@ func (st *State) fault(id string) int {
 	return slices.IndexFunc(st.Faults, func(f Fault) bool { return f.ID == id })
 }
 
-// putFault and mend make a new list each time: requests look at the old one
-// without a lock.
+// putFault makes a new list each time, and so does mend, because requests read the
+// old one without a lock.
 func (st *State) putFault(f *Fault) {
 	st.Faults = slices.Clone(st.Faults)
 	if at := st.fault(f.ID); at >= 0 {
@@ -51,9 +51,10 @@ func (f Fault) copied() Fault {
 	return f
 }
 
-// AddFault adds a fault behind those that are there, and returns it with its id and seed.
+// AddFault adds a fault after the existing ones, and returns it with its id and
+// seed.
 func (s *Store) AddFault(f Fault) (Fault, error) {
-	f.Match = maps.Clone(f.Match) // the caller's own may change
+	f.Match = maps.Clone(f.Match) // the caller may change its map
 	f.Seen, f.Fired = 0, 0
 	err := s.Write(func(st *State) (Change, error) {
 		f.ID = strconv.FormatInt(st.lastFault+1, 10)
@@ -79,7 +80,8 @@ func (s *Store) ListFaults() []Fault {
 	return all
 }
 
-// ClearFaults takes faults away, or all of them without an id, and returns them.
+// ClearFaults removes the faults with these ids, or all faults without an id, and
+// returns them.
 func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		c := Change{}

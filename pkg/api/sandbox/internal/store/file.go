@@ -16,34 +16,34 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// A file is a state on disk: an SQLite database with one table, in which each
-// row is a commit, the changes that were made in one transaction. Several
-// processes may have it open. A writer takes the file's write lock, reads the
-// commits that others have made since, decides on the strength of all of them,
-// adds its own and lets go, so they take turns and each sees the same history. A
-// process that is killed has its last commit in the file or does not; there is
-// no half.
+// A file is a state on disk: an SQLite database with one table. Each row is a
+// commit, with the changes of one transaction. Several processes may open the file.
+// A writer takes the write lock, reads the commits that others have added, decides
+// by the resulting state, adds its own commit and releases the lock. So writers take
+// turns, and each sees the same history. If a process is killed, its last commit is
+// either complete in the file or absent.
 //
-// The first row begins the state. Beginning it anew removes the rows before,
-// and the numbers go on, so that others just read on and begin anew as well.
+// The first row begins the state. A new beginning removes the rows before it. The
+// numbers go on, so that other processes read the new row next and begin again as
+// well.
 type file struct {
 	path   string
 	db     *sql.DB
 	conn   *sql.Conn
-	failed func(error) error // says whose error it is
+	failed func(error) error // wraps an error with the name of the file
 
-	mu      sync.Mutex // holds conn while the store is only read
-	last    int64      // the commit up to which the store has it; 0: nothing is known
-	version int64      // of the data, as of the last reading
+	mu      sync.Mutex // protects conn while the store has only a read lock
+	last    int64      // the last commit that the store has; 0: none
+	version int64      // of the data at the last read
 }
 
-// marks in the header of the database: whose it is, and how it is laid out.
+// Marks in the header of the database: its owner and its layout.
 const (
 	fileOwner  = 0x54494c4c // "TILL"
 	fileLayout = 1
 )
 
-// openFile opens a state or makes an empty one, which only its owner can read.
+// openFile opens a state or creates an empty one, which only its owner can read.
 func openFile(path string, failed func(path string, err error) error) (*file, error) {
 	f, err := openDatabase(path)
 	if err != nil {
@@ -61,14 +61,16 @@ func openDatabase(path string) (*file, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives the files beside it the same mode
+	// SQLite creates its other files with the same mode.
+	made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := made.Close(); err != nil {
 		return nil, err
 	}
-	// Of a commit that was answered for, not even a power cut takes anything away: synchronous is full.
+	// A power cut must not lose a commit that was answered for, so synchronous is
+	// full.
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
 		"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
 	}.Encode()}
@@ -87,10 +89,11 @@ func openDatabase(path string) (*file, error) {
 	return f, nil
 }
 
-// prepare lays out a new database, and refuses one that is not a sandbox's.
+// prepare creates the table in a new database, and refuses a database that is not a
+// sandbox's.
 func (f *file) prepare() error {
 	var owner, layout, tables int64
-	look := func() error { // in one statement, which sees one moment
+	look := func() error { // one statement sees one moment
 		return f.conn.QueryRowContext(context.Background(), "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
 			Scan(&owner, &layout, &tables)
 	}
@@ -120,8 +123,8 @@ func (f *file) prepare() error {
 }
 
 // useLog switches to the write-ahead log, so that readers do not wait for writers.
-// Once is enough for all times. While others open the file in the same moment,
-// SQLite says that it is busy without waiting.
+// The switch is permanent. While other processes open the file at the same moment,
+// SQLite reports at once that it is busy, so useLog retries.
 func (f *file) useLog() (err error) {
 	for range 200 {
 		if err = f.exec("PRAGMA journal_mode = wal"); err == nil {
@@ -137,21 +140,21 @@ func (f *file) exec(query string, args ...any) error {
 	return err
 }
 
-// dataVersion is what SQLite counts when another process commits.
+// dataVersion returns the counter that SQLite changes when another process commits.
 func (f *file) dataVersion() (n int64, err error) {
 	err = f.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n)
 	return n, err
 }
 
-// transaction holds the write lock while work is done. It commits, or leaves
-// everything as it was.
+// transaction holds the write lock during work. It commits, or leaves everything as
+// it was.
 func (f *file) transaction(work func() error) (err error) {
 	if err := f.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	committed := false
 	defer func() {
-		if !committed { // after a panic, too
+		if !committed { // also after a panic
 			f.exec("ROLLBACK")
 		}
 	}()
@@ -165,9 +168,9 @@ func (f *file) transaction(work func() error) (err error) {
 	return nil
 }
 
-// append adds what decide returns as one commit, after what others have
-// committed. The store must be locked. When it fails, what the store holds is
-// worthless and the next read begins with nothing.
+// append adds what decide returns as one commit, after the commits of other
+// processes. The store must be locked. If append fails, the state in memory is not
+// valid and the next read starts from nothing.
 func (f *file) append(apply func(Change), decide func() []Change) error {
 	if f == nil { // the state is in memory only
 		decide()
@@ -213,7 +216,7 @@ func (f *file) append(apply func(Change), decide func() []Change) error {
 	return nil
 }
 
-// changed reports whether another process may have committed something.
+// changed reports whether another process may have committed.
 func (f *file) changed() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

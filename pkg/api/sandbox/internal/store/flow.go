@@ -14,13 +14,14 @@ import (
 // A Flow is the statuses of a withdrawal and the steps between them.
 type Flow struct {
 	First    string
-	Statuses []string            // in the order in which they were named
-	Next     map[string][]string // the steps from each
-	Refunds  map[string]bool     // statuses in which the money is back in the balance
+	Statuses []string            // in the order of the text
+	Next     map[string][]string // the next statuses of each
+	Refunds  map[string]bool     // statuses that return the money to the balance
 }
 
-// ParseFlow reads chains such as A>B>C,B>D*. A star marks a status that gives
-// the money back; no step may lead out of it, or the money would be there twice.
+// ParseFlow parses chains such as A>B>C,B>D*. A star marks a status that returns the
+// money to the balance. No step may lead out of it, or the money could be returned
+// twice.
 func ParseFlow(text string) (Flow, error) {
 	f := Flow{Next: map[string][]string{}, Refunds: map[string]bool{}}
 	for chain := range strings.SplitSeq(text, ",") {
@@ -51,7 +52,7 @@ func ParseFlow(text string) (Flow, error) {
 	return f, nil
 }
 
-// check says whether a withdrawal may go from one status to another.
+// check returns an error if a withdrawal cannot go from one status to another.
 func (f *Flow) check(from, to string) error {
 	if slices.Contains(f.Next[from], to) {
 		return nil
@@ -65,8 +66,8 @@ func (f *Flow) check(from, to string) error {
 	return refusal.New(refusal.WrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from, refusal.Shorten(to), strings.Join(f.Next[from], " or "))
 }
 
-// Way is the shortest way from the first status to another, with both of them; nil
-// where there is none.
+// Way returns the shortest path from the first status to another, including both, or
+// nil if there is none.
 func (f *Flow) Way(to string) []string {
 	ways := map[string][]string{f.First: {f.First}}
 	for queue := []string{f.First}; len(queue) > 0; queue = queue[1:] {
@@ -84,8 +85,8 @@ func (f *Flow) Way(to string) []string {
 	return nil
 }
 
-// A Pace is the steps that withdrawals take by themselves: from each status at
-// most one, after a time in that status.
+// A Pace is the steps that the clock makes: at most one from each status, after a
+// time in that status.
 type Pace map[string]pacedStep
 
 type pacedStep struct {
@@ -93,9 +94,8 @@ type pacedStep struct {
 	after time.Duration
 }
 
-// ParsePace reads steps such as A>B=30s,B>C=2m. Each must be one of the flow's,
-// and they must not lead in a circle: a clock that is set far ahead has to come
-// to an end.
+// ParsePace parses steps such as A>B=30s,B>C=2m. Each must be a step of the flow.
+// They must not form a cycle, so that the moves end when the clock is set far ahead.
 func ParsePace(text string, f *Flow) (Pace, error) {
 	p := Pace{}
 	if text == "none" {
@@ -128,8 +128,8 @@ func ParsePace(text string, f *Flow) (Pace, error) {
 	return p, nil
 }
 
-// ParseWait reads a duration of at least a second, in whole seconds, because the
-// clock ticks in those; d is a day of 24 hours.
+// ParseWait parses a duration of at least a second, in whole seconds, because the
+// clock ticks in seconds. The unit d is a day of 24 hours.
 func ParseWait(text string) (time.Duration, bool) {
 	if days, found := strings.CutSuffix(text, "d"); found {
 		n, ok := money.ParseInteger(days)

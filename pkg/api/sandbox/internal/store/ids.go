@@ -9,13 +9,13 @@ import (
 	"math/big"
 )
 
-// KeyHash is what the state has of a key: looking a key up by its hash takes the
-// same time whether half of it is right or nothing.
+// KeyHash is the hash of a key. The state looks keys up by hash, so that the time
+// does not reveal how much of a key is right.
 type KeyHash [sha256.Size]byte
 
 func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
-// MarshalText and UnmarshalText let a saved reseller carry its key's hash.
+// MarshalText returns the hash in hexadecimal, so that a saved reseller includes it.
 func (h KeyHash) MarshalText() ([]byte, error) {
 	return []byte(hex.EncodeToString(h[:])), nil
 }
@@ -38,8 +38,8 @@ func NewUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// NewWithdrawalID is a withdrawal's id, of which the interface says only that it is
-// a string.
+// NewWithdrawalID returns a new id for a withdrawal. The interface says only that it
+// is a string.
 func (s *Terms) NewWithdrawalID() string {
 	switch s.IDFormat {
 	case "text":

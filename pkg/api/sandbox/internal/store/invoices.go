@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// An Invoice as the store keeps it.
+// An Invoice is an invoice as the store keeps it.
 type Invoice struct {
 	ID        string       `json:"id"`
 	Account   string       `json:"account"`
@@ -22,18 +22,20 @@ type Invoice struct {
 	Created   time.Time    `json:"created"`
 	Phase     InvoicePhase `json:"phase"`
 	PaidAt    time.Time    `json:"paid_at,omitzero"`
-	Paid      money.Amount `json:"paid,omitzero"` // where it was not Total in Currency
+	Paid      money.Amount `json:"paid,omitzero"` // if it was not Total in Currency
 	ExpiredAt time.Time    `json:"expired_at,omitzero"`
 	Rebate    int64        `json:"rebate"` // fixed at payment
 }
 
-// An Item is kept as it is shown: its amount is a string.
+// An Item is one item of an invoice. Amount is a string of minor units, as in
+// answers.
 type Item struct {
 	Name   string `json:"name"`
 	Amount string `json:"amount"`
 }
 
-// An InvoicePhase is the phase of an invoice, whatever the settings call it.
+// An InvoicePhase is the phase of an invoice. Settings choose the name of its
+// status.
 type InvoicePhase int
 
 const (
@@ -45,7 +47,7 @@ const (
 func (v *Invoice) MadeAt() time.Time    { return v.Created }
 func (v *Invoice) CurrencyCode() string { return v.Currency }
 
-// Payment is what a paid invoice brought in.
+// Payment returns the amount that a paid invoice brought.
 func (v *Invoice) Payment() money.Amount {
 	if v.Paid.Code != "" {
 		return v.Paid
@@ -96,8 +98,8 @@ func (s *Store) PayInvoice(id string) error {
 	})
 }
 
-// Paid is what a customer pays for an invoice in another currency than its own, and
-// nothing where it is its own.
+// Paid returns the amount that a customer pays for an invoice in another currency
+// than its own, or nothing if it is paid in its own.
 func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	code := s.PaidIn
 	if code == "" || code == v.Currency {
@@ -117,13 +119,14 @@ func (s *Store) ExpireInvoice(id string) error {
 	})
 }
 
-// expire is the change that ends an invoice unpaid, by a control or by the clock.
+// expire returns the change that ends an invoice unpaid, by a control or by the
+// clock.
 func (v Invoice) expire(at time.Time) Change {
 	v.Phase, v.ExpiredAt = Expired, at
 	return Change{Invoice: &v}
 }
 
-// waiting is a copy of an invoice that can still be paid.
+// waiting returns a copy of an invoice that can still be paid.
 func (st *State) waiting(id string) (Invoice, error) {
 	v := st.Invoices[id]
 	switch {
@@ -141,7 +144,7 @@ func (s *Terms) InvoiceTagged(v *Invoice, tags []string) bool {
 	return slices.Contains(tags, s.InvoiceStatuses[v.Phase])
 }
 
-// Invoice is a copy of an invoice, whichever account made it.
+// Invoice returns a copy of an invoice, whichever account made it.
 func (s *Store) Invoice(id string) (v Invoice, found bool) {
 	s.Read(func(st *State) {
 		if kept := st.Invoices[id]; kept != nil {

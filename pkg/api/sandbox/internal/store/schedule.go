@@ -9,28 +9,28 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A schedule holds what the clock will do, the next first. It is made from the
-// changes of the state, as the state itself is, and goes with it.
+// A schedule lists what the clock will do, the next first. It is made from the
+// changes of the state and, like the state, is discarded at a new beginning.
 type schedule struct {
 	pace   Pace
 	expiry time.Duration // of a waiting invoice; 0: never
 	queue  appointments
 	turns  int64
 	next   atomic.Pointer[time.Time] // when the first is due; nil: nothing is
-	wake   chan struct{}             // is sent to when next has changed, for who waits for it
+	wake   chan struct{}             // receives when next has changed
 }
 
-// An appointment is one thing to do. It is void when its record has gone another
-// way by then.
+// An appointment is one move to make. It is void if its record has changed in
+// another way by then.
 type appointment struct {
 	at         time.Time
-	turn       int64  // of two at the same time, who came first goes first
-	withdrawal string // its id, or that of an invoice
+	turn       int64  // orders appointments at the same time by arrival
+	withdrawal string // the id of a withdrawal; empty for an invoice
 	statuses   int    // how many the withdrawal had
 	invoice    string
 }
 
-// note takes down what follows from a change.
+// note adds the appointments that follow from a change.
 func (t *schedule) note(c Change) {
 	if len(t.pace) == 0 && t.expiry == 0 {
 		return
@@ -62,7 +62,8 @@ func (t *schedule) add(a appointment) {
 	heap.Push(&t.queue, a)
 }
 
-// announce lets those who do not hold the lock know when the next is due.
+// announce publishes the time of the next appointment to those who do not hold the
+// lock.
 func (t *schedule) announce() {
 	var next *time.Time
 	if len(t.queue) > 0 {
@@ -78,7 +79,7 @@ func (t *schedule) announce() {
 func (t *schedule) poke() {
 	select {
 	case t.wake <- struct{}{}:
-	default: // no one waits, or all were told already
+	default: // a signal is already waiting
 	}
 }
 
@@ -88,9 +89,8 @@ func (t *schedule) isDue(now func() time.Time) bool {
 }
 
 // settle makes every move that is due, in the order in which they were due, and
-// returns them. The store must be locked. A move that is refused, because money
-// that it gives back does not fit into the balance, is tried again with the next
-// look at the clock.
+// returns them. The store must be locked. A move that is refused, because its refund
+// does not fit into the balance, is tried again at the next check of the clock.
 func (s *Store) settle() (made []Change) {
 	t := &s.schedule
 	if !t.isDue(s.Now) {
@@ -109,7 +109,7 @@ func (s *Store) settle() (made []Change) {
 			s.apply(c)
 			made = append(made, c)
 			if s.Made != nil {
-				s.Made(c) // which must wait for the lock before it looks
+				s.Made(c) // Made must wait for the lock before it reads the state
 			}
 		}
 	}
@@ -120,11 +120,11 @@ func (s *Store) settle() (made []Change) {
 	return made
 }
 
-// errVoid is what move says of an appointment that is no longer awaited.
+// errVoid means that an appointment is void.
 var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
 
-// move is the change for an appointment. It is the one that the control would
-// make, at the time when it was due.
+// move returns the change for an appointment: the same as by a control, at the time
+// when it was due.
 func (s *Store) move(st *State, a appointment) (Change, error) {
 	if a.invoice != "" {
 		v, err := st.waiting(a.invoice)
@@ -140,15 +140,15 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 	return s.proceed(st, w, s.Terms.Pace[w.Current()].to, a.at)
 }
 
-// KeepTime makes what is due happen when it is, whether anybody asks or not. It
-// sleeps until then.
+// KeepTime makes the moves when they are due, even without requests. It sleeps in
+// between.
 func (s *Store) KeepTime(ctx context.Context) {
 	if len(s.Terms.Pace) == 0 && s.Terms.InvoiceExpiry == 0 {
 		return
 	}
 	t := &s.schedule
 	for ctx.Err() == nil {
-		s.Refresh() // what is wrong with the file, the next request says
+		s.Refresh() // the next request reports an error of the file
 		timer := time.NewTimer(s.untilDue())
 		select {
 		case <-ctx.Done():
@@ -159,9 +159,9 @@ func (s *Store) KeepTime(ctx context.Context) {
 	}
 }
 
-// untilDue is how long the sandbox can sleep. Another process does not tell what
-// it puts into a file, so a file is looked at in every second, in which the clock
-// ticks; and the machine's own clock may be set.
+// untilDue returns how long the sandbox can sleep. Another process does not report
+// what it adds to a file, so a file is checked every second, the tick of the clock.
+// Without a file the limit is a minute, because the machine's clock may be set.
 func (s *Store) untilDue() time.Duration {
 	longest := time.Minute
 	if s.file != nil {
@@ -172,13 +172,13 @@ func (s *Store) untilDue() time.Duration {
 		return longest
 	}
 	wait := next.Sub(s.clock().Add(time.Duration(s.Offset.Load())))
-	if wait <= 0 { // it was refused a moment ago
+	if wait <= 0 { // it was refused just now
 		return time.Second
 	}
 	return min(wait, longest)
 }
 
-// appointments are a heap, as container/heap wants it.
+// appointments is a heap for container/heap.
 type appointments []appointment
 
 func (q appointments) Len() int      { return len(q) }
@@ -203,8 +203,8 @@ func (q *appointments) Pop() any {
 // MaxOffset is how far the sandbox's clock may be from the machine's: a century.
 const MaxOffset = 100 * 365 * 24 * time.Hour
 
-// Now is the sandbox's time. It ticks in whole seconds, so that a time which was
-// shown, sent back as from or to, means the very moment.
+// Now returns the sandbox's time. It ticks in whole seconds, so that a time from an
+// answer means the same moment when it is sent back as from or to.
 func (s *Store) Now() time.Time {
 	return s.clock().Add(time.Duration(s.Offset.Load())).UTC().Truncate(time.Second)
 }

@@ -1,5 +1,6 @@
-// Package store holds the sandbox's state and the rules by which it changes: withdrawals, invoices, invites, accounts and
-// the clock, in memory or in an SQLite file that several processes share.
+// Package store holds the state of the sandbox and the rules by which it changes:
+// withdrawals, invoices, invites, accounts and the clock. The state is in memory or
+// in an SQLite file that several processes share.
 package store
 
 import (
@@ -14,22 +15,22 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// The Store keeps the sandbox's state behind one lock. It has two methods: read,
-// and write, the only place where state changes. What a write changes is a
-// value, a change, made of plain records. A state is nothing but its changes, in
-// order: a file holds them, and applying them all gives the state.
+// A Store protects the state of the sandbox with one lock. Read only looks at the
+// state; Write and Put are the only ways to change it. A write changes the state by
+// a value, a Change, made of plain records. The state is the result of its changes,
+// in order: a file stores them, and applying them all gives the state.
 type Store struct {
 	mu    sync.RWMutex
 	state State
-	file  *file        // nil: the state is in memory only
-	Made  func(Change) // told of what each write has changed, with no lock held
+	file  *file        // nil: in memory only
+	Made  func(Change) // called with each change by Write or by the clock
 
 	Terms    *Terms
 	clock    func() time.Time            // the machine's
-	announce func(*Withdrawal) *Delivery // what a callback is to be told of a withdrawal; nil: nothing
+	announce func(*Withdrawal) *Delivery // returns the delivery for a change of status, or nil
 	schedule schedule
 
-	// What every request needs to know, so that it need not wait for the lock.
+	// Every request needs these, so they can be read without the lock.
 	Merchant atomic.Pointer[string]
 	Offset   atomic.Int64 // of the sandbox's clock, in nanoseconds
 	Faults   atomic.Pointer[[]Fault]
@@ -40,25 +41,26 @@ type Store struct {
 
 // pending is a write that waits for its commit.
 type pending struct {
-	decide  func(*State) (Change, error) // nil: only what is due
-	done    bool                         // like the rest, under store.mu
+	decide  func(*State) (Change, error) // nil: make only the moves that are due
+	done    bool                         // like the rest, protected by Store.mu
 	refused bool                         // by decide itself
 	err     error
 }
 
-// New makes one that holds nothing yet. The deliveries of its withdrawals are what announce returns.
+// New returns a store without a state. announce returns the deliveries of its
+// withdrawals.
 func New(t *Terms, clock func() time.Time, announce func(*Withdrawal) *Delivery) *Store {
 	return &Store{Terms: t, clock: clock, announce: announce,
 		schedule: schedule{pace: t.Pace, expiry: t.InvoiceExpiry, wake: make(chan struct{}, 1)}}
 }
 
-// NewDraft makes a store in memory in which nothing happens by itself.
+// NewDraft returns a store in memory in which the clock changes nothing.
 func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) *Store {
 	return &Store{Terms: t, clock: clock, state: newState(b), Made: made, announce: func(*Withdrawal) *Delivery { return nil }}
 }
 
-// Open finds the state in a file, or begins it with first. Without a path it is in memory. What is wrong with the file is
-// said by failed, then and later on.
+// Open loads the state from a file, or begins it with first. Without a path the
+// state is in memory. Errors of the file pass through failed, now and later.
 func (s *Store) Open(path string, first Change, failed func(path string, err error) error) (err error) {
 	if path != "" {
 		if s.file, err = openFile(path, failed); err != nil {
@@ -68,7 +70,7 @@ func (s *Store) Open(path string, first Change, failed func(path string, err err
 	err = s.Refresh()
 	if err == nil && s.state.ID == "" {
 		err = s.Write(func(st *State) (Change, error) {
-			if st.ID != "" { // another process was quicker
+			if st.ID != "" { // another process was faster
 				return Change{}, errBegun
 			}
 			return first, nil
@@ -80,28 +82,28 @@ func (s *Store) Open(path string, first Change, failed func(path string, err err
 	return err
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	s.mu.Lock() // no commit is cut off
+	s.mu.Lock() // do not cut off a commit
 	defer s.mu.Unlock()
 	return s.file.close()
 }
 
-// Read runs look while nothing changes. What look keeps must be copied by
-// value: records are overwritten in place.
+// Read calls look while nothing changes. look must copy by value what it keeps,
+// because records are overwritten in place.
 func (s *Store) Read(look func(*State)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	look(&s.state)
 }
 
-// Write asks decide what should change and makes it so, or changes nothing at
-// all when decide returns an error. Where there is a file, the change is in it
-// when Write returns. What the clock has to do is done before, and what is due
-// because of the change, after it; without a decide it is all there is to do.
+// Write applies the change that decide returns, or changes nothing if decide returns
+// an error. With a file, the change is in it when Write returns. Moves of the clock
+// that are due are made before decide, and those that are due because of the change,
+// after it. Without decide, Write makes only the moves that are due.
 func (s *Store) Write(decide func(*State) (Change, error)) error {
 	if decide == nil {
 		return s.Put(nil)
@@ -117,7 +119,7 @@ func (s *Store) Write(decide func(*State) (Change, error)) error {
 	return err
 }
 
-// Put is a write that nothing follows from.
+// Put is a Write that does not call Made with its change.
 func (s *Store) Put(decide func(*State) (Change, error)) error {
 	p := &pending{decide: decide, err: errors.New("another write of the same batch failed before anything was saved")}
 	s.queueing.Lock()
@@ -125,7 +127,7 @@ func (s *Store) Put(decide func(*State) (Change, error)) error {
 	s.queueing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !p.done { // the first to get here commits for all that wait
+	if !p.done { // the first goroutine commits for all that wait
 		s.queueing.Lock()
 		batch := s.queue
 		s.queue = nil
@@ -135,10 +137,10 @@ func (s *Store) Put(decide func(*State) (Change, error)) error {
 	return p.err
 }
 
-// commit makes all writes of a batch durable in one transaction. No request sees any
-// of them before that, because the lock is held. If it fails, what memory holds
-// is not what the file holds, and is forgotten. What comes before a new beginning
-// is not worth saving: a reader of the file starts there.
+// commit saves all writes of a batch in one transaction. No request sees any of them
+// earlier, because the lock is held. If the transaction fails, memory differs from
+// the file and is discarded. Changes before a new beginning are not saved, because a
+// reader of the file starts there.
 func (s *Store) commit(batch []*pending) {
 	err := s.file.append(s.apply, func() (changes []Change) {
 		for _, p := range batch {
@@ -167,8 +169,8 @@ func (s *Store) commit(batch []*pending) {
 	}
 }
 
-// Refresh takes in what other processes have put into the file, and does what the
-// clock has to do. After it, the state is what it should be now.
+// Refresh applies what other processes have added to the file, and makes the moves
+// of the clock that are due. After it, the state is up to date.
 func (s *Store) Refresh() error {
 	if err := s.takeIn(); err != nil || !s.schedule.isDue(s.Now) {
 		return err
@@ -203,7 +205,7 @@ func (s *Store) apply(c Change) {
 	if list := s.state.Faults; len(list) > 0 {
 		s.Faults.Store(&list)
 	} else {
-		s.Faults.Store(nil) // so that requests need not look any further
+		s.Faults.Store(nil) // so that requests need no further check
 	}
 }
 
@@ -232,11 +234,11 @@ type Account struct {
 }
 
 type State struct {
-	ID          string // of the state, not of anybody in it
+	ID          string // of the state itself, not of an account
 	Merchant    string
-	Offset      time.Duration // how far the sandbox's clock is ahead
+	Offset      time.Duration // how far the sandbox's clock is ahead of the machine's
 	Accounts    map[string]*Account
-	Keys        map[KeyHash]string // which reseller's
+	Keys        map[KeyHash]string // to the id of the reseller
 	Withdrawals map[string]*Withdrawal
 	Invoices    map[string]*Invoice
 	Invites     map[string]*Invite
@@ -247,13 +249,13 @@ type State struct {
 
 	Deliveries    map[string]*Delivery
 	DeliveryOrder []*Delivery
-	Pending       map[string][]*Delivery // of each withdrawal, the oldest first; no empty ones
+	Pending       map[string][]*Delivery // by withdrawal, oldest first; no list is empty
 
-	Faults    []Fault // replaced as a whole
+	Faults    []Fault // never changed in place
 	lastFault int64   // the number of the newest
 }
 
-// A Change is everything that one operation alters, and nothing else.
+// A Change is everything that one operation changes.
 type Change struct {
 	Begin      *Beginning  `json:"begin,omitempty"`
 	Offset     *int64      `json:"offset,omitempty"` // nanoseconds
@@ -265,18 +267,18 @@ type Change struct {
 	Moves      []Move      `json:"moves,omitempty"`
 	Swaps      []Swap      `json:"swaps,omitempty"`
 	Fault      *Fault      `json:"fault,omitempty"`  // a new one, or its counters
-	Mended     []string    `json:"mended,omitempty"` // faults that are gone
+	Mended     []string    `json:"mended,omitempty"` // ids of removed faults
 	Then       []Change    `json:"then,omitempty"`   // more of the same operation
 }
 
-// A Beginning ends whatever was before it: it is the first change of every
-// state. ID is random, so that no two states are ever taken for one.
+// A Beginning replaces the state before it: it is the first change of every state.
+// The ID is random, so that two states never have the same one.
 type Beginning struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant"`
 }
 
-// A Move adds to one line of an account, or takes from it.
+// A Move adds to one line of an account, or subtracts from it.
 type Move struct {
 	Account string `json:"account"`
 	Book    Book   `json:"book"`
@@ -305,8 +307,8 @@ func (st *State) open(id string) {
 	st.Accounts[id] = &Account{ID: id, Books: map[Line]int64{}, orderIDs: map[string]bool{}, invoiceIDs: map[string]bool{}}
 }
 
-// Account finds an account. One that had a key a moment ago may be gone, because
-// another process has begun the state anew.
+// Account returns an account. An account whose key was valid a moment ago may be
+// gone, because another process has begun a new state.
 func (st *State) Account(id string) (*Account, error) {
 	if a := st.Accounts[id]; a != nil {
 		return a, nil
@@ -314,7 +316,7 @@ func (st *State) Account(id string) (*Account, error) {
 	return nil, refusal.New(refusal.Unauthorized, "The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
 }
 
-// credit is the move that adds to a line, refused where an int64 would overflow.
+// credit returns the move that adds to a line. It refuses an int64 overflow.
 func (a *Account) credit(b Book, code string, minor int64) (Move, error) {
 	if a.Books[Line{b, code}] > math.MaxInt64-minor {
 		return Move{}, refusal.New(refusal.AmountTooLarge, "The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
@@ -322,8 +324,8 @@ func (a *Account) credit(b Book, code string, minor int64) (Move, error) {
 	return Move{a.ID, b, code, minor}, nil
 }
 
-// apply cannot fail: whether a change is allowed was decided before. It keeps
-// copies of the records, which from then on belong to the state alone.
+// apply cannot fail, because the change was checked before. It stores copies of the
+// records, which only the state uses afterwards.
 func (st *State) apply(c Change) {
 	if c.Begin != nil {
 		*st = newState(*c.Begin)
@@ -361,7 +363,8 @@ func (st *State) apply(c Change) {
 	}
 }
 
-// put keeps a copy of a record, in the place of the one that has its id, and reports whether there was none.
+// put stores a copy of a record under its id, in place of the old one, and reports
+// whether there was none.
 func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
 	if old := records[id]; old != nil {
 		*old = *r
@@ -406,12 +409,12 @@ func (st *State) putReseller(r *Reseller) {
 	st.open(r.ID)
 }
 
-// Dated is a record that lists are ordered by.
+// Dated is a record with a time of creation, by which lists are ordered.
 type Dated interface{ MadeAt() time.Time }
 
-// insert keeps records in order of creation, equal times in order of arrival. It
-// appends, except after the clock was set back; the order is what lets a list
-// find its period without looking at every record.
+// insert adds a record in order of creation; records with equal times stay in order
+// of arrival. It appends, except after the clock was set back. The order lets a list
+// find its period without reading every record.
 func insert[R Dated](records []R, r R) []R {
 	at := len(records)
 	if at > 0 && records[at-1].MadeAt().After(r.MadeAt()) {

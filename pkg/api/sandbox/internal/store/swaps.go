@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Swap is what one automatic exchange moved, as the store keeps it.
+// A Swap is one automatic exchange, as the store keeps it.
 type Swap struct {
 	Withdrawal string    `json:"withdrawal"`
 	Account    string    `json:"account"`
@@ -19,9 +19,9 @@ type Swap struct {
 	At         time.Time `json:"at"`
 }
 
-// raise finds need minor units of code in the balances: its own first, then the
-// other currencies in the order of the registry, by the rate table. It changes
-// nothing and says what has to change.
+// raise finds need minor units of code in the balances: first in that currency, then
+// in the others in the order of the setting currencies, by the rate table. It
+// changes nothing; it returns the moves and swaps to make.
 func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps []Swap, err error) {
 	own := min(a.Books[Line{Balance, code}], need)
 	if own > 0 {
@@ -41,9 +41,10 @@ func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps 
 			given = min(short, worth.Int64())
 		}
 		if given == 0 {
-			continue // all of it is worth less than one minor unit
+			continue // the balance is worth less than one minor unit
 		}
-		taken := s.Convert(given, code, source.Code, true).Int64() // at most held, because given is at most its worth
+		// At most held, because given is at most its worth.
+		taken := s.Convert(given, code, source.Code, true).Int64()
 		moves = append(moves, Move{a.ID, Balance, source.Code, -taken})
 		swaps = append(swaps, Swap{Account: a.ID, From: source.Code, Taken: taken, To: code, Given: given})
 		short -= given
@@ -55,7 +56,7 @@ func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps 
 	return moves, swaps, nil
 }
 
-// Rebate is the reseller's part of a paid invoice, rounded down.
+// Rebate returns the reseller's part of a paid invoice, rounded down.
 func (s *Terms) Rebate(paid int64) int64 {
 	const whole = 100 * PercentScale
 	return money.MulDiv(big.NewInt(paid), big.NewInt(s.RebatePercent), big.NewInt(whole), false).Int64()

@@ -6,7 +6,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/money"
 )
 
-// Terms are the choices that decide what becomes of money, withdrawals, invoices and invites.
+// Terms are the settings that affect money, withdrawals, invoices and invites.
 type Terms struct {
 	money.Market
 	Flow                                   Flow
@@ -18,7 +18,7 @@ type Terms struct {
 	PaidIn                                 string    // a code, or empty for the invoice's own
 	InviteUUID, InviteLabel, InviteReuse   string
 	MerchantSees                           string
-	RebatePercent                          int64 // in steps of 1/percentScale percent
+	RebatePercent                          int64 // in steps of 1/PercentScale percent
 	CallbackOnCreate                       string
 }
 

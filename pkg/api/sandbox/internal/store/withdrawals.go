@@ -8,18 +8,18 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Withdrawal as the store keeps it, and as a change is saved.
+// A Withdrawal is a withdrawal as the store keeps it and as a change is saved.
 type Withdrawal struct {
 	ID       string       `json:"id"`
 	Account  string       `json:"account"`
 	Currency string       `json:"currency"`
 	Amount   money.Amount `json:"amount"` // as it was sent
-	Debit    int64        `json:"debit"`  // what it cost, in Currency
+	Debit    int64        `json:"debit"`  // the cost in minor units of Currency
 	Address  string       `json:"address"`
 	Memo     string       `json:"memo,omitempty"`
 	Callback string       `json:"callback,omitempty"`
 	OrderID  string       `json:"order_id,omitempty"`
-	Statuses []Reached    `json:"statuses"` // never empty; grows only by making a new slice
+	Statuses []Reached    `json:"statuses"` // never empty; appended to only by making a new slice
 }
 
 type Reached struct {
@@ -59,9 +59,8 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 	})
 }
 
-// proceed is the change that brings a withdrawal to its next status: the record,
-// the money where it goes back, and what its callback is to be told. Whatever
-// changes a status is made of it.
+// proceed returns the change that moves a withdrawal to its next status: the record,
+// the refund if there is one, and the delivery. Every change of a status uses it.
 func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (Change, error) {
 	if err := s.Terms.Flow.check(w.Current(), status); err != nil {
 		return Change{}, err
@@ -79,7 +78,8 @@ func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (
 	return c, nil
 }
 
-// Advance moves a withdrawal to its next status. It returns the delivery, or nil if there is no callback.
+// Advance moves a withdrawal to its next status. It returns the delivery, or nil if
+// there is no callback.
 func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		w := st.Withdrawals[id]
@@ -93,12 +93,13 @@ func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	return made, err
 }
 
-// Shows says whether what belongs to owner is there for the key of account.
+// Shows reports whether the key of account can see the records of owner.
 func (s *Terms) Shows(st *State, account, owner string) bool {
 	return owner == account || account == st.Merchant && s.MerchantSees == "all"
 }
 
-// WithdrawalsOf are the withdrawals in the list of an account, by time of creation.
+// WithdrawalsOf returns the withdrawals in the list of an account, by time of
+// creation.
 func (s *Terms) WithdrawalsOf(st *State, a *Account) []*Withdrawal {
 	if !s.Shows(st, a.ID, "") {
 		return a.Withdrawals

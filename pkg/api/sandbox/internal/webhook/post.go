@@ -15,23 +15,22 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A targetError refuses a target.
+// A targetError reports a target that is refused.
 type targetError struct{ address string }
 
 func (e *targetError) Error() string {
 	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
 }
 
-// isLocalName tells an address, which is looked at when it is dialled, and the names
-// of this machine from all other names.
+// isLocalName reports whether a host is an address or a name of this machine. An
+// address is checked later, when it is dialled.
 func isLocalName(host string) bool {
 	_, err := netip.ParseAddr(host)
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// loopbackOnly looks at the address that is dialled in the end, whatever name led
-// to it.
+// loopbackOnly checks the address that is dialled, whatever name it came from.
 func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
 		return &targetError{address}
@@ -47,7 +46,8 @@ func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
 	if err != nil {
 		return store.Attempt{Error: cleaned(err.Error())}, false
 	}
-	if c.limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) { // no name server is asked for its address
+	// Refuse here, so that no name server is asked for the address.
+	if c.limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) {
 		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
@@ -58,7 +58,7 @@ func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
 		return store.Attempt{Error: c.reason(ctx, err)}, refused
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has come, and it is what counts
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has arrived, and it decides
 	return store.Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
 }
 
@@ -72,14 +72,14 @@ func (c *Sender) reason(ctx context.Context, err error) string {
 	if refused, ok := errors.AsType[*targetError](err); ok {
 		return refused.Error()
 	}
-	if outer, ok := errors.AsType[*url.Error](err); ok { // which names the URL once more
+	if outer, ok := errors.AsType[*url.Error](err); ok { // it repeats the URL
 		err = outer.Err
 	}
 	return cleaned(err.Error())
 }
 
-// cleaned is a text of others as it is kept: bounded, in valid UTF-8, no
-// character cut in two.
+// cleaned returns a text from outside as the store keeps it: limited in length, in
+// valid UTF-8, with no character cut in two.
 func cleaned(text string) string {
 	if len(text) > maxAnswer {
 		end := maxAnswer

@@ -1,4 +1,5 @@
-// Package webhook posts deliveries to the callbacks of withdrawals, in order, until they are taken or given up.
+// Package webhook posts deliveries to the callbacks of withdrawals, in order, until
+// they are accepted or given up.
 package webhook
 
 import (
@@ -13,41 +14,42 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// Limits are the choices of how callbacks are posted.
+// Limits are the settings for posting callbacks.
 type Limits struct {
 	Targets          string
 	Attempts         int64
 	Backoff, Timeout time.Duration
 }
 
-// A Sender posts a server's deliveries. Those of one withdrawal are a round: a
-// goroutine that posts them one after the other, waits where it has to, and ends
-// when none is pending. The store is never locked while a request is out.
+// A Sender posts the deliveries of a server. Those of one withdrawal form a round: a
+// goroutine posts them one after the other, rests between attempts, and ends when
+// none is pending. The store is never locked during a request.
 //
-// Of several servers on one file, the one that made a delivery holds it, for a
-// term that is renewed with each attempt. When a server is gone it has let go, or
-// its term runs out, and then one other can take the delivery: before each attempt
-// a server claims it by a write, which only one of them can.
+// If several servers use one file, the server that made a delivery holds it for a
+// term, and renews the term with each attempt. A server that is closed releases its
+// deliveries; otherwise the term runs out. Then another server can take the
+// delivery. Before each attempt a server claims the delivery by a write, and only
+// one server can succeed.
 type Sender struct {
-	name   string // random; tells this server from the others on its file
+	name   string // random, unique among the servers on a file
 	store  *store.Store
 	limits Limits
 	client *http.Client
 	ctx    context.Context
 	stop   context.CancelFunc
-	slots  chan struct{} // bounds the requests that are out at a time
+	slots  chan struct{} // limits the number of requests at a time
 
-	mu      sync.Mutex        // is held while ctx ends, so that nothing begins to run after it
+	mu      sync.Mutex        // held while ctx ends, so that no goroutine starts later
 	rounds  map[string]*round // by withdrawal
 	running sync.WaitGroup
 }
 
-// A round is under sender.mu, but for wake.
+// A round is protected by Sender.mu, except for wake.
 type round struct {
-	cause   string        // the delivery on whose account it began
-	more    bool          // something became pending since it looked last
+	cause   string        // the delivery that started the round
+	more    bool          // a delivery became pending since the last look
 	resting bool          // it waits before the next attempt
-	news    chan struct{} // closed, and another made, at every change
+	news    chan struct{} // closed and replaced at every change
 	wake    chan struct{} // ends a rest
 }
 
@@ -55,8 +57,8 @@ const (
 	maxOut     = 64
 	maxAnswer  = 1 << 10
 	maxRest    = time.Hour       // between two attempts
-	termSlack  = 5 * time.Second // for a machine that is slow
-	adoptEvery = time.Second     // how often a server that serves looks for deliveries that no server holds
+	termSlack  = 5 * time.Second // for a slow machine
+	adoptEvery = time.Second     // how often Serve looks for deliveries that no server holds
 )
 
 // New makes a sender of the deliveries in a store.
@@ -68,7 +70,8 @@ func New(s *store.Store, l Limits) *Sender {
 		dialer.Control = loopbackOnly
 	}
 	c.client = &http.Client{
-		// No proxy, which would be another target, and no connection that is kept, which would be a goroutine that is kept.
+		// A proxy would be another target. A connection that is kept open would keep
+		// a goroutine.
 		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -76,14 +79,14 @@ func New(s *store.Store, l Limits) *Sender {
 	return c
 }
 
-// NewDelivery is the delivery that tells a withdrawal's callback of its current status.
-// This server holds it from the beginning.
+// NewDelivery returns the delivery of a withdrawal's current status to its callback.
+// This server holds it from the start.
 func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
 	return &store.Delivery{ID: store.NewUUID(), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
 		State: store.Pending, Holder: c.name, Until: c.term(0)}
 }
 
-// term is until when a delivery is held that is posted, or will be after a rest.
+// term returns the end of the term for an attempt that begins after a rest.
 func (c *Sender) term(rest time.Duration) time.Time {
 	return time.Now().Add(rest + c.limits.Timeout + termSlack).UTC().Round(0)
 }
@@ -95,7 +98,8 @@ var (
 	errEnding = refusal.New(refusal.InternalError, "The sandbox ends; its list of callbacks will say what came of the attempt.")
 )
 
-// attempt posts a delivery, records what came of it, and returns it as it is then.
+// attempt posts a delivery, records the result, and returns the delivery as it is
+// then.
 func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -115,7 +119,7 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	a.At = at
 	err := c.store.Put(func(st *store.State) (store.Change, error) {
 		old := st.Deliveries[d.ID]
-		if old == nil { // the state was begun anew meanwhile
+		if old == nil { // a new state has begun meanwhile
 			return store.Change{}, errGone
 		}
 		d = *old
@@ -140,8 +144,8 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	return d, err
 }
 
-// claim makes this server the one that posts a pending delivery. When another one
-// is, d says until when.
+// claim makes this server the holder of a pending delivery. If another server is,
+// d.Until is the end of its term.
 func (c *Sender) claim(d *store.Delivery) error {
 	return c.store.Put(func(st *store.State) (store.Change, error) {
 		queue := st.Pending[d.Withdrawal]
@@ -157,7 +161,7 @@ func (c *Sender) claim(d *store.Delivery) error {
 	})
 }
 
-// rest is how long to wait after so many attempts.
+// rest returns how long to wait after so many attempts.
 func (c *Sender) rest(attempts int) time.Duration {
 	rest := c.limits.Backoff
 	for range attempts - 1 {
@@ -166,7 +170,7 @@ func (c *Sender) rest(attempts int) time.Duration {
 	return rest
 }
 
-// began starts the rounds of the deliveries that a write has made.
+// began starts the rounds for the deliveries in a change.
 func (c *Sender) began(made store.Change) {
 	if d := made.Delivery; d != nil && d.Holder == c.name {
 		c.start(d.Withdrawal, d.ID)
@@ -176,8 +180,8 @@ func (c *Sender) began(made store.Change) {
 	}
 }
 
-// start sees to it that a withdrawal has a round, unless the server is closed, and
-// returns the one that there was already.
+// start starts a round for a withdrawal, unless the server is closed. If there is a
+// round already, start returns it.
 func (c *Sender) start(withdrawal, cause string) *round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +198,7 @@ func (c *Sender) start(withdrawal, cause string) *round {
 	return nil
 }
 
-// deliver is a round.
+// deliver runs a round.
 func (c *Sender) deliver(withdrawal string, r *round) {
 	for {
 		var d store.Delivery
@@ -216,10 +220,10 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 		pause := time.Duration(0)
 		switch {
 		case err == errGone, err == nil && d.State != store.Pending:
-			continue // with what is the first now
+			continue // with the delivery that is now the first
 		case err == errHeld:
 			pause = time.Until(d.Until)
-		case err != nil: // the state cannot be written; what is pending there stays pending
+		case err != nil: // the state cannot be written; the deliveries stay pending
 			c.leave(withdrawal, r, true)
 			return
 		default:
@@ -232,7 +236,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 	}
 }
 
-// leave ends a round, unless there is more for it to do.
+// leave ends a round, unless it has more to do.
 func (c *Sender) leave(withdrawal string, r *round, whatever bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,14 +254,14 @@ func (r *round) renew() {
 	r.news = make(chan struct{})
 }
 
-// sleep rests for a while, or until it is woken. It returns false when the server
-// is closed.
+// sleep rests until the pause is over or the round is woken. It returns false when
+// the server is closed.
 func (c *Sender) sleep(r *round, pause time.Duration) bool {
 	set := func(resting bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		select {
-		case <-r.wake: // meant for a rest that was over just then
+		case <-r.wake: // a signal for a rest that has just ended
 		default:
 		}
 		r.resting = resting
@@ -275,8 +279,9 @@ func (c *Sender) sleep(r *round, pause time.Duration) bool {
 	return c.ctx.Err() == nil
 }
 
-// underWay returns what is closed when there is news of a withdrawal's round, and the
-// delivery on whose account it began; nil where nothing is being posted.
+// underWay returns a channel that closes at the next change of a withdrawal's round,
+// and the delivery that started the round. The channel is nil while nothing is being
+// posted.
 func (c *Sender) underWay(withdrawal string) (news chan struct{}, cause string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,10 +291,10 @@ func (c *Sender) underWay(withdrawal string) (news chan struct{}, cause string) 
 	return nil, ""
 }
 
-// AwaitFirst waits for the first attempt of a delivery that was just made, and
-// returns the delivery as it is then. It does not wait where an earlier one of the
-// same withdrawal has to come first and was under way already: that may take long,
-// and it may be the receiver of that very one who asks.
+// AwaitFirst waits for the first attempt of a new delivery, and returns the delivery
+// as it is then. It does not wait if an earlier delivery of the same withdrawal is
+// already in progress: that may take long, and the caller may be the receiver of
+// that delivery.
 func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) store.Delivery {
 	for {
 		news, cause := c.underWay(made.Withdrawal)
@@ -308,7 +313,8 @@ func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) store.Del
 	}
 }
 
-// Resend posts a delivery once more, whatever became of it, and returns it as it is then.
+// Resend posts a delivery again, whatever its state, and returns it as it is after
+// the attempt.
 func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) {
 	d, first := c.store.Delivery(id)
 	switch {
@@ -322,7 +328,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) 
 	return c.deliverNow(ctx, d)
 }
 
-// again posts a delivery that was over and done with.
+// again posts a delivery that is no longer pending.
 func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	after, err := d, errClosed
 	done := make(chan struct{})
@@ -344,14 +350,14 @@ func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 	}
 }
 
-// deliverNow has a pending delivery posted now, which is the first of its withdrawal.
+// deliverNow posts a pending delivery now. It must be the first of its withdrawal.
 func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	before := len(d.Attempts)
 	if r := c.start(d.Withdrawal, d.ID); r != nil {
 		c.mu.Lock()
 		resting := r.resting
 		if resting {
-			r.resting = false // which only the first who wakes it finds
+			r.resting = false // only the first caller wakes it
 			r.wake <- struct{}{}
 		}
 		c.mu.Unlock()
@@ -383,8 +389,9 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 	}
 }
 
-// AdoptOrphans takes up, until ctx is done, what is pending and held by no server. What this server holds
-// has a round, unless that broke off because the state could not be written.
+// AdoptOrphans takes over pending deliveries that no server holds, until ctx is
+// done. Deliveries that this server holds have a round, unless the round ended
+// because the state could not be written.
 func (c *Sender) AdoptOrphans(ctx context.Context) {
 	tick := time.NewTicker(adoptEvery)
 	defer tick.Stop()
@@ -405,8 +412,8 @@ func (c *Sender) AdoptOrphans(ctx context.Context) {
 	}
 }
 
-// Close ends all rounds, cuts off the request that is out, and lets go of what is
-// pending, so that another server need not wait for the end of a term.
+// Close ends all rounds, cuts off the requests in flight, and releases the pending
+// deliveries, so that another server need not wait for the end of their terms.
 func (c *Sender) Close() {
 	c.mu.Lock()
 	c.stop()
@@ -427,6 +434,7 @@ func (c *Sender) Close() {
 	any := false
 	c.store.Read(func(st *store.State) { any = len(held(st)) > 0 })
 	if any {
-		c.store.Put(func(st *store.State) (store.Change, error) { return store.Change{Then: held(st)}, nil }) // if that fails, the terms run out
+		// If the write fails, the terms run out.
+		c.store.Put(func(st *store.State) (store.Change, error) { return store.Change{Then: held(st)}, nil })
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Envelope is the body of every answer that is not 200.
+// Envelope is the body of an error.
 type Envelope struct {
 	Error EnvelopeError `json:"error"`
 }
@@ -21,13 +21,14 @@ type EnvelopeError struct {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// WriteJSON encodes before it writes the status, and names the length.
+// WriteJSON writes a status and a body in JSON. It encodes the body first, so that
+// it can set Content-Length.
 func WriteJSON(w http.ResponseWriter, status int, body any) {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()
 	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false) // a URL stays readable
+	enc.SetEscapeHTML(false) // so that a URL stays readable
 	if err := enc.Encode(body); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every answer is plain data
 		return

@@ -7,7 +7,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// invoiceView is section 2.5, with its own spelling of tittle and choosen.
+// invoiceView is the Invoice of section 2.5. The spellings tittle and choosen are
+// from there.
 type invoiceView struct {
 	ID              string       `json:"id"`
 	ExternalOrderID any          `json:"external_order_id,omitempty"`

@@ -12,15 +12,15 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A Filter is what a list request narrows its answer to.
+// A Filter selects the records of a list.
 type Filter struct {
-	from, to   time.Time // zero: open; to is the first moment that is outside
+	from, to   time.Time // zero: no limit; to itself is excluded
 	currencies []string
 	tags       []string
 }
 
-// ReadFilter reads the filter of section 2.3. Where no filter is specified, as
-// for a reseller's invoices, the same one serves with every field optional.
+// ReadFilter reads the filter of section 2.3. The interface specifies no filter for
+// a reseller's invoices; they use the same one with every field optional.
 func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) Filter {
 	var f Filter
 	f.from = s.readTime(in, "from")
@@ -53,8 +53,8 @@ func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) F
 	return f
 }
 
-// readFilterCurrency returns the code of a currency to filter by. One that matches
-// nothing is empty.
+// readFilterCurrency returns the code of a currency to filter by, or "" for a
+// currency that matches nothing.
 func (s *Rules) readFilterCurrency(in *Object, i int, raw json.RawMessage) string {
 	one := in.Element("currencies", i, raw)
 	if s.UnknownInFilter == "reject" || *in.Err != nil {
@@ -98,7 +98,8 @@ func (s *Rules) ReadPaging(q *Query) Paging {
 	return p
 }
 
-// A Page is the answer of a list, section 2.4: copies of records, or how the wire shows them.
+// A Page is the answer of a list, section 2.4. Content has copies of records, or
+// their views.
 type Page[V any] struct {
 	Content []V   `json:"page_content"`
 	Pages   int64 `json:"page_count"`
@@ -113,9 +114,9 @@ func ViewPage[R, V any](p Page[R], view func(*R) V) Page[V] {
 	return Page[V]{content, p.Pages, p.Total}
 }
 
-// Pick finds one page in records, which are in order of creation. The period is
-// found by halving and the page by its number, so a page costs what is on it;
-// only a filter by currency or status looks at every record of the period.
+// Pick returns one page of records, which must be in order of creation. It finds the
+// period by binary search and the page by its number, so the cost is that of one
+// page. Only a filter by currency or status reads every record of the period.
 func Pick[R any, P interface {
 	*R
 	store.Dated
@@ -149,7 +150,7 @@ func Pick[R any, P interface {
 		answer.Pages = (total-1)/p.size + 1
 	}
 	last := max(answer.Pages-1, 0)
-	number := p.page - s.FirstPage // from 0, whatever the base
+	number := p.page - s.FirstPage // from 0, whatever FirstPage is
 	if number < 0 || number > last {
 		switch s.PageOutOfRange {
 		case "empty":

@@ -1,5 +1,5 @@
-// Package wire reads requests and writes answers. The shapes are written down from the interface, independently of package
-// api, so that a slip in either of the two shows.
+// Package wire reads requests and writes answers. It defines the shapes from the
+// interface, independently of package api, so that an error in either package shows.
 package wire
 
 import (
@@ -18,8 +18,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// DecodeBody checks that a body is one JSON value in valid UTF-8, with nothing
-// after it. Everything below relies on that.
+// DecodeBody checks that a body is one JSON value in valid UTF-8, with nothing after
+// it. The rest of the package relies on that.
 func DecodeBody(body []byte) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, refusal.New(refusal.InvalidBody, "The body is empty; send JSON.")
@@ -35,21 +35,20 @@ func DecodeBody(body []byte) (json.RawMessage, error) {
 }
 
 // An Object reads the fields of a JSON object one by one, strictly. encoding/json
-// would take the last of two equal keys, match keys in any case and read null as
-// zero; where money is concerned each of those hides a mistake.
+// would use the last of two equal keys, match keys in any case and read null as
+// zero. Where money is concerned, each of those hides a mistake.
 //
-// The first thing that is wrong is kept in err, which the objects of one body
-// share, and every later read is then idle: a handler reads all fields and asks
-// done once.
+// The first error is kept in Err, which the objects of one body share. Every later
+// read then does nothing, so a handler reads all fields and calls Done once.
 type Object struct {
 	Path   string // the path of this object, for messages; empty for the body
 	Fields map[string]json.RawMessage
-	rules  *Rules // as of a request
+	rules  *Rules // nil: read strictly
 	Asked  []string
 	Err    *error
 }
 
-// NewObject takes an object apart. Without rules it is read strictly.
+// NewObject splits an object into its fields. Without rules it reads them strictly.
 func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 	o := &Object{Path: path, rules: r, Err: err}
 	if *err != nil {
@@ -61,7 +60,8 @@ func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 	}
 	o.Fields = make(map[string]json.RawMessage)
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.Token() // the opening brace; raw was checked, so nothing here can fail
+	// The opening brace. raw was checked, so nothing here can fail.
+	dec.Token()
 	for dec.More() {
 		token, _ := dec.Token()
 		key, _ := token.(string)
@@ -76,8 +76,8 @@ func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 	return o
 }
 
-// Done returns what was wrong: an unexpected field first, because a
-// misspelt name is the usual reason why another one is missing.
+// Done returns the first error. An unexpected field comes first, because a misspelt
+// name is the usual reason for a missing one.
 func (o *Object) Done() error {
 	if o.rules != nil && o.rules.UnknownKeys == "ignore" {
 		return *o.Err
@@ -90,8 +90,8 @@ func (o *Object) Done() error {
 	return *o.Err
 }
 
-// At names a field by its whole path. The key comes from the request, so it is
-// quoted where it is not a plain word.
+// At returns the whole path of a field. The key comes from the request, so it is
+// quoted unless it is a plain word.
 func (o *Object) At(key string) string {
 	if key != "" && !refusal.IsName(key) {
 		key = strconv.Quote(refusal.Shorten(key))
@@ -123,8 +123,7 @@ func (o *Object) ask(key string) {
 	}
 }
 
-// Has says whether an optional field was given. A null there is the same as
-// nothing.
+// Has reports whether an optional field was given. A null counts as absent.
 func (o *Object) Has(key string) bool {
 	o.ask(key)
 	raw, given := o.Fields[key]
@@ -134,7 +133,7 @@ func (o *Object) Has(key string) bool {
 	return *o.Err == nil && given && raw[0] != 'n'
 }
 
-// Take returns a required field, or nil when something is wrong already.
+// Take returns a required field, or nil after an error.
 func (o *Object) Take(key string) json.RawMessage {
 	o.ask(key)
 	raw, given := o.Fields[key]
@@ -148,8 +147,8 @@ func (o *Object) Take(key string) json.RawMessage {
 	return raw
 }
 
-// Text reads a string that a person could have meant: not blank, without
-// control characters, and without the mark of broken text.
+// Text reads a string that is not blank, has no control characters, and has no
+// U+FFFD, the mark of damaged text.
 func (o *Object) Text(key string) string {
 	raw := o.Take(key)
 	if raw == nil {
@@ -167,8 +166,8 @@ func (o *Object) Text(key string) string {
 	return text
 }
 
-// IsPlain says whether text has something to read and no control characters.
-// U+FFFD replaces text that was damaged on its way.
+// IsPlain reports whether text is not blank and has no control characters. It also
+// excludes U+FFFD, which replaces text that was damaged in transit.
 func IsPlain(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || r == utf8.RuneError
@@ -192,7 +191,7 @@ func isWebURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// TextOr, URLOr and IntegerOr read a field that may be left out.
+// TextOr reads an optional field, and so do URLOr and IntegerOr.
 func (o *Object) TextOr(key, otherwise string) string { return optional(o, key, o.Text, otherwise) }
 func (o *Object) URLOr(key, otherwise string) string  { return optional(o, key, o.URL, otherwise) }
 
@@ -241,12 +240,12 @@ func (o *Object) Array(key string) []json.RawMessage {
 	return items
 }
 
-// Element is one object of the array under key.
+// Element returns an object in the array under key.
 func (o *Object) Element(key string, i int, raw json.RawMessage) *Object {
 	return o.Inner(raw, fmt.Sprintf("%s[%d]", o.At(key), i))
 }
 
-// Inner is an object inside this one.
+// Inner returns an object inside this one.
 func (o *Object) Inner(raw json.RawMessage, path string) *Object {
 	return NewObject(raw, path, o.rules, o.Err)
 }
@@ -279,7 +278,7 @@ func JSONType(raw json.RawMessage) string {
 	return "a number"
 }
 
-// Rate reads a number above 0. A 0 is not the same as nothing here: a person who writes
+// Rate reads a number above 0. Here 0 is not the same as absent: a person who writes
 // it does not mean every request.
 func (o *Object) Rate(key string) float64 {
 	raw := o.Take(key)
@@ -293,7 +292,7 @@ func (o *Object) Rate(key string) float64 {
 	return rate
 }
 
-// Texts reads an object whose values are strings. They may be empty.
+// Texts reads an object whose values are strings, which may be empty.
 func (o *Object) Texts(key string) map[string]string {
 	raw := o.Take(key)
 	if raw == nil {
@@ -311,8 +310,8 @@ func (o *Object) Texts(key string) map[string]string {
 	return all
 }
 
-// ParseUUID accepts the 36-character form in either case and returns it in
-// lower case, the form in which ids are kept.
+// ParseUUID accepts the 36-character form in either case and returns it in lower
+// case, as ids are stored.
 func ParseUUID(text string) (string, bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return "", false
@@ -321,7 +320,8 @@ func ParseUUID(text string) (string, bool) {
 	return strings.ToLower(text), err == nil
 }
 
-// Lower is a UUID as ids are kept; what is none stays as it is, for the message.
+// Lower returns a UUID in lower case, as ids are stored. It returns other text
+// unchanged, for the message.
 func Lower(id string) string {
 	if uuid, ok := ParseUUID(id); ok {
 		return uuid

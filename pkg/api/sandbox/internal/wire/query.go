@@ -10,8 +10,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Query reads the query string the way an object reads a body: what is wrong
-// first is kept, and done refuses unexpected parameters.
+// A Query reads the query string like an Object reads a body: it keeps the first
+// error, and Done refuses unexpected parameters.
 type Query struct {
 	Values url.Values
 	rules  *Rules // as of a request
@@ -59,7 +59,7 @@ func (q *Query) Has(name string) bool {
 	return q.Values.Has(name)
 }
 
-// Text is a parameter that must be given.
+// Text returns a required parameter.
 func (q *Query) Text(name string) string {
 	if !q.Has(name) || q.Values.Get(name) == "" {
 		q.Fail("The query parameter %s is missing; add %s=... to the address.", name, name)
@@ -76,7 +76,7 @@ func (q *Query) UUID(name string) string {
 	return id
 }
 
-// integer is a parameter that may be left out.
+// integer returns an optional parameter.
 func (q *Query) integer(name string, absent int64) int64 {
 	if !q.Has(name) {
 		return absent

@@ -7,14 +7,15 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// InviteView is section 2.6; URL is shown once, when the invite is made.
+// InviteView is the invite of section 2.6. URL is shown only when the invite is
+// made.
 type InviteView struct {
 	Invite string `json:"invite"`
 	Label  string `json:"label"`
 	URL    string `json:"url,omitempty"`
 }
 
-// ResellerView is section 2.7.
+// ResellerView is the reseller of section 2.7.
 type ResellerView struct {
 	ID         string                `json:"id"`
 	InviteInfo InviteView            `json:"invite_info"`
@@ -31,7 +32,7 @@ func (s *Rules) ViewReseller(r *store.Reseller, a *store.Account) ResellerView {
 	return view
 }
 
-// RebateCode is a code as a key of rebates.
+// RebateCode returns a code as a key of rebates.
 func (s *Rules) RebateCode(code string) string {
 	if s.RebateCodes == "amount" {
 		return money.ByCode[code].AmountCode()
@@ -39,7 +40,7 @@ func (s *Rules) RebateCode(code string) string {
 	return code
 }
 
-// StatsView is section 2.8.
+// StatsView is the statistics of section 2.8.
 type StatsView struct {
 	ID             string                      `json:"id"`
 	Label          string                      `json:"label"`
@@ -68,8 +69,8 @@ func (s *Rules) Held(a *store.Account, b store.Book) []money.Amount {
 	return all
 }
 
-// Totals is one book in the shape of the statistics: each code over an object
-// with that code.
+// Totals returns one book in the shape of the statistics: each code is a key of an
+// object whose only key is that code again.
 func (s *Rules) Totals(a *store.Account, b store.Book) map[string]map[string]int64 {
 	totals := map[string]map[string]int64{}
 	for _, m := range s.Held(a, b) {
@@ -86,8 +87,8 @@ func (s *Rules) StatsCode(c money.Currency) string {
 	return c.AmountCode()
 }
 
-// balanceView is the record for one currency. Fiat is there when include_fiat
-// asks for it.
+// balanceView is the record for one currency. Fiat is set if include_fiat asks for
+// it.
 type balanceView struct {
 	Currency currencyView `json:"currency"`
 	Balance  AmountView   `json:"balance"`
@@ -98,8 +99,8 @@ func ViewBalanceIn(m money.Amount) balanceView {
 	return balanceView{Currency: ViewCurrency(money.ByCode[m.Code]), Balance: ViewAmount(m)}
 }
 
-// ViewBalance is the balance in one currency, and its fiat equivalent where that
-// was asked for, in the shape that the setting currency_balance gives them.
+// ViewBalance returns the balance in one currency, and its fiat equivalent if there
+// is one, in the shape of the setting currency_balance.
 func (s *Rules) ViewBalance(m money.Amount, equivalent *money.Amount) any {
 	both := []money.Amount{m}
 	if equivalent != nil {

@@ -2,7 +2,8 @@ package wire
 
 import "example.com/till/pkg/api/sandbox/internal/store"
 
-// Rules are the choices of how strictly a request is read and of what an answer looks like.
+// Rules are the settings for how strictly a request is read and for the form of an
+// answer.
 type Rules struct {
 	*store.Terms
 	FirstPage, EmptyPageCount              int64

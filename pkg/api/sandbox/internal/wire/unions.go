@@ -10,7 +10,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A union is a shape of section 2.1: a value below the kind of its currency.
+// A union is a shape of section 2.1: a value under the kind of its currency.
 type union[V any] struct {
 	Crypto V `json:"Crypto,omitempty"`
 	Fiat   V `json:"Fiat,omitempty"`
@@ -88,7 +88,7 @@ func (o *Object) Amount(key string) money.Amount {
 	return money.Amount{Code: c.Code, Minor: minor}
 }
 
-// oneOfKinds returns the one key, crypto or Fiat, and its value.
+// oneOfKinds returns the only key, Crypto or Fiat, and its value.
 func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
 	if *o.Err != nil {
 		return "", nil
@@ -102,14 +102,15 @@ func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
 	return "", nil
 }
 
-// CheckBounds holds an amount against the bounds that the settings set.
+// CheckBounds compares an amount with the bounds in the settings.
 func (o *Object) CheckBounds(key string, minor int64) {
 	if o.rules != nil && (minor < o.rules.MinAmount || minor > o.rules.MaxAmount) {
 		o.FailKind(refusal.InvalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.MinAmount, o.rules.MaxAmount, minor)
 	}
 }
 
-// lookUp finds a code of the kind that the key Crypto or Fiat promises.
+// lookUp returns the currency of a code. It must be of the kind of the key, Crypto
+// or Fiat.
 func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
 	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
@@ -123,12 +124,12 @@ func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
 type Place int
 
 const (
-	inCurrency Place = iota // and in a query parameter
+	inCurrency Place = iota // also a query parameter
 	inAmount
 )
 
-// find is the currency that a request means by a code. Without settings every
-// currency of the registry is found, in either spelling.
+// find returns the currency for a code in a request. Without settings it finds every
+// currency of the registry, in either spelling.
 func (s *Rules) find(code string, in Place) (money.Currency, bool) {
 	if s == nil {
 		c, ok := money.ByCode[code]
@@ -149,7 +150,7 @@ func (s *Rules) find(code string, in Place) (money.Currency, bool) {
 	return money.Currency{}, false
 }
 
-// Known is the list of codes that find finds, for an error message.
+// Known returns the codes that find accepts, as a list for an error message.
 func (s *Rules) Known(kind string) string {
 	if s == nil {
 		return money.Codes(money.Registry, kind)

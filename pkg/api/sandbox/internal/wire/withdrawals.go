@@ -9,9 +9,9 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// WithdrawalView is section 2.2. The fields of type any are a value, a JSON null
-// or left out, as the settings have it; Address has a shape of its own in each
-// view, which the handlers fill in.
+// WithdrawalView is the withdrawal of section 2.2. The fields of type any are a
+// value, a JSON null or left out, depending on the settings. Address has a different
+// shape in each view; the handlers set it.
 type WithdrawalView struct {
 	ID              string       `json:"id"`
 	ExternalID      any          `json:"external_id,omitempty"`
@@ -37,7 +37,7 @@ type addressIn struct {
 	Address  string `json:"address"`
 }
 
-// ListAddress is the address in the view of a list.
+// ListAddress returns the address in the form of a list.
 func (s *Rules) ListAddress(w *store.Withdrawal) any {
 	kind := money.Crypto
 	if s.FiatAddress == "fiat" {
@@ -83,7 +83,7 @@ func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string) WithdrawalV
 	return v
 }
 
-// shownMerchant is the merchant_id of what an account owns.
+// shownMerchant returns the merchant_id for the records of an account.
 func (s *Rules) shownMerchant(account, merchant string) string {
 	if s.MerchantIDOf == "merchant" {
 		account = merchant
@@ -95,7 +95,7 @@ func (s *Rules) shownMerchant(account, merchant string) string {
 	return account
 }
 
-// absent is a field without a value: a JSON null, or nil, which
+// absent returns the value of a field without a value: a JSON null, or nil, which
 // leaves the field out.
 func (s *Rules) absent() any {
 	if s.AbsentFields == "null" {
@@ -104,7 +104,7 @@ func (s *Rules) absent() any {
 	return nil
 }
 
-// OrderNumber is the number in an external_order_id, if it is one.
+// OrderNumber returns the number in an external_order_id, if it is one.
 func OrderNumber(text string) (int64, bool) {
 	n, ok := money.ParseInteger(text)
 	return n, ok && n >= 0
