@@ -31,6 +31,7 @@ const (
 	invitePages  = "/invite/"
 )
 
+// IsPage reports whether a path is below those of the pages.
 func IsPage(path string) bool {
 	return strings.HasPrefix(path, invoicePages) || strings.HasPrefix(path, invitePages)
 }

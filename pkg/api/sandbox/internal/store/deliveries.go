@@ -35,6 +35,7 @@ const (
 	Refused   = "refused"
 )
 
+// DeliveryStates lists all states of a delivery.
 var DeliveryStates = []string{Pending, Delivered, Failed, Refused}
 
 // Free reports whether a server may post the delivery, because no other server holds

@@ -13,6 +13,7 @@ import (
 // does not reveal how much of a key is right.
 type KeyHash [sha256.Size]byte
 
+// HashKey returns the SHA-256 hash of a key.
 func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
 // MarshalText returns the hash in hexadecimal, so that a saved reseller includes it.
@@ -20,6 +21,7 @@ func (h KeyHash) MarshalText() ([]byte, error) {
 	return []byte(hex.EncodeToString(h[:])), nil
 }
 
+// UnmarshalText parses what MarshalText returns.
 func (h *KeyHash) UnmarshalText(text []byte) error {
 	raw, err := hex.DecodeString(string(text))
 	if err == nil && len(raw) != len(h) {

@@ -55,6 +55,7 @@ func (v *Invoice) Payment() money.Amount {
 	return money.Amount{Code: v.Currency, Minor: v.Total}
 }
 
+// AddInvoice stores a new invoice, created now.
 func (s *Store) AddInvoice(v *Invoice) error {
 	return s.Write(func(st *State) (Change, error) {
 		a, err := st.Account(v.Account)
@@ -69,6 +70,8 @@ func (s *Store) AddInvoice(v *Invoice) error {
 	})
 }
 
+// PayInvoice pays a waiting invoice in full. The books change in the same change as
+// the invoice.
 func (s *Store) PayInvoice(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
@@ -112,6 +115,7 @@ func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	return money.Amount{Code: code, Minor: worth.Int64()}, nil
 }
 
+// ExpireInvoice ends a waiting invoice unpaid.
 func (s *Store) ExpireInvoice(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
@@ -140,6 +144,7 @@ func (st *State) waiting(id string) (Invoice, error) {
 	return *v, nil
 }
 
+// InvoiceTagged reports whether the status of an invoice is among tags.
 func (s *Terms) InvoiceTagged(v *Invoice, tags []string) bool {
 	return slices.Contains(tags, s.InvoiceStatuses[v.Phase])
 }

@@ -209,6 +209,8 @@ func (s *Store) Now() time.Time {
 	return s.clock().Add(time.Duration(s.Offset.Load())).UTC().Truncate(time.Second)
 }
 
+// MoveClock changes the offset of the sandbox's clock to what to returns for the
+// current one.
 func (s *Store) MoveClock(to func(offset time.Duration) time.Duration) error {
 	return s.Write(func(st *State) (Change, error) {
 		offset := int64(to(st.Offset))

@@ -218,6 +218,7 @@ const (
 	Rebates Book = "rebates" // earned by a reseller, all time
 )
 
+// A Line is the position of one currency in a book.
 type Line struct {
 	Book Book
 	Code string
@@ -233,6 +234,7 @@ type Account struct {
 	invoiceIDs  map[string]bool
 }
 
+// A State is what the sandbox holds at one moment.
 type State struct {
 	ID          string // of the state itself, not of an account
 	Merchant    string

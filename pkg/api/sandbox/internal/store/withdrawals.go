@@ -22,6 +22,7 @@ type Withdrawal struct {
 	Statuses []Reached    `json:"statuses"` // never empty; appended to only by making a new slice
 }
 
+// A Reached is a status that a withdrawal has reached, and when.
 type Reached struct {
 	Status string    `json:"status"`
 	At     time.Time `json:"at"`

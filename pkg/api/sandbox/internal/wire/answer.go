@@ -13,6 +13,7 @@ type Envelope struct {
 	Error EnvelopeError `json:"error"`
 }
 
+// EnvelopeError is the error in an Envelope.
 type EnvelopeError struct {
 	Code        int    `json:"code"`
 	Reason      string `json:"reason"`

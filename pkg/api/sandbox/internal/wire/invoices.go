@@ -30,6 +30,7 @@ type choosenView struct {
 	At       string       `json:"at"`
 }
 
+// ViewInvoice returns an invoice as the settings show it.
 func (s *Rules) ViewInvoice(v *store.Invoice) invoiceView {
 	c := money.ByCode[v.Currency]
 	view := invoiceView{

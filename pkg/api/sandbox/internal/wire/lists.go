@@ -85,6 +85,7 @@ func (s *Rules) readTime(in *Object, key string) time.Time {
 // A Paging is the page that a list request asks for.
 type Paging struct{ page, size int64 }
 
+// ReadPaging reads the page and page_size of a query.
 func (s *Rules) ReadPaging(q *Query) Paging {
 	p := Paging{q.integer("page", s.FirstPage), q.integer("page_size", s.DefaultPageSize)}
 	switch {
@@ -106,6 +107,7 @@ type Page[V any] struct {
 	Total   int64 `json:"total"`
 }
 
+// ViewPage returns the page with a view of each record.
 func ViewPage[R, V any](p Page[R], view func(*R) V) Page[V] {
 	content := make([]V, len(p.Content))
 	for i := range p.Content {

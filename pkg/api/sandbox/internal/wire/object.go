@@ -107,10 +107,13 @@ func (o *Object) At(key string) string {
 	return o.Path + "." + key
 }
 
+// FailAt records that a field makes the body invalid, unless an error is kept
+// already.
 func (o *Object) FailAt(key, format string, args ...any) {
 	o.FailKind(refusal.InvalidBody, key, format, args...)
 }
 
+// FailKind is like FailAt, with another kind of refusal.
 func (o *Object) FailKind(k refusal.Kind, key, format string, args ...any) {
 	if *o.Err == nil {
 		*o.Err = refusal.New(k, "%s %s.", o.At(key), fmt.Sprintf(format, args...))
@@ -206,6 +209,7 @@ func optional[V any](o *Object, key string, read func(string) V, otherwise V) V 
 	return otherwise
 }
 
+// Integer reads a whole number that fits in an int64.
 func (o *Object) Integer(key string) int64 {
 	raw := o.Take(key)
 	if raw == nil {
@@ -218,6 +222,7 @@ func (o *Object) Integer(key string) int64 {
 	return n
 }
 
+// Boolean reads true or false.
 func (o *Object) Boolean(key string) bool {
 	raw := o.Take(key)
 	if raw != nil && string(raw) != "true" && string(raw) != "false" {
@@ -226,6 +231,7 @@ func (o *Object) Boolean(key string) bool {
 	return string(raw) == "true"
 }
 
+// Array returns the elements of a required array.
 func (o *Object) Array(key string) []json.RawMessage {
 	raw := o.Take(key)
 	if raw == nil {
@@ -250,6 +256,7 @@ func (o *Object) Inner(raw json.RawMessage, path string) *Object {
 	return NewObject(raw, path, o.rules, o.Err)
 }
 
+// AsString returns the text of a JSON string, and whether raw is one.
 func AsString(raw json.RawMessage) (string, bool) {
 	if raw[0] != '"' {
 		return "", false
@@ -262,6 +269,7 @@ func AsString(raw json.RawMessage) (string, bool) {
 	return text, err == nil
 }
 
+// JSONType names the type of a JSON value for a message.
 func JSONType(raw json.RawMessage) string {
 	switch raw[0] {
 	case '{':

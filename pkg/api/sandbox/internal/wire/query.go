@@ -19,6 +19,7 @@ type Query struct {
 	err    error
 }
 
+// NewQuery parses a query string. Without rules it is read strictly.
 func NewQuery(raw string, r *Rules) *Query {
 	values, err := url.ParseQuery(raw)
 	q := &Query{Values: values, rules: r}
@@ -33,12 +34,14 @@ func NewQuery(raw string, r *Rules) *Query {
 	return q
 }
 
+// Fail records an error, unless one is kept already.
 func (q *Query) Fail(format string, args ...any) {
 	if q.err == nil {
 		q.err = refusal.New(refusal.InvalidQuery, format, args...)
 	}
 }
 
+// Done returns the first error.
 func (q *Query) Done() error {
 	if q.rules != nil && q.rules.UnknownParameters == "ignore" {
 		return q.err
@@ -54,6 +57,7 @@ func (q *Query) Done() error {
 	return q.err
 }
 
+// Has reports whether a parameter was given.
 func (q *Query) Has(name string) bool {
 	q.asked = append(q.asked, name)
 	return q.Values.Has(name)
@@ -67,6 +71,7 @@ func (q *Query) Text(name string) string {
 	return q.Values.Get(name)
 }
 
+// UUID returns a required parameter that must be a UUID.
 func (q *Query) UUID(name string) string {
 	text := q.Text(name)
 	id, ok := ParseUUID(text)
@@ -88,6 +93,7 @@ func (q *Query) integer(name string, absent int64) int64 {
 	return n
 }
 
+// Currency returns the currency of a required parameter that holds its code.
 func (q *Query) Currency(name string) money.Currency {
 	code := q.Text(name)
 	c, ok := q.rules.find(code, inCurrency)

@@ -22,8 +22,10 @@ type ResellerView struct {
 	Rebates    map[string]AmountView `json:"rebates"`
 }
 
+// ViewInviteOf returns the invite of a reseller, without its URL.
 func ViewInviteOf(r *store.Reseller) InviteView { return InviteView{Invite: r.Invite, Label: r.Label} }
 
+// ViewReseller returns a reseller with its rebates.
 func (s *Rules) ViewReseller(r *store.Reseller, a *store.Account) ResellerView {
 	view := ResellerView{r.ID, ViewInviteOf(r), map[string]AmountView{}}
 	for _, m := range s.Held(a, store.Rebates) {
@@ -50,6 +52,7 @@ type StatsView struct {
 	TotalRebates   map[string]map[string]int64 `json:"total_rebates"`
 }
 
+// RebateView is one paid invoice in the statistics.
 type RebateView struct {
 	ID         string           `json:"id"`
 	PaidAmount map[string]int64 `json:"paid_amount"`
@@ -80,6 +83,7 @@ func (s *Rules) Totals(a *store.Account, b store.Book) map[string]map[string]int
 	return totals
 }
 
+// StatsCode returns the code of a currency as a key in the statistics.
 func (s *Rules) StatsCode(c money.Currency) string {
 	if s.StatsCodes == "currency" {
 		return c.Code
@@ -95,6 +99,7 @@ type balanceView struct {
 	Fiat     *AmountView  `json:"fiat,omitempty"`
 }
 
+// ViewBalanceIn returns the record for the balance in one currency.
 func ViewBalanceIn(m money.Amount) balanceView {
 	return balanceView{Currency: ViewCurrency(money.ByCode[m.Code]), Balance: ViewAmount(m)}
 }

@@ -30,8 +30,10 @@ type (
 	AmountView   = union[map[string]int64]
 )
 
+// ViewCurrency returns a currency as a Currency of section 2.1.
 func ViewCurrency(c money.Currency) currencyView { return viewUnion(c.Kind, c.Code) }
 
+// ViewAmount returns an amount as an Amount of section 2.1.
 func ViewAmount(m money.Amount) AmountView {
 	c := money.ByCode[m.Code]
 	return viewUnion(c.Kind, map[string]int64{c.AmountCode(): m.Minor})

@@ -46,6 +46,7 @@ func (s *Rules) ListAddress(w *store.Withdrawal) any {
 	return viewUnion(kind, &addressIn{w.Currency, w.Address})
 }
 
+// ViewWithdrawal returns a withdrawal without its address.
 func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string) WithdrawalView {
 	v := WithdrawalView{
 		ID:              w.ID,
