@@ -16,8 +16,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// bare is the least that a server of these two operations can do: decode, keep,
-// encode. The sandbox is measured against it.
+// bare returns the smallest server of these two operations: it decodes, stores and
+// encodes. It is the baseline for the sandbox.
 func bare() http.Handler {
 	type status struct {
 		Status string `json:"status"`
@@ -56,6 +56,8 @@ func bare() http.Handler {
 	return mux
 }
 
+// BenchmarkServer measures requests over HTTP.
+//
 // Run with: go test -run xxx -bench Server -cpu 2
 func BenchmarkServer(b *testing.B) {
 	box, err := sandbox.New()
@@ -104,7 +106,7 @@ func BenchmarkServer(b *testing.B) {
 	}
 }
 
-// BenchmarkHandler leaves the network out.
+// BenchmarkHandler measures without the network.
 func BenchmarkHandler(b *testing.B) {
 	box := newBox(b)
 	id := box.create(createPath, btcBody)
@@ -123,8 +125,8 @@ func BenchmarkHandler(b *testing.B) {
 	run("list", "POST", listPath+"?page_size=100", everything)
 }
 
-// bareFile is the least that a durable create can be: one SQLite transaction for
-// each request.
+// bareFile returns the smallest durable create: one SQLite transaction for each
+// request.
 func bareFile(b *testing.B) http.Handler {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(20000)&_txlock=immediate")
 	if err != nil {
@@ -152,6 +154,8 @@ func bareFile(b *testing.B) http.Handler {
 	})
 }
 
+// BenchmarkFile measures requests with a state in a file.
+//
 // Run with: go test -run xxx -bench File -cpu 2
 func BenchmarkFile(b *testing.B) {
 	box, err := sandbox.New(sandbox.WithState(filepath.Join(b.TempDir(), "box.db")))

@@ -23,8 +23,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// A receiver takes callbacks. What it answers with is up to answer, which is
-// called with the number of the request, from 1.
+// A receiver receives callbacks. answer writes its answers; it gets the number of
+// the request, from 1.
 type receiver struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -53,7 +53,7 @@ func newReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http
 	return in
 }
 
-// failing answers the first few with 500, and then with 200.
+// failing answers the first requests with 500, and later ones with 200.
 func failing(times int) func(int, http.ResponseWriter, *http.Request) {
 	return func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n <= times {
@@ -69,7 +69,7 @@ func (in *receiver) got() []post {
 	return slices.Clone(in.posts)
 }
 
-// told is which statuses were posted, in order.
+// told returns the statuses that were posted, in order.
 func (in *receiver) told(t testing.TB) string {
 	t.Helper()
 	var all []string
@@ -91,7 +91,8 @@ func (b box) withCallback(url string) string {
 	return b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"a<&>b","callback":"`+url+`"}`)
 }
 
-// advanceOver moves a withdrawal on through the control, and returns the delivery.
+// advanceOver moves a withdrawal to a status through the control, and returns the
+// delivery.
 func (b box) advanceOver(id, status string) sandbox.Delivery {
 	b.t.Helper()
 	var answer struct{ Delivery sandbox.Delivery }
@@ -112,7 +113,7 @@ func (b box) mustAdvance(id string, statuses ...string) {
 	}
 }
 
-// eventually waits for what happens by itself.
+// eventually waits until so returns true.
 func eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for range 2000 {
@@ -124,7 +125,7 @@ func eventually(t testing.TB, what string, so func() bool) {
 	t.Fatalf("it never came to this: %s", what)
 }
 
-// states are those of all deliveries, with the number of attempts.
+// states returns the states of all deliveries, with the number of attempts.
 func states(b interface{ Deliveries() []sandbox.Delivery }) string {
 	var all []string
 	for _, d := range b.Deliveries() {
@@ -193,8 +194,8 @@ func TestCallbackOnCreate(t *testing.T) {
 	}
 }
 
-// A receiver that fails twice gets the body three times, and what comes later only
-// then.
+// TestCallbackRetries checks that a receiver that fails twice gets the same body
+// three times, and later deliveries only afterwards.
 func TestCallbackRetries(t *testing.T) {
 	b := callbackBox(t)
 	retry := make(chan struct{})
@@ -223,7 +224,7 @@ func TestCallbackRetries(t *testing.T) {
 	quiet(t)
 }
 
-// quiet waits until nothing that posts is left running.
+// quiet waits until all goroutines that post have ended.
 func quiet(t testing.TB) {
 	t.Helper()
 	eventually(t, "no goroutine that posts is left", func() bool {
@@ -244,7 +245,8 @@ func TestCallbackGivenUp(t *testing.T) {
 	}
 }
 
-// What does not answer at all: nothing listens, nothing is said in time, no HTTP.
+// TestCallbackUnanswered covers receivers that give no answer: no listener, no
+// answer in time, or not HTTP.
 func TestCallbackUnanswered(t *testing.T) {
 	patient := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "1m"))
 	hasty := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "50ms"))
@@ -284,7 +286,8 @@ func TestCallbackUnanswered(t *testing.T) {
 	}
 }
 
-// Of an answer, 1 KiB is kept, and nothing that is no text.
+// TestCallbackAnswer checks that an attempt keeps at most 1 KiB of an answer, and
+// only valid text.
 func TestCallbackAnswer(t *testing.T) {
 	b := callbackBox(t, set("callback_attempts", "1"))
 	for _, test := range []struct {
@@ -310,7 +313,8 @@ func TestCallbackAnswer(t *testing.T) {
 	}
 }
 
-// Nothing is posted to another machine, whichever way the URL names it.
+// TestCallbackTargets checks that nothing is posted to another machine, in whatever
+// form the URL names it.
 func TestCallbackTargets(t *testing.T) {
 	defer fakeNames(t, map[string][4]byte{"shop.example.": {192, 0, 2, 1}, "here.localhost.": {127, 0, 0, 1}})()
 	b := callbackBox(t)
@@ -321,7 +325,7 @@ func TestCallbackTargets(t *testing.T) {
 		if d.State != "refused" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "not a loopback address") {
 			t.Errorf("%s: %+v", url, d)
 		}
-		if d := b.advanceOver(id, "Completed"); d.State != "refused" { // and it holds nothing up
+		if d := b.advanceOver(id, "Completed"); d.State != "refused" { // and the next delivery does not wait
 			t.Errorf("%s: %+v", url, d)
 		}
 	}
@@ -343,7 +347,7 @@ func TestCallbackTargets(t *testing.T) {
 	}
 }
 
-// fakeNames answers look-ups of names until it is undone.
+// fakeNames answers name lookups until undo is called.
 func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -363,7 +367,7 @@ func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 				name += string(query[end+1:end+1+length]) + "."
 				end += 1 + length
 			}
-			end += 5 // the end of the name, type and class
+			end += 5 // skip the end of the name, the type and the class
 			kind := binary.BigEndian.Uint16(query[end-4:])
 			answer := slices.Clone(query[:min(n, end)])
 			answer[2], answer[3] = 0x85, 0x80
@@ -383,8 +387,9 @@ func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 	return func() { nameServer.Store(nil); conn.Close() }
 }
 
-// nameServer is asked for names while a test fakes them. The resolver itself is put in its place before any test, since a
-// connection whose answer is no longer awaited may still be looking at it when a test ends.
+// nameServer is the address that answers name lookups while a test fakes them. The
+// resolver is replaced once, before any test: a connection whose answer is no longer
+// awaited may still use it when a test ends.
 var nameServer atomic.Pointer[string]
 
 func init() {
@@ -425,7 +430,8 @@ func TestCallbackToAnyTarget(t *testing.T) {
 	}
 }
 
-// A receiver may ask the sandbox, and even move the very withdrawal on.
+// TestCallbackCallsBack checks that a receiver may call the sandbox, and even
+// advance the same withdrawal.
 func TestCallbackCallsBack(t *testing.T) {
 	b := callbackBox(t, set("callback_timeout", "1m"))
 	var id string
@@ -459,7 +465,7 @@ func TestResend(t *testing.T) {
 	eventually(t, "it is given up", func() bool { return states(b) == "Processing failed 2" })
 	d := b.Deliveries()[0]
 	body := in.got()[0]
-	b.mustAdvance(id, "Completed") // which the body does not tell of
+	b.mustAdvance(id, "Completed") // the body does not show it
 	eventually(t, "the next is given up", func() bool { return states(b) == "Processing failed 2, Completed failed 2" })
 	for i, step := range []struct {
 		status int
@@ -486,7 +492,8 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// A pending one that is resent does not wait any longer, and does not overtake.
+// TestResendPending checks that Resend posts a pending delivery at once, but not
+// before an earlier one.
 func TestResendPending(t *testing.T) {
 	b := newBox(t, set("callback_backoff", "1h"))
 	defer b.Close()
@@ -510,8 +517,8 @@ func TestResendPending(t *testing.T) {
 	}
 }
 
-// A state keeps what is pending. The next server can resend, and one that
-// serves goes on by itself.
+// TestCallbacksSurvive checks that a state file keeps pending deliveries. The next
+// server can resend them, and one that runs Serve posts them by itself.
 func TestCallbacksSurvive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	in := newReceiver(t, failing(2))
@@ -538,7 +545,8 @@ func TestCallbacksSurvive(t *testing.T) {
 	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
 }
 
-// What an earlier process left pending goes first, within the same command.
+// TestCallbackAfterLeftover checks that a delivery left by an earlier process is
+// posted first, in the same call.
 func TestCallbackAfterLeftover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	in := newReceiver(t, failing(1))
@@ -554,7 +562,7 @@ func TestCallbackAfterLeftover(t *testing.T) {
 	}
 }
 
-// serve lets a sandbox serve; what it returns ends that.
+// serve runs Serve until stop is called.
 func serve(t testing.TB, b box) (stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -572,7 +580,8 @@ func serve(t testing.TB, b box) (stop func()) {
 	}
 }
 
-// Several that serve one state share what is left; each delivery is posted once.
+// TestCallbacksAreTakenOnce checks that several servers on one state share the
+// pending deliveries, and each is posted once.
 func TestCallbacksAreTakenOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	const n = 20
@@ -601,8 +610,8 @@ func TestCallbacksAreTakenOnce(t *testing.T) {
 	}
 }
 
-// While another process holds a delivery, it is left alone; when its term is over,
-// it is not.
+// TestCallbackOfAnotherProcess checks that a server leaves a delivery alone while
+// another process holds it, and takes it when the term is over.
 func TestCallbackOfAnotherProcess(t *testing.T) {
 	for until, free := range map[string]bool{"2999-01-01T00:00:00Z": false, "2001-01-01T00:00:00Z": true} {
 		path := filepath.Join(t.TempDir(), "box.db")
@@ -627,8 +636,8 @@ func TestCallbackOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// holdDelivery writes what a process that was killed has left: the first delivery
-// of the last commit, held by it.
+// holdDelivery writes what a killed process leaves: it holds the first delivery of
+// the last commit.
 func holdDelivery(t *testing.T, path, until string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -655,7 +664,8 @@ func holdDelivery(t *testing.T, path, until string) {
 	}
 }
 
-// Close cuts off what is out, and leaves nothing running.
+// TestCloseCutsCallbackOff checks that Close cuts off requests in flight and leaves
+// no goroutine running.
 func TestCloseCutsCallbackOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	out := make(chan struct{})
@@ -679,13 +689,13 @@ func TestCloseCutsCallbackOff(t *testing.T) {
 	}
 }
 
-// Serve does not wait for receivers: a control that does is answered with what is
-// known.
+// TestServeEndsDespiteCallback checks that Serve does not wait for receivers: a
+// control that does is answered with the current state.
 func TestServeEndsDespiteCallback(t *testing.T) {
 	b := callbackBox(t, set("callback_timeout", "1m"))
 	out := make(chan struct{})
 	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
-	defer b.Close() // before the receiver, which waits for it
+	defer b.Close() // closes before the receiver, which waits for it
 	id := b.withCallback(in.URL)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -716,7 +726,7 @@ func TestServeEndsDespiteCallback(t *testing.T) {
 	}
 }
 
-// A reset takes the deliveries with it.
+// TestResetDropsCallbacks checks that a reset removes the deliveries.
 func TestResetDropsCallbacks(t *testing.T) {
 	b := newBox(t, set("callback_timeout", "1m"))
 	out, answer := make(chan struct{}), make(chan struct{})
@@ -775,7 +785,8 @@ func TestCallbacksInDump(t *testing.T) {
 	}
 }
 
-// Many at once, in memory and in a file: each is posted once, in its order.
+// TestConcurrentCallbacks checks that many deliveries at the same time, in memory
+// and in a file, are each posted once and in order.
 func TestConcurrentCallbacks(t *testing.T) {
 	for _, b := range []box{callbackBox(t), fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		in := newReceiver(t, nil)

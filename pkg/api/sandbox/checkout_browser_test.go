@@ -12,12 +12,13 @@ import (
 	"example.com/till/e2e/chromium"
 )
 
-// A customer comes from the shop, pays with the button and is back in the shop. No
-// script runs, and the browser has nothing to say against the pages.
+// TestCheckoutInBrowser checks that a customer who comes from the shop can pay with
+// the button and returns to the shop. No script runs, and the browser reports no
+// problem.
 func TestCheckoutInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
-	origin := make(chan string, 1) // of the form that paid
+	origin := make(chan string, 1) // the Origin of the form that paid
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" && strings.HasSuffix(r.URL.Path, "/pay") {
 			origin <- r.Header.Get("Origin") + " " + r.Header.Get("Sec-Fetch-Site")
@@ -26,7 +27,7 @@ func TestCheckoutInBrowser(t *testing.T) {
 	}))
 	defer service.Close()
 	referers := make(chan string, 1)
-	var page string // of the invoice
+	var page string // the page of the invoice
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
@@ -40,7 +41,7 @@ func TestCheckoutInBrowser(t *testing.T) {
 		}
 	}))
 	defer shop.Close()
-	shopURL := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1) // another site than the sandbox's
+	shopURL := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1) // a different site from the sandbox's
 	thanks := shopURL + "/thanks?order=1001"
 	id := box.create(invoicePath, fmt.Sprintf(`{"title":"Order 1001","number":1001,"currency":{"Fiat":"Usd"},
 		"items":[{"name":"Coffee beans","amount":"2500"},{"name":"Shipping","amount":"450"}],"callback_url":%q}`, thanks))
@@ -72,7 +73,8 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
-// The keyboard is enough, and an invoice that names no shop leads back to itself.
+// TestCheckoutByKeyboard checks that the keyboard is enough to pay, and that an
+// invoice without a shop leads back to its page.
 func TestCheckoutByKeyboard(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
@@ -92,7 +94,8 @@ func TestCheckoutByKeyboard(t *testing.T) {
 	b.Quiet()
 }
 
-// A page of another site cannot pay with the customer's browser.
+// TestForeignFormInBrowser checks that a page of another site cannot pay with the
+// customer's browser.
 func TestForeignFormInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
@@ -117,7 +120,8 @@ func TestForeignFormInBrowser(t *testing.T) {
 	}
 }
 
-// Every page fits every screen, and is drawn as it is meant to be.
+// TestPagesInBrowser checks that every page fits every screen, and looks as
+// designed.
 func TestPagesInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)

@@ -16,7 +16,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// visit asks for a page as a browser does, without a key. Headers are given as
+// visit requests a page as a browser does, without a key. Headers are given as
 // "Name: value".
 func (b box) visit(method, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://localhost:80"+path, nil)
@@ -29,7 +29,7 @@ func (b box) visit(method, path string, headers ...string) *httptest.ResponseRec
 	return w
 }
 
-// shows wants a page with this status and these pieces of HTML in it.
+// shows checks that the answer is a page with this status and these pieces of HTML.
 func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 	b.t.Helper()
 	if w.Code != status {
@@ -64,7 +64,7 @@ func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 	}
 }
 
-// hides wants a page without these pieces.
+// hides checks that a page does not contain these pieces.
 func (b box) hides(w *httptest.ResponseRecorder, pieces ...string) {
 	b.t.Helper()
 	for _, piece := range pieces {
@@ -74,7 +74,7 @@ func (b box) hides(w *httptest.ResponseRecorder, pieces ...string) {
 	}
 }
 
-// leads wants a redirect to an address.
+// leads checks that the answer is a redirect to an address.
 func (b box) leads(w *httptest.ResponseRecorder, to string) {
 	b.t.Helper()
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != to {
@@ -166,7 +166,8 @@ func TestExpiredInvoicePage(t *testing.T) {
 	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 409)
 }
 
-// A payment that the books cannot hold is refused on the page, which stays payable.
+// TestPaymentOverflowOnPage checks that a payment that overflows the books is
+// refused on the page, and the invoice stays payable.
 func TestPaymentOverflowOnPage(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, strings.Replace(usdInvoice, "2500", "9223372036854775807", 1))
@@ -174,7 +175,8 @@ func TestPaymentOverflowOnPage(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
-// What a merchant writes is text, and looks like what it is.
+// TestPageEscapes checks that the page shows the merchant's text as text, and shows
+// invisible characters.
 func TestPageEscapes(t *testing.T) {
 	b := newBox(t)
 	invoice := func(title, item string) string {
@@ -185,11 +187,12 @@ func TestPageEscapes(t *testing.T) {
 	b.hides(w, "<script", "<b ")
 	b.shows(b.visit("GET", invoice(`Pay \u202eDSU 00.1\u2066 \u200b\u00ad`, `\u061c\u3164\ue000\u2028\udb40\udc41`)), 200,
 		`<bdi>Pay \u202eDSU 00.1\u2066 \u200b\u00ad</bdi>`, `<bdi>\u061c\u3164`+"\ue000"+`\u2028\U000e0041</bdi>`, `: Pay \u202eDSU 00.1`)
-	// The joiners belong to words and emoji.
+	// Words and emoji need the joiners.
 	b.shows(b.visit("GET", invoice("👩‍💻 می\u200cخواهم ☂️", "שלום")), 200, "<bdi>👩‍💻 می\u200cخواهم ☂️</bdi>", "<bdi>שלום</bdi>")
 }
 
-// The form may lead to the sandbox and to the shop, and nowhere else.
+// TestFormAction checks that the form may lead to the sandbox and to the shop, and
+// nowhere else.
 func TestFormAction(t *testing.T) {
 	b := newBox(t)
 	policy := func(path string) string {
@@ -204,7 +207,7 @@ func TestFormAction(t *testing.T) {
 		"HTTP://Shop.Example:80/a":             "'self' http://shop.example:80",
 		"http://user:secret@shop.example/":     "'self' http://shop.example",
 		"https://xn--bcher-kva.example/?q='s'": "'self' https://xn--bcher-kva.example",
-		"http://[::1]:3000/":                   "'self' http:", // what follows, a policy cannot spell, or a browser spells otherwise
+		"http://[::1]:3000/":                   "'self' http:", // a policy cannot spell these, or browsers differ
 		"https://bücher.example/":              "'self' https:",
 		"http://127.1:3000/":                   "'self' http:",
 		"http://0x7f000001/":                   "'self' http:",
@@ -252,7 +255,7 @@ func TestPageNotFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.shows(b.visit("GET", "/invoice/"+id), 404)
-	b.refused(b.visit("GET", "/invoice"), 404, "unknown_path") // the interface's answer, as everywhere else
+	b.refused(b.visit("GET", "/invoice"), 404, "unknown_path") // the error of the interface, not a page
 	b = newBox(t, set("error_not_found", "410:7"))
 	b.shows(b.visit("GET", "/invoice/"+uuid("none")), 410)
 }
@@ -286,8 +289,8 @@ func TestPageMethods(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
-// A link from anywhere leads to a page. Nothing else does that another site has a
-// hand in, and no other site's form pays.
+// TestPageOrigin checks that a link from any site opens a page. Other requests from
+// another site, and its forms, are refused.
 func TestPageOrigin(t *testing.T) {
 	b := newBox(t)
 	page := "/invoice/" + b.create(invoicePath, shopInvoice("https://shop.example/"))
@@ -330,7 +333,7 @@ func TestPageOrigin(t *testing.T) {
 		}
 		same(t, at(t, b.get(invoicePath+"?id="+id), "status"), status)
 	}
-	// The interface itself is no place to visit.
+	// The interface cannot be visited like a page.
 	b.refused(b.visit("GET", "/api/invoice", "Sec-Fetch-Site: cross-site", navigate, document), 403, "cross_origin")
 
 	r := httptest.NewRequest("GET", "http://shop.example"+page, nil)
@@ -340,7 +343,8 @@ func TestPageOrigin(t *testing.T) {
 	b.hides(w, "Order")
 }
 
-// However many push the button at once, one of them pays and all are led on.
+// TestPayTogether checks that if many push the button at the same time, one of them
+// pays and all are redirected.
 func TestPayTogether(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
@@ -380,7 +384,7 @@ func TestInvitePage(t *testing.T) {
 	}
 }
 
-// A state that cannot be read any more is a page as well.
+// TestPageOfBrokenState checks that the error for an unreadable state is a page too.
 func TestPageOfBrokenState(t *testing.T) {
 	b := newBox(t, sandbox.WithState(filepath.Join(t.TempDir(), "box.db")))
 	id := b.create(invoicePath, usdInvoice)
@@ -392,7 +396,8 @@ func TestPageOfBrokenState(t *testing.T) {
 	}
 }
 
-// A dump is no way to send customers somewhere else than to a web page.
+// TestDumpCallback checks that a dump cannot redirect customers to a URL that is not
+// a web page.
 func TestDumpCallback(t *testing.T) {
 	b := newBox(t)
 	b.create(invoicePath, shopInvoice("https://shop.example/"))

@@ -11,13 +11,14 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// Each choice that no other test turns around, with what must then be different.
+// These tests change each setting that no other test changes, and check the
+// difference.
 
 func invoiceBody(more string) string {
 	return `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"250"}]` + more + `}`
 }
 
-// paidReseller is a reseller with one paid invoice of 2.50 Usd.
+// paidReseller makes a reseller with one paid invoice of 2.50 Usd.
 func (b box) paidReseller() (id, invoice, key string) {
 	b.t.Helper()
 	id, key = b.reseller("Shop")
@@ -150,7 +151,7 @@ func TestWhoseChoices(t *testing.T) {
 		if !slices.Equal(ids, want) {
 			t.Errorf("%s: the list is %v, want %v", sees, ids, want)
 		}
-		for _, hidden := range []string{first, last} { // never the other way round
+		for _, hidden := range []string{first, last} { // the reseller never sees the merchant's
 			b.refused(b.sendAs(key, "GET", getPath+hidden, ""), 404, "not_found")
 		}
 		same(t, at(t, b.ok(b.sendAs(key, "POST", listPath, everything)), "total"), "1")

@@ -12,8 +12,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// controls are all routes that the interface does not have, each with a body that
-// does no harm.
+// controls lists all routes outside the interface, each with a harmless body.
 var controls = []struct{ method, path, body string }{
 	{"GET", "/sandbox/state", ""},
 	{"POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`},
@@ -33,9 +32,9 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/faults/clear", `{}`},
 }
 
-// Nothing but the merchant's key opens a control, even where reseller routes are
-// open to all, and no web page and no other Host gets to one. Only the state takes
-// a reseller's key as well, and names that account.
+// TestControlsAreLocked checks that only the merchant's key opens a control, even if
+// reseller routes need no key, and that no web page and no other Host reaches one.
+// Only the state also accepts a reseller's key, and names that account.
 func TestControlsAreLocked(t *testing.T) {
 	b := newBox(t, set("reseller_auth", "none"))
 	id, reseller := b.reseller("Shop")
@@ -105,7 +104,7 @@ func TestControls(t *testing.T) {
 	same(t, at(t, redeemed, "label"), `"Shop"`)
 	key := at(t, redeemed, "api_key").(string)
 	id = decode(t, b.sendAs(key, "POST", "/api/invoice", invoice).Body.String()).(string)
-	b.post("/sandbox/pay", `{"invoice":"`+id+`"}`) // the reseller's, by the merchant's key
+	b.post("/sandbox/pay", `{"invoice":"`+id+`"}`) // the reseller's invoice, with the merchant's key
 	same(t, at(t, b.get("/api/reseller/balance?id="+at(t, redeemed, "id").(string)), "Fiat", "USD"), "100")
 	b.refused(b.send("POST", "/sandbox/redeem", `{"invite":"`+invite+`"}`), 422, "invite_used")
 
@@ -118,7 +117,8 @@ func TestControls(t *testing.T) {
 	b.refused(b.sendAs(key, "POST", "/api/invoice", invoice), 401, "unauthorized")
 }
 
-// Every time that the sandbox writes follows its clock, which ticks on.
+// TestClock checks that every time in an answer follows the sandbox's clock, which
+// goes on ticking.
 func TestClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path)
@@ -157,7 +157,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// What a dump holds is what there was, but for the identity.
+// TestDump checks that a dump keeps everything except the identity.
 func TestDump(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
@@ -194,7 +194,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// What is no dump changes nothing.
+// TestRestoreRefuses checks that an invalid dump changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)

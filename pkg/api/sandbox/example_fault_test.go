@@ -9,7 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// What the careless do when a payment's answer is lost, and what becomes of it.
+// A careless program tries again when the answer to a payment is lost, and pays
+// twice.
 func ExampleWithFault() {
 	box, err := sandbox.New(sandbox.WithFault(sandbox.Fault{
 		On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1,

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// A test of a program that pays: 25 dollars leave as satoshi, at a rate that the
-// test chose.
+// A test of a program that pays: 25 dollars are withdrawn as satoshi, at a rate that
+// the test sets.
 func ExampleNew() {
 	box, err := sandbox.New(sandbox.WithSetting("rate_Btc", "50000"))
 	if err != nil {
@@ -34,8 +34,8 @@ func ExampleNew() {
 	// Output: 200 50000
 }
 
-// A test that needs a shop with a history says so in a seed. The reseller's key is
-// the test's own choice.
+// A test that needs a shop with a history gives it in a seed. The test chooses the
+// reseller's key.
 func ExampleWithSeedJSON() {
 	box, err := sandbox.New(sandbox.WithSeedJSON([]byte(`{
 		"balances": ["1000.00 Usd", "1.5 Btc"],

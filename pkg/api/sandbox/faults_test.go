@@ -32,7 +32,7 @@ func (b box) fault(f sandbox.Fault) sandbox.Fault {
 	return f
 }
 
-// counters are how often each fault was asked and has struck.
+// counters returns how often each fault was asked and has struck.
 func (b box) counters() (all []string) {
 	b.t.Helper()
 	faults, err := b.Faults()
@@ -52,20 +52,20 @@ func (b box) counted(want ...string) {
 	}
 }
 
-// withdrawals is how many there are.
+// withdrawals returns the number of withdrawals.
 func (b box) withdrawals() string {
 	b.t.Helper()
 	return fmt.Sprint(at(b.t, b.post(listPath, everything), "total"))
 }
 
-// A line is the sandbox behind a real port, and a client that never tries again.
+// A line is the sandbox behind a real port, with a client that never retries.
 type line struct {
 	b        box
 	url      string
 	client   *http.Client
 	mu       sync.Mutex
 	requests int
-	ended    chan struct{} // one for each request whose handler is done
+	ended    chan struct{} // receives for each request whose handler has ended
 }
 
 func (b box) overTheWire(change func(*http.Server)) *line {
@@ -102,7 +102,8 @@ func (l *line) send(ctx context.Context, method, path, body string) (status int,
 	return resp.StatusCode, resp.Header, string(raw), err
 }
 
-// Each kind over a real connection: what the client sees, and what was done.
+// TestFaultKinds checks each kind over a real connection: what the client sees, and
+// what was done.
 func TestFaultKinds(t *testing.T) {
 	const page = "<!DOCTYPE html>"
 	envelopeOf := func(text string) bool {
@@ -111,8 +112,8 @@ func TestFaultKinds(t *testing.T) {
 	isReset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) }
 	for _, c := range []struct {
 		do     string
-		done   string // how many withdrawals there are afterwards
-		status int    // 0: none came
+		done   string // the number of withdrawals afterwards
+		status int    // 0: no answer
 		broken func(error) bool
 		text   func(string) bool
 		kind   string
@@ -158,8 +159,8 @@ func TestFaultKinds(t *testing.T) {
 	}
 }
 
-// Without a server there is no connection to break: the handler panics as
-// net/http wants it to.
+// TestFaultWithoutServer checks that without a server, and so without a connection
+// to break, the handler panics with http.ErrAbortHandler.
 func TestFaultWithoutServer(t *testing.T) {
 	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate"} {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: do}))
@@ -174,7 +175,8 @@ func TestFaultWithoutServer(t *testing.T) {
 	}
 }
 
-// A refusal is lost like any other answer, and half of one as well.
+// TestFaultLosesRefusals checks that the answer to a refused request is lost like
+// any other, in whole or in half.
 func TestFaultLosesRefusals(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"))
 	l := b.overTheWire(nil)
@@ -189,7 +191,7 @@ func TestFaultLosesRefusals(t *testing.T) {
 	}
 }
 
-// struckBy says which of n requests a fault strikes.
+// struckBy returns which of n requests a fault strikes.
 func struckBy(t *testing.T, f sandbox.Fault, n int, before ...sandbox.Fault) (struck []bool) {
 	t.Helper()
 	b := newBox(t)
@@ -239,7 +241,8 @@ func TestFaultRate(t *testing.T) {
 	}
 }
 
-// However many requests come at once, it strikes just so often, and all are counted.
+// TestFaultTimes checks that a fault strikes exactly Times of many simultaneous
+// requests, and counts them all.
 func TestFaultTimes(t *testing.T) {
 	for name, b := range map[string]box{"in memory": newBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		b.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 3})
@@ -260,7 +263,7 @@ func TestFaultTimes(t *testing.T) {
 		if refused != 3 || b.withdrawals() != "37" {
 			t.Errorf("%s: %d were refused, there are %s withdrawals", name, refused, b.withdrawals())
 		}
-		b.counted("status=503:3/3") // what is spent is not asked
+		b.counted("status=503:3/3") // a fault that is used up is not asked
 	}
 }
 
@@ -280,7 +283,7 @@ func TestFaultMatch(t *testing.T) {
 		{map[string]string{"amount.Fiat.USD": "2500"}, true},
 		{map[string]string{"amount.Fiat.USD": "2500.0"}, false},
 		{map[string]string{"amount.Fiat.USD.x": "2500"}, false},
-		{map[string]string{"amount.Fiat": `{"USD":2500}`}, false}, // only values that are one thing
+		{map[string]string{"amount.Fiat": `{"USD":2500}`}, false}, // objects and arrays do not match
 		{map[string]string{"callback": "null"}, true},
 		{map[string]string{"address.0": "a"}, false},
 		{map[string]string{"memo": ""}, false},
@@ -317,8 +320,8 @@ func TestFaultMatch(t *testing.T) {
 	b.counted("status=503:1/1")
 }
 
-// A request that no fault strikes is answered as if there were none, whatever is
-// wrong with it.
+// TestFaultLeavesRequestsAlone checks that a request that no fault strikes gets the
+// same answer as without faults, also if it is invalid.
 func TestFaultLeavesRequestsAlone(t *testing.T) {
 	plain := newBox(t, set("max_body", "300"))
 	looking := newBox(t, set("max_body", "300"), sandbox.WithFault(sandbox.Fault{Do: "html", Match: map[string]string{"external_order_id": "x"}}),
@@ -337,11 +340,12 @@ func TestFaultLeavesRequestsAlone(t *testing.T) {
 	cut := httptest.NewRequest("POST", "http://localhost"+createPath, io.MultiReader(strings.NewReader(btcBody), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	cut.Header.Set("Authorization", "Bearer "+looking.Key())
 	w := httptest.NewRecorder()
-	looking.ServeHTTP(w, cut) // what came is whole, but who knows what was to follow
+	looking.ServeHTTP(w, cut) // the part that arrived is valid JSON, but more may have been lost
 	looking.refused(w, 400, "invalid_body", "before it was complete")
 }
 
-// The first that strikes ends it, and a delay does not.
+// TestFaultOrder checks that the first fault that strikes ends the request, except
+// for a delay.
 func TestFaultOrder(t *testing.T) {
 	b := newBox(t)
 	for _, f := range []sandbox.Fault{
@@ -357,7 +361,8 @@ func TestFaultOrder(t *testing.T) {
 	b.counted("delay=1ms:5/5", "status=500:0/0", "status=501:2/2", "delay=2ms:1/1", "status=502:1/1", "status=503:1/1")
 }
 
-// What comes before a fault is not its business, and the controls never are.
+// TestFaultsComeLate checks that requests that earlier checks refuse, and controls,
+// are not struck.
 func TestFaultsComeLate(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{Do: "status=503"})
@@ -370,7 +375,7 @@ func TestFaultsComeLate(t *testing.T) {
 		if got := b.send(c.method, c.path, c.body).Code; got == 503 {
 			t.Errorf("%s %s is hit", c.method, c.path)
 		}
-		b.fault(sandbox.Fault{Do: "status=503"}) // some of them take it away
+		b.fault(sandbox.Fault{Do: "status=503"}) // some of them remove the fault
 	}
 	for _, op := range sandbox.Operations() {
 		method, path, _ := strings.Cut(op, " ")
@@ -381,13 +386,14 @@ func TestFaultsComeLate(t *testing.T) {
 	}
 }
 
-// Faults are a part of the state: of its file, of its dump, and gone with it.
+// TestFaultsAreState checks that faults are part of the state: of its file and of
+// its dump, and that a reset removes them.
 func TestFaultsAreState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	one, two := fileBox(t, path), fileBox(t, path)
 	id := one.create(createPath, btcBody)
 	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9, Match: map[string]string{"address": "bc1q"}})
-	for range 4 { // each of them sees the fault and what the other has counted
+	for range 4 { // each server sees the fault and the other's count
 		one.send("POST", createPath, btcBody)
 		two.send("POST", createPath, btcBody)
 	}
@@ -442,7 +448,8 @@ func TestFaultsAreState(t *testing.T) {
 	}
 }
 
-// What a caller does with a fault afterwards is not the sandbox's.
+// TestFaultsAreCopies checks that a caller can change its fault afterwards without
+// changing the sandbox's.
 func TestFaultsAreCopies(t *testing.T) {
 	b := newBox(t)
 	match := map[string]string{"address": "bc1q"}
@@ -539,7 +546,8 @@ func TestCheckFault(t *testing.T) {
 	}
 }
 
-// A delay whose client hangs up lands late, on a server of the sandbox's own.
+// TestDelayLandsLate checks that a delayed request takes effect late if the client
+// hangs up, on a server of Start.
 func TestDelayLandsLate(t *testing.T) {
 	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
 	ctx, hangUp := context.WithCancel(t.Context())
@@ -569,7 +577,8 @@ func TestDelayLandsLate(t *testing.T) {
 	}
 }
 
-// A delay whose client hangs up does nothing, where nothing is known of the server.
+// TestDelayOfNobody checks that a delayed request does nothing if the client hangs
+// up and the end of the server is unknown.
 func TestDelayOfNobody(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
@@ -591,7 +600,7 @@ func TestDelayOfNobody(t *testing.T) {
 	}
 }
 
-// until waits for the counters to be so.
+// until waits until the counters are as wanted.
 func (b box) until(want ...string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !slices.Equal(b.counters(), want); time.Sleep(time.Millisecond) {
@@ -601,7 +610,8 @@ func (b box) until(want ...string) {
 	}
 }
 
-// A server that is asked to end does not wait for a delay to be over.
+// TestDelayEndsWithTheServer checks that a server that ends does not wait for a
+// delay.
 func TestDelayEndsWithTheServer(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
@@ -630,7 +640,8 @@ func TestDelayEndsWithTheServer(t *testing.T) {
 	}
 }
 
-// A delay may be longer than a server lets a request take.
+// TestDelayOutlastsTimeouts checks that a delay may be longer than the timeouts of
+// the server.
 func TestDelayOutlastsTimeouts(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=300ms"})

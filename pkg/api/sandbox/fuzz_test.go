@@ -7,7 +7,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// Whatever comes, the answer is a 200 with JSON or an envelope with a 4xx.
+// sound checks that the answer is a 200 with JSON or an envelope with a 4xx.
 func sound(t *testing.T, b box, method, path, body string) {
 	w := b.send(method, path, body)
 	if w.Code == 200 {
@@ -61,9 +61,9 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// FuzzRestore: what is taken for a seed is one. A sandbox that begins with it
-// answers to everything, its books agree, and its own dump is taken again and is
-// the same.
+// FuzzRestore checks that an accepted seed is sound. A sandbox that begins with it
+// answers everything, its books agree, and its own dump is accepted again and is the
+// same.
 func FuzzRestore(f *testing.F) {
 	small := newBox(f, sandbox.WithSeed("none"))
 	_, key := small.reseller("Shop")

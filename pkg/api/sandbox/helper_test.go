@@ -13,17 +13,17 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// The tests speak raw JSON to the handler: what a field is called and what an
-// answer looks like is written down here again, by hand, from the interface.
+// The tests send raw JSON to the handler. The names of fields and the shapes of
+// answers are repeated here, by hand, from the interface.
 
-// start is a moment that the tests' clocks begin at.
+// start is the time at which the tests' clocks begin.
 var start = time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
 
 // A box is a sandbox under test.
 type box struct {
 	*sandbox.Server
 	t   testing.TB
-	now *time.Time // moved by hand
+	now *time.Time // tests set it
 }
 
 func newBox(t testing.TB, opts ...sandbox.Option) box {
@@ -52,11 +52,11 @@ func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// get and post want a 200 and return its JSON.
+// get checks that the answer is a 200 and returns its JSON, and so does post.
 func (b box) get(path string) any        { b.t.Helper(); return b.ok(b.send("GET", path, "")) }
 func (b box) post(path, body string) any { b.t.Helper(); return b.ok(b.send("POST", path, body)) }
 
-// create wants a 200 that is a JSON string, an id.
+// create checks that the answer is a 200 with a JSON string, and returns that id.
 func (b box) create(path, body string) string {
 	b.t.Helper()
 	id, ok := b.post(path, body).(string)
@@ -74,8 +74,8 @@ func (b box) ok(w *httptest.ResponseRecorder) any {
 	return decode(b.t, w.Body.String())
 }
 
-// refused wants an error envelope with this status and reason, and a
-// description that names what it is about.
+// refused checks that the answer is an error envelope with this status and reason,
+// and that its description contains the names.
 func (b box) refused(w *httptest.ResponseRecorder, status int, reason string, names ...string) {
 	b.t.Helper()
 	got, problem := envelope(w)
@@ -97,8 +97,8 @@ type errorBody struct {
 	Reason, Description string
 }
 
-// envelope reads the error envelope: one key error over an integer code and two
-// strings, and nothing else.
+// envelope reads the error envelope: only the key error, with an integer code and
+// two strings.
 func envelope(w *httptest.ResponseRecorder) (e errorBody, problem string) {
 	var outer struct {
 		Error struct {
@@ -130,7 +130,7 @@ func decode(t testing.TB, text string) any {
 	return v
 }
 
-// same compares an answer with the JSON it should be.
+// same compares an answer with the wanted JSON.
 func same(t testing.TB, got any, want string) {
 	t.Helper()
 	if !reflect.DeepEqual(got, decode(t, want)) {
@@ -139,7 +139,7 @@ func same(t testing.TB, got any, want string) {
 	}
 }
 
-// at walks into decoded JSON by keys and indices.
+// at returns the value in decoded JSON at a path of keys and indices.
 func at(t testing.TB, v any, path ...any) any {
 	t.Helper()
 	for _, step := range path {
@@ -163,7 +163,7 @@ func at(t testing.TB, v any, path ...any) any {
 	return v
 }
 
-// reseller makes one and returns its id and key.
+// reseller makes a reseller and returns its id and key.
 func (b box) reseller(label string) (id, key string) {
 	b.t.Helper()
 	invite := at(b.t, b.post("/api/invite", `"`+uuid(label)+`"`), "invite").(string)
@@ -174,7 +174,7 @@ func (b box) reseller(label string) (id, key string) {
 	return id, key
 }
 
-// uuid makes a UUID out of a word, a different one for each.
+// uuid makes a UUID from a word. Each word has a different UUID.
 func uuid(word string) string {
 	digits := "00000000000000000000000000000000"
 	for _, c := range []byte(word) {
