@@ -108,7 +108,8 @@ func TestForeignFormInBrowser(t *testing.T) {
 		fmt.Fprintf(w, `<!doctype html><title>Foreign</title><form method="post" action="%s"><button>Win a prize</button></form>`, pay)
 	}))
 	defer foreign.Close()
-	for _, from := range []string{foreign.URL, strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)} { // another port, another site
+	// Another port, and another site.
+	for _, from := range []string{foreign.URL, strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)} {
 		b.Use(chromium.Screen(1280, 800, "light"))
 		b.Open(from)
 		b.Click("button")

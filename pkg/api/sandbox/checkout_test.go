@@ -207,7 +207,7 @@ func TestFormAction(t *testing.T) {
 		"HTTP://Shop.Example:80/a":             "'self' http://shop.example:80",
 		"http://user:secret@shop.example/":     "'self' http://shop.example",
 		"https://xn--bcher-kva.example/?q='s'": "'self' https://xn--bcher-kva.example",
-		"http://[::1]:3000/":                   "'self' http:", // a policy cannot spell these, or browsers differ
+		"http://[::1]:3000/":                   "'self' http:", // a policy cannot spell these
 		"https://bücher.example/":              "'self' https:",
 		"http://127.1:3000/":                   "'self' http:",
 		"http://0x7f000001/":                   "'self' http:",

@@ -295,7 +295,8 @@ func TestRequestChoices(t *testing.T) {
 	b.refused(b.send("POST", "/api/invoice", `{"title":"","currency":{"Fiat":"Usd"},"items":[]}`), 400, "invalid_body", "title")
 	b.refused(b.send("POST", "/api/invoice", invoiceBody(`,"order_id":"ααααααααααα"`)), 400, "invalid_body", "order_id", "10")
 	b.create("/api/invoice", invoiceBody(`,"order_id":"αααααααααα"`))
-	b.refused(b.send("POST", "/sandbox/pay", `{"invoice":"`+id+`","x":1}`), 400, "invalid_body", "x") // a control stays strict
+	// A control stays strict.
+	b.refused(b.send("POST", "/sandbox/pay", `{"invoice":"`+id+`","x":1}`), 400, "invalid_body", "x")
 	b.refused(b.send("GET", "/sandbox/state?x=1", ""), 400, "invalid_query", "x")
 
 	b = newBox(t, set("content_type", "required"))

@@ -71,7 +71,8 @@ func FuzzRestore(f *testing.F) {
 	if err := small.PayInvoice(id); err != nil {
 		f.Fatal(err)
 	}
-	small.ok(small.sendAs(key, "POST", createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`)) // swaps
+	// This withdrawal needs swaps.
+	small.ok(small.sendAs(key, "POST", createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`))
 	text, err := small.Dump()
 	if err != nil {
 		f.Fatal(err)

@@ -23,7 +23,8 @@ const (
 	refunds  = "New>Processing=30s,Processing>Failed=2m"
 )
 
-// statuses are a withdrawal's, as "New 10:00:00, Processing 10:00:30".
+// statuses returns the history of a withdrawal, such as "New 10:00:00, Processing
+// 10:00:30".
 func (b box) statuses(id string) string {
 	b.t.Helper()
 	var all []string
@@ -34,8 +35,8 @@ func (b box) statuses(id string) string {
 	return strings.Join(all, ", ")
 }
 
-// A withdrawal moves when its time has come, and bears that time, however late
-// somebody looks.
+// TestPace checks that a withdrawal moves when it is due, and has that time, however
+// late a request looks.
 func TestPace(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", twoSteps))
 	id := b.create(createPath, btcBody)
@@ -56,8 +57,9 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// What a control does and what the clock does are one history: the next step
-// counts from the last, and a way that a control has closed is not taken.
+// TestPaceBesideControls checks that controls and the clock share one history: the
+// next step counts from the last, and the clock does not take a step that a control
+// has ruled out.
 func TestPaceBesideControls(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", refunds))
 	quick, cancelled, late := b.create(createPath, btcBody), b.create(createPath, btcBody), b.create(createPath, btcBody)
@@ -82,7 +84,8 @@ func TestPaceBesideControls(t *testing.T) {
 	}
 }
 
-// A clock that is set back undoes nothing, and does nothing twice.
+// TestPaceWhenTheClockGoesBack checks that a clock that is set back undoes nothing,
+// and makes no move twice.
 func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", refunds), set("invoice_expiry", "1h"))
 	id, invoice := b.create(createPath, btcBody), b.create("/api/invoice", usdInvoice)
@@ -103,7 +106,8 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	}
 }
 
-// A waiting invoice expires, to the second; one that was paid before does not.
+// TestInvoiceExpiry checks that a waiting invoice expires, to the second, unless it
+// was paid before.
 func TestInvoiceExpiry(t *testing.T) {
 	b := newBox(t, set("invoice_expiry", "15m"))
 	waits, paid := b.create("/api/invoice", usdInvoice), b.create("/api/invoice", usdInvoice)
@@ -126,9 +130,8 @@ func TestInvoiceExpiry(t *testing.T) {
 	}
 }
 
-// moments are the times that the commits of a state file give to statuses and
-// expired invoices, in the order in which they were made, those at the start left
-// out.
+// moments returns the times that the commits of a state file give to statuses and
+// expired invoices, in order of commit, without those at the start.
 func moments(t *testing.T, path string) (all []time.Time) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -167,8 +170,9 @@ func moments(t *testing.T, path string) (all []time.Time) {
 	return all
 }
 
-// Everything that a jump makes due happens in the order in which it was, over all
-// records and their chains, before anything else, and once, whichever request looks.
+// TestJumpInOrderAndOnce checks that a jump makes all due moves once and in order of
+// time, over all records and their chains, before anything else, whichever request
+// looks.
 func TestJumpInOrderAndOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	settings := []sandbox.Option{set("withdrawal_pace", refunds), set("invoice_expiry", "100s")}
@@ -207,7 +211,7 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	}
 }
 
-// A century passes in one jump, over many records.
+// TestFarJump checks a jump of a century over many records.
 func TestFarJump(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", twoSteps), set("invoice_expiry", "7d"))
 	const many = 20_000
@@ -221,8 +225,8 @@ func TestFarJump(t *testing.T) {
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(many))
 }
 
-// A state that begins with a due history, and one that begins anew while
-// something is due, are right at once and after a restart.
+// TestPaceOverBeginnings checks that a state that begins with due moves, or begins
+// again while moves are due, is correct at once and after a restart.
 func TestPaceOverBeginnings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	old := newBox(t)
@@ -255,7 +259,8 @@ func TestPaceOverBeginnings(t *testing.T) {
 	same(t, at(t, again.post(listPath, everything), "total"), "1")
 }
 
-// A refund that does not fit into the balance waits until it does.
+// TestPaceOfRefundThatDoesNotFit checks that a refund that does not fit into the
+// balance waits until it does.
 func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"), set("withdrawal_pace", refunds))
 	const most = 1<<63 - 1
@@ -267,14 +272,15 @@ func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30"; got != want || b.Balance("Btc") != most {
 		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
 	}
-	b.get("/api/invoice?id=" + other) // others go on
+	b.get("/api/invoice?id=" + other) // other records go on
 	b.create(createPath, btcBody)
 	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want || b.Balance("Btc") != most {
 		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
 	}
 }
 
-// A served sandbox moves on without requests: what it writes into its file shows.
+// TestServeKeepsTime checks that Serve makes the moves without requests: they appear
+// in the state file.
 func TestServeKeepsTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	s, err := sandbox.New(sandbox.WithState(path), set("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))
@@ -303,8 +309,8 @@ func TestServeKeepsTime(t *testing.T) {
 	}
 }
 
-// Whatever controls and the clock do in whatever order, each withdrawal's history
-// is the one that follows from its own times, and no unit is lost.
+// TestPaceHistories checks that for any order of controls and clock moves, the
+// history of each withdrawal follows from its own times, and no unit is lost.
 func TestPaceHistories(t *testing.T) {
 	paces := map[string]struct {
 		to    string

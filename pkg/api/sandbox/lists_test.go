@@ -20,7 +20,7 @@ func must(t testing.TB, v any) []byte {
 	return text
 }
 
-// orders are the order ids on a page, first to last.
+// orders returns the order ids on a page, first to last.
 func orders(t testing.TB, page any) string {
 	t.Helper()
 	text := ""
@@ -30,8 +30,8 @@ func orders(t testing.TB, page any) string {
 	return text
 }
 
-// fill makes n withdrawals with the order ids 1 to n, a minute apart: odd ones
-// in Btc, even ones in Ltc.
+// fill makes n withdrawals with the order ids 1 to n, a minute apart: odd ones in
+// Btc, even ones in Ltc.
 func fill(b box, n int) (ids []string) {
 	b.t.Helper()
 	for i := 1; i <= n; i++ {
@@ -70,7 +70,7 @@ func TestPageOutOfRange(t *testing.T) {
 		beyond := map[string]string{"0": "3", "1": "4"}[base]
 		b := newBox(t, set("first_page", base), set("page_out_of_range", "reject"))
 		b.refused(b.send("POST", listPath+"?page="+beyond, everything), 400, "page_out_of_range", beyond)
-		b.post(listPath+"?page="+base, everything) // the first page of nothing exists
+		b.post(listPath+"?page="+base, everything) // an empty list has a first page
 
 		b = newBox(t, set("first_page", base), set("page_out_of_range", "clamp"))
 		fill(b, 7)
@@ -182,7 +182,8 @@ func TestFilterRefused(t *testing.T) {
 	b.refused(b.send("POST", listPath, `{"currencies":[{"Crypto":"Doge"}],"tags":[]}`), 400, "unknown_currency", "Doge")
 }
 
-// Lists go by time of creation also where the clock was set back.
+// TestListAfterClockSetBack checks that lists are in order of creation even if the
+// clock was set back.
 func TestListAfterClockSetBack(t *testing.T) {
 	b := newBox(t)
 	for i, minute := range []time.Duration{5, 9, 7, 7, 1} {
@@ -197,7 +198,8 @@ func TestListAfterClockSetBack(t *testing.T) {
 	}
 }
 
-// A time as it was shown finds what it was shown of.
+// TestShownTimesFilter checks that a time from an answer, sent as a filter, finds
+// its record.
 func TestShownTimesFilter(t *testing.T) {
 	b := newBox(t)
 	*b.now = start.Add(700 * time.Millisecond)

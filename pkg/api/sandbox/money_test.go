@@ -33,8 +33,8 @@ func TestFund(t *testing.T) {
 }
 
 func TestSwap(t *testing.T) {
-	// 10 satoshi are short of 1000, and one satoshi is 600 of Usdt's millionths
-	// of a dollar: 990 satoshi cost 594000 of them.
+	// The balance is 10 satoshi of 1000, and one satoshi is 600 millionths of a
+	// dollar of Usdt: 990 satoshi cost 594000 of them.
 	b := newBox(t, sandbox.WithSeed("none"))
 	b.Fund("Btc", 10)
 	b.Fund("UsdtTrc20", 1_000_000)
@@ -50,8 +50,8 @@ func TestSwap(t *testing.T) {
 		t.Errorf("swap %+v", s)
 	}
 
-	// The rest is worth 676.67 satoshi: 677 are refused and leave all as it was,
-	// 676 can be had for 405600.
+	// The rest is worth 676.67 satoshi: a withdrawal of 677 is refused and changes
+	// nothing, and one of 676 costs 405600.
 	ask := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"address":"a"}`
 	b.refused(b.send("POST", createPath, fmt.Sprintf(ask, 677)), 422, "insufficient_funds", "677")
 	if b.Balance("UsdtTrc20") != 406_000 || len(b.Swaps()) != 1 {
@@ -62,7 +62,7 @@ func TestSwap(t *testing.T) {
 		t.Errorf("left: %d, want 400", got)
 	}
 
-	// What was swapped comes back in the withdrawn currency.
+	// The refund of a swap is in the withdrawn currency.
 	for _, status := range []string{"Processing", "Failed"} {
 		if err := b.AdvanceWithdrawal(id, status); err != nil {
 			t.Fatal(err)
@@ -73,8 +73,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// A ledger is a second, independent account of what a sandbox holds: exact
-// rationals, and nothing from the package but the registry and the rates.
+// A ledger is a second, independent account of what a sandbox holds. It uses exact
+// rationals, and only the registry and the rates of the package.
 type ledger struct {
 	b      box
 	price  map[string]*big.Rat // of one minor unit
@@ -98,7 +98,7 @@ func newLedger(b box) *ledger {
 	return l
 }
 
-// A debit is what a withdrawal cost.
+// A debit is the cost of a withdrawal.
 type debit struct {
 	code  string
 	minor int64
@@ -108,7 +108,7 @@ func (l *ledger) move(code string, minor int64) {
 	l.moved[code].Add(l.moved[code], big.NewInt(minor))
 }
 
-// worth is n units of one currency in another, unrounded.
+// worth returns the value of n units of one currency in another, not rounded.
 func (l *ledger) worth(n int64, from, to string) *big.Rat {
 	r := new(big.Rat).Mul(new(big.Rat).SetInt64(n), l.price[from])
 	return r.Quo(r, l.price[to])
@@ -116,8 +116,8 @@ func (l *ledger) worth(n int64, from, to string) *big.Rat {
 
 func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
 
-// check: funded + swapped in - swapped out - withdrawn is the balance, in every
-// currency, and each swap was fair to less than one unit.
+// check checks that funded + swapped in - swapped out - withdrawn is the balance in
+// every currency, and that each swap was exact to less than one unit.
 func (l *ledger) check(t *rapid.T) {
 	expect := map[string]*big.Int{}
 	for code, n := range l.moved {
@@ -193,7 +193,7 @@ func (l *ledger) cancel(t *rapid.T) {
 	}
 	i := rapid.IntRange(0, len(l.open)-1).Draw(t, "which")
 	if err := l.b.AdvanceWithdrawal(l.open[i], "Cancelled"); err != nil {
-		return // the money does not fit back: the withdrawal stays as it is
+		return // the refund does not fit: the withdrawal stays as it is
 	}
 	d := l.debits[l.open[i]]
 	l.move(d.code, d.minor)
@@ -204,8 +204,8 @@ func title(c sandbox.Currency) string {
 	return string(c.Kind)
 }
 
-// Whatever is funded, withdrawn, swapped and given back, no unit appears or
-// disappears.
+// TestConservation checks that no funding, withdrawal, swap or refund creates or
+// loses a unit.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := newLedger(newBox(t, sandbox.WithSeed("none")))

@@ -11,7 +11,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// operations are the 22 of the interface, written down once more.
+// operations are the 22 operations of the interface, listed here again.
 var operations = []string{
 	"POST /api/merchant_withdrawal/create", "GET /api/merchant_withdrawal", "POST /api/merchant_withdrawal/list",
 	"POST /api/invoice", "GET /api/invoice",
@@ -34,7 +34,7 @@ func TestEveryOperation(t *testing.T) {
 		method, path, _ := strings.Cut(op, " ")
 		paths[path] = true
 
-		// A key is wanted before anything else is looked at.
+		// The key is checked before the query and the body.
 		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + b.Key(), b.Key(), "Bearer " + b.Key() + "x", "Bearer  " + b.Key()} {
 			r := httptest.NewRequest(method, "http://localhost"+path+"?nonsense", strings.NewReader("nonsense"))
 			if header != "" {
@@ -144,7 +144,7 @@ func TestBrokenBody(t *testing.T) {
 	for _, body := range []io.Reader{nil, io.MultiReader(strings.NewReader(btcBody), brokenReader{})} {
 		r := httptest.NewRequest("POST", "http://localhost"+createPath, body)
 		if body == nil {
-			r.Body = nil // as a client's request may come through a RoundTripper
+			r.Body = nil // a client's request may arrive like this through a RoundTripper
 		}
 		r.Header.Set("Authorization", "Bearer "+b.Key())
 		w := httptest.NewRecorder()

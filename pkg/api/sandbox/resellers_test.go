@@ -11,9 +11,9 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// A shop is a sandbox with one reseller, at 1.5 percent, that has five invoices:
-// two paid in Usd (10.01 and 20.00), one paid in Btc (199 satoshi), one waiting,
-// one expired.
+// A shop is a sandbox with one reseller, at 1.5 percent, that has five invoices: two
+// paid in Usd (10.01 and 20.00), one paid in Btc (199 satoshi), one waiting, one
+// expired.
 type shop struct {
 	box
 	id, key            string
@@ -126,7 +126,7 @@ func TestResellerBalances(t *testing.T) {
 
 func TestResellerWithdrawals(t *testing.T) {
 	s := newShop(t)
-	s.create(createPath, btcBody) // the merchant's own
+	s.create(createPath, btcBody) // a withdrawal of the merchant
 	list := s.post("/api/reseller/withdraw/list?id="+s.id+"&page=1&page_size=5", everything)
 	same(t, at(t, list, "total"), "1")
 	same(t, at(t, list, "page_content", 0, "id"), fmt.Sprintf("%q", s.with))
@@ -190,8 +190,8 @@ func TestUnknownReseller(t *testing.T) {
 	b.refused(b.send("POST", "/api/reseller/invoice/list?id="+id, `{}`), 404, "not_found")
 }
 
-// The demo has something for every reseller command to show, and the statistics
-// agree with the invoices that they list.
+// TestDemo checks that the demo has something to show for every reseller command,
+// and that the statistics agree with the invoices that they list.
 func TestDemo(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	ids := b.get("/api/resellers/ids").([]any)

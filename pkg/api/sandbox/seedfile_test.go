@@ -33,7 +33,8 @@ const shopSeed = `{
 	]
 }`
 
-// What a person leaves out of a seed is made, and what follows is worked out.
+// TestSeedByHand checks that fields that a person leaves out are made up or
+// computed.
 func TestSeedByHand(t *testing.T) {
 	b := newBox(t, sandbox.WithSeedJSON([]byte(shopSeed)))
 	d := b.get("/sandbox/dump")
@@ -88,8 +89,9 @@ func TestSeedByHand(t *testing.T) {
 	same(t, at(t, d, "withdrawals", 2, "statuses", 2, "status"), `"Failed"`)
 }
 
-// Without balances the merchant has what it has in a fresh sandbox; with some,
-// what they say; and what is not stated follows.
+// TestSeedOfBalances checks that without balances the merchant holds the same as in
+// a fresh sandbox, that stated balances count as they are, and that those left out
+// are computed.
 func TestSeedOfBalances(t *testing.T) {
 	for seed, want := range map[string]int64{
 		`{}`:              100_000_000,
@@ -107,8 +109,8 @@ func TestSeedOfBalances(t *testing.T) {
 	}
 }
 
-// A book that is stated says nothing of the balance, and a dump says all: of an
-// account without a balance, that it has none.
+// TestSeedOfBooks checks that a stated volume does not replace the balance, and that
+// a dump is complete: an account without a balance in it has none.
 func TestSeedOfBooks(t *testing.T) {
 	b := newBox(t, sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"a"}],"invoices":[{"account":"a","total":"5 Jpy","status":"Paid"}],"balances":[{"account":"a","book":"volume","code":"Jpy","delta":5}]}`)))
 	id := at(t, b.get("/api/resellers/ids"), 0).(string)
@@ -126,7 +128,7 @@ func TestSeedOfBooks(t *testing.T) {
 	}
 }
 
-// Each message says where the mistake is.
+// TestSeedRefused checks that each message names the place of the mistake.
 func TestSeedRefused(t *testing.T) {
 	for seed, says := range map[string]string{
 		``: "line 1", "{\n\"a\":1,\n}": "line 3", `[]`: "an array", `null`: "null", "{}{}": "line 1", "\xff": "UTF-8",
@@ -173,7 +175,8 @@ func TestSeedRefused(t *testing.T) {
 	}
 }
 
-// The statuses of a seed are those that the settings name.
+// TestSeedFollowsSettings checks that the statuses of a seed are those in the
+// settings.
 func TestSeedFollowsSettings(t *testing.T) {
 	b := newBox(t, set("invoice_statuses", "Open,Done,Late"), set("withdrawal_flow", "A>B>C,A>C"), set("rebate_percent", "10"),
 		sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"S"}],"invoices":[{"account":"S","total":"1.00 Usd","status":"Done"}],"withdrawals":[{"amount":"1 Btc","address":"a","status":"C"}]}`)))
@@ -184,8 +187,8 @@ func TestSeedFollowsSettings(t *testing.T) {
 	}
 }
 
-// agree holds what the interface says of a reseller against its invoices and
-// withdrawals, added up here.
+// agree compares the figures of a reseller in answers with the sums of its invoices
+// and withdrawals.
 func (b box) agree(t rapid.TB, id string, figures ...string) {
 	sums := map[string]map[string]*big.Int{}
 	add := func(what, code string, n int64) {
@@ -254,14 +257,15 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 				t.Fatalf("the %s in %s is %v, and it adds up to %s", what, code, got, want)
 			}
 		}
-		in := "id=" + id + "&currency=" + c.Code // the routes for one currency say what those for all do
+		// The routes for one currency agree with those for all.
+		in := "id=" + id + "&currency=" + c.Code
 		same(b.t, at(b.t, b.get("/api/reseller/balance/currency?"+in), "balance", title(c), code), fmt.Sprint(at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code)))
 		same(b.t, at(b.t, b.get("/api/reseller/rebate/currency?"+in), c.Code, title(c), code), fmt.Sprint(at(b.t, stats, "total_rebates", code, code)))
 	}
 }
 
-// After every history, and after a dump of it was taken back, the statistics of a
-// reseller, its rebates and its balance say the same.
+// TestFiguresAgree checks that after every history, and after a restore of its dump,
+// the statistics of a reseller, its rebates and its balance agree.
 func TestFiguresAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"), set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
@@ -315,7 +319,8 @@ var (
 	anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
 )
 
-// The demo shows something of everything, and the same every time but for the ids.
+// TestDemoHasEverything checks that the demo has something of everything, and is the
+// same every time except for the ids.
 func TestDemoHasEverything(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show"))
 	numbered := func(text []byte, err error) string {

@@ -63,7 +63,8 @@ func TestServeStops(t *testing.T) {
 	}
 }
 
-// Many at once: for the race detector, and nothing may get lost.
+// TestConcurrent makes many requests at the same time, for the race detector, and
+// checks that none is lost.
 func TestConcurrent(t *testing.T) {
 	b := newBox(t)
 	before := b.Balance("Btc")

@@ -9,9 +9,10 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// The table in the package documentation and Settings are the same list: every
-// row ends in a setting of its own, and no setting is without a row. A row that
-// ends in three dots means all settings that begin as it does.
+// TestSettingsAreDocumented checks that the table in the package documentation and
+// Settings are the same list: every row ends in its own setting, and every setting
+// has a row. A row that ends in three dots covers all settings with the same first
+// word.
 func TestSettingsAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -21,7 +22,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	head, table, _ := strings.Cut("WHERE THE INTERFACE IS SILENT"+rest, "\n")
 	table, _, _ = strings.Cut(table, "package sandbox")
 	what, column := strings.Index(head, "WHAT THE SANDBOX DOES"), strings.Index(head, "SETTING")
-	text := map[string]string{} // of the second column, by setting
+	text := map[string]string{} // the second column, by setting
 	last := ""
 	for line := range strings.Lines(table) {
 		line = strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(line, "//"), "\t"), "\n")

@@ -11,7 +11,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// T takes the place of the *testing.T of your test, which an example has not got.
+// T replaces the *testing.T of your test, because an example has none.
 type T struct{ cleanups []func() }
 
 func (t *T) Helper()                           {}
@@ -19,14 +19,14 @@ func (t *T) Context() context.Context          { return context.Background() }
 func (t *T) Cleanup(f func())                  { t.cleanups = append(t.cleanups, f) }
 func (t *T) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// Done is what the end of a test does.
+// Done ends the test.
 func (t *T) Done() {
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
 		t.cleanups[i]()
 	}
 }
 
-// clientOf is the client under test, which knows nothing but an address and a key.
+// clientOf returns the client under test, which knows only an address and a key.
 func clientOf(t *T, box *sandbox.Running) *api.Client {
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
 	if err != nil {
@@ -35,15 +35,15 @@ func clientOf(t *T, box *sandbox.Running) *api.Client {
 	return client
 }
 
-// coffee is what the examples sell: 29.50 dollars.
+// coffee is the invoice in the examples: 29.50 dollars.
 var coffee = api.CreateInvoice{
 	Title:    "Order 1001",
 	Currency: api.Currency{Kind: api.Fiat, Code: "Usd"},
 	Items:    []api.InvoiceItem{{Name: "Coffee beans", Amount: 2500}, {Name: "Shipping", Amount: 450}},
 }
 
-// The program under test makes an invoice, the test is the customer who pays it,
-// and the program sees that.
+// The program under test makes an invoice. The test pays it as the customer, and the
+// program sees the payment.
 func ExampleStart() {
 	t := new(T)
 	defer t.Done()
@@ -67,12 +67,12 @@ func ExampleStart() {
 	// Paid <nil>
 }
 
-// A clock that the test moves: a withdrawal that takes two days takes no time.
+// The test moves the clock: a withdrawal that takes two days takes no time.
 func ExampleServer_AdvanceClock() {
 	t := new(T)
 	defer t.Done()
 	noon := time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
-	box := sandbox.Start(t, sandbox.WithClock(func() time.Time { return noon })) // one that does not tick
+	box := sandbox.Start(t, sandbox.WithClock(func() time.Time { return noon })) // a clock that does not tick
 	client := clientOf(t, box)
 
 	id, err := client.Withdrawals.Create(t.Context(), api.CreateWithdrawal{
@@ -104,7 +104,7 @@ func ExampleServer_AdvanceClock() {
 	// 2026-05-05T12:00:00 Completed
 }
 
-// A month that is over: what is made now was made in April.
+// The test sets the clock back to April: a new invoice is then from that month.
 func ExampleServer_SetClock() {
 	t := new(T)
 	defer t.Done()
@@ -126,8 +126,8 @@ func ExampleServer_SetClock() {
 	// Output: 2026-04-30 <nil>
 }
 
-// An invite becomes a reseller, who makes an invoice with a key of its own. The
-// rebate is the merchant's to look up.
+// An invite becomes a reseller, who makes an invoice with its own key. The merchant
+// looks up the rebate.
 func ExampleServer_RedeemInvite() {
 	t := new(T)
 	defer t.Done()
@@ -158,8 +158,8 @@ func ExampleServer_RedeemInvite() {
 	// Output: [295 USD (minor units)] <nil>
 }
 
-// What the interface leaves open is a setting: a program that counts pages from 1
-// should be tried where they begin at 0.
+// A setting changes what the interface leaves open: a program that counts pages from
+// 1 should be tested with pages that begin at 0.
 func ExampleWithSetting() {
 	t := new(T)
 	defer t.Done()
@@ -175,8 +175,8 @@ func ExampleWithSetting() {
 	// 1 0 true
 }
 
-// A state in a file outlives the server: a program's second run finds what the
-// first one has made.
+// A state in a file outlives the server: the second run of a program finds the
+// invoice of the first.
 func ExampleWithState() {
 	directory, err := os.MkdirTemp("", "sandbox") // t.TempDir() in a test
 	if err != nil {
@@ -205,5 +205,3 @@ func ExampleWithState() {
 	})
 	// Output: Order 1001 Awaiting
 }
-
-// FAULTS: ExampleWithFault belongs here, a create whose answer is lost.

@@ -19,7 +19,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// The package documentation shows this test, word for word.
+// TestCheckout is in the package documentation, word for word.
 func TestCheckout(t *testing.T) {
 	box := sandbox.Start(t)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
@@ -43,7 +43,8 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestDocumentedTest holds the test in the package documentation against the one that runs.
+// TestDocumentedTest compares the test in the package documentation with the one
+// that runs.
 func TestDocumentedTest(t *testing.T) {
 	const name = "TestCheckout"
 	doc, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
@@ -92,7 +93,8 @@ func askIDs(t testing.TB, box *sandbox.Running, client *http.Client) (status int
 	return answer.StatusCode, answer.Body.Close()
 }
 
-// ownGoroutines are those that have something of a sandbox's server in their stack.
+// ownGoroutines returns the goroutines that have a part of net/http's server in
+// their stack.
 func ownGoroutines() (all []string) {
 	buf := make([]byte, 1<<20)
 	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -103,7 +105,7 @@ func ownGoroutines() (all []string) {
 	return all
 }
 
-// comes waits for something that is certain to come.
+// comes waits until happened returns true.
 func comes(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !happened(); time.Sleep(time.Millisecond) {
@@ -126,7 +128,8 @@ func TestStartEndsWithItsTest(t *testing.T) {
 		if status, err := askIDs(t, box, client); err != nil || status != 200 {
 			t.Errorf("after the subtest: status %d, %v", status, err)
 		}
-		idle, err := net.Dial("tcp", strings.TrimPrefix(box.URL, "http://")) // of which it has seen nothing yet
+		// The server has seen no request on this connection yet.
+		idle, err := net.Dial("tcp", strings.TrimPrefix(box.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +145,9 @@ func TestStartEndsWithItsTest(t *testing.T) {
 	comes(t, "the end of its goroutines", func() bool { return len(ownGoroutines()) == 0 })
 }
 
-// A request that is under way when the test ends loses its connection, and has ended itself when Close returns: nothing
-// of a sandbox works on while the next test runs.
+// TestCloseWaitsForRequests checks that a request in flight loses its connection
+// when the test ends, and that it has ended when Close returns: no part of the
+// sandbox runs during the next test.
 func TestCloseWaitsForRequests(t *testing.T) {
 	entered, release := make(chan bool, 1), make(chan bool)
 	var held, ended atomic.Bool
@@ -214,7 +218,8 @@ func TestStartInParallel(t *testing.T) {
 	}
 }
 
-// FuzzStart is one sandbox for all rounds of a fuzz test: whatever an invoice is called, that is its title.
+// FuzzStart uses one sandbox for all rounds of a fuzz test, and checks that an
+// invoice keeps its title.
 func FuzzStart(f *testing.F) {
 	box := sandbox.Start(f)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
@@ -227,7 +232,7 @@ func FuzzStart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, title string) {
 		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title, Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1}}})
 		if err != nil {
-			return // a title that cannot be
+			return // an invalid title
 		}
 		if invoice, err := client.Invoices.Get(t.Context(), id); err != nil || invoice.Title != title {
 			t.Errorf("the title %q became %q, %v", title, invoice.Title, err)
@@ -244,7 +249,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// told is a test that remembers what it was told.
+// told is a TB that records its failure.
 type told struct {
 	fatal    string
 	cleanups []func()
@@ -272,7 +277,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestStartBringsNoTesting: a program that serves a sandbox has nothing of package testing, nor its flags.
+// TestStartBringsNoTesting checks that a program that serves a sandbox includes
+// neither package testing nor its flags.
 func TestStartBringsNoTesting(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "example.com/till/pkg/api/sandbox").Output()
 	if err != nil {

@@ -32,7 +32,8 @@ func fileBox(t testing.TB, path string, opts ...sandbox.Option) box {
 	return b
 }
 
-// everythingIn is all that the interface shows of a state, and the balances.
+// everythingIn returns everything that the interface shows of a state, and the
+// balances.
 func (b box) everythingIn(resellers ...string) string {
 	b.t.Helper()
 	all := []any{b.Identity(), b.post(listPath+"?page_size=1000", everything), b.get("/api/invites"), b.get("/api/resellers"), b.get("/api/resellers/ids"), b.Swaps()}
@@ -93,8 +94,8 @@ func TestStateSurvivesRestart(t *testing.T) {
 	}
 }
 
-// Several servers on one file see each other's changes at once, the keys of
-// resellers among them, and a reset.
+// TestStateIsShared checks that servers on one file see each other's changes at
+// once, including the keys of resellers and a reset.
 func TestStateIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	one, two := fileBox(t, path), fileBox(t, path)
@@ -129,7 +130,8 @@ func TestStateIsShared(t *testing.T) {
 	}
 }
 
-// Opened by many at once, a file is begun by one of them.
+// TestStateBeginsOnce checks that if many servers open a file at the same time, only
+// one begins the state.
 func TestStateBeginsOnce(t *testing.T) {
 	for range 5 {
 		path := filepath.Join(t.TempDir(), "box.db")
@@ -216,8 +218,8 @@ func TestStateOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A file that can no longer be written: no write is acknowledged, and none is
-// visible.
+// TestStateThatFails checks that if a file can no longer be written, no write is
+// acknowledged or visible.
 func TestStateThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path)
@@ -246,7 +248,8 @@ func TestStateThatFails(t *testing.T) {
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error")
 }
 
-// The same books as in TestConservation, kept over restarts.
+// TestConservationOverRestarts checks the books as TestConservation does, over
+// restarts.
 func TestConservationOverRestarts(t *testing.T) {
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -302,9 +305,9 @@ func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
 	return strings.TrimSpace(line), child
 }
 
-// Two servers in processes of their own work on one file and are killed while
-// requests are under way. Whatever was acknowledged is there, and every
-// withdrawal that is there has been paid for.
+// TestKill checks that two server processes on one file, killed with requests in
+// flight, lose nothing that was acknowledged, and that every stored withdrawal has
+// been paid for.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	acknowledged := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A sandbox in memory, too, moves on without requests. This looks at the state
-// behind the sandbox's back: asking would move it.
+// TestServeKeepsTimeInMemory checks that Serve also makes the moves of a state in
+// memory. It reads the state directly, because a request would make the moves.
 func TestServeKeepsTimeInMemory(t *testing.T) {
 	s, err := New(WithSetting("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))
 	if err != nil {
@@ -22,7 +22,7 @@ func TestServeKeepsTimeInMemory(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(t.Context(), listener) }()
-	for range 2 { // when the second comes, nothing else was due
+	for range 2 { // at the second withdrawal, nothing else is due
 		w := &store.Withdrawal{ID: store.NewUUID(), Account: *s.store.Merchant.Load(), Currency: "Btc", Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
 		if err := s.store.AddWithdrawal(w); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ func TestWithdrawalAbsentFields(t *testing.T) {
 }
 
 func TestWithdrawalRefused(t *testing.T) {
-	// Each case is the good body with one thing changed.
+	// Each case changes one thing of a good body.
 	good := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q","callback":"https://a.example","external_order_id":"7","memo":"m"}`
 	swap := func(old, new string) string {
 		if !strings.Contains(good, old) {
@@ -199,9 +199,10 @@ func TestWithdrawalDuplicateOrderID(t *testing.T) {
 		t.Error("a refused withdrawal took money")
 	}
 	_, key := b.reseller("other account")
-	b.refused(b.sendAs(key, "POST", createPath, body), 422, "insufficient_funds") // not a duplicate of the merchant's
+	// The merchant's order id is not a duplicate here.
+	b.refused(b.sendAs(key, "POST", createPath, body), 422, "insufficient_funds")
 	b.create(createPath, btcBody)
-	b.create(createPath, btcBody) // none is no duplicate of none
+	b.create(createPath, btcBody) // two withdrawals without an order id are not duplicates
 }
 
 func TestWithdrawalStatuses(t *testing.T) {
