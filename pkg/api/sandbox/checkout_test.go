@@ -175,8 +175,8 @@ func TestPaymentOverflowOnPage(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
-// TestPageEscapes checks that the page shows the merchant's text as text, and shows
-// invisible characters.
+// TestPageEscapes checks that the page shows the merchant's text as text, and
+// escapes invisible characters.
 func TestPageEscapes(t *testing.T) {
 	b := newBox(t)
 	invoice := func(title, item string) string {

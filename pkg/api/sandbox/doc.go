@@ -94,8 +94,8 @@
 // ones too. A fault that was not asked does not count the request as Seen, and a
 // fault that is used up stops counting.
 //
-// A Rate strikes requests at random, but only the Seed and the number of the
-// request among those that the fault has seen decide. A test that sets the seed
+// The requests that a Rate strikes look random, but only the Seed and the number of
+// the request among those that the fault has seen decide. A test that sets the Seed
 // goes the same way each time. Faults and their counters are part of the state and
 // of a dump; Reset removes them. In Match, a dot leads into an object or to an
 // element of an array, as in currency.Crypto and items.0.name. Numbers are compared

@@ -20,7 +20,7 @@ type Fault struct {
 	Rate  float64           `json:"rate"`  // the share of requests it strikes, above 0 and up to 1; 0: 1
 	Times int64             `json:"times"` // the number of strikes after which it is used up; 0: never
 	Match map[string]string `json:"match"` // the values that fields of the query or the body must have
-	Seed  int64             `json:"seed"`  // decides which requests a Rate below 1 strikes; 0: chosen
+	Seed  int64             `json:"seed"`  // decides which requests a Rate below 1 strikes; 0: automatic
 	Seen  int64             `json:"seen"`  // the number of requests that it was asked about
 	Fired int64             `json:"fired"` // the number of requests that it has struck
 }

@@ -140,8 +140,8 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return e.Err }
 
-// Close stops posting callbacks, cuts off the request in flight, and closes the
-// state's file. Pending callbacks stay pending in the file.
+// Close stops posting callbacks, cuts off posts in flight, and closes the state's
+// file. Pending callbacks stay pending in the file.
 func (s *Server) Close() error {
 	s.sender.Close()
 	return s.store.Close()

@@ -248,8 +248,8 @@ func (s *Pages) problem(path string, err error) page {
 	return page{status: s.Status(f.Kind), template: "problem", view: view}
 }
 
-// visible escapes invisible characters, such as \u202e, above all those that change
-// the direction of writing. It keeps the two joiners, because words of some
+// visible escapes invisible characters, for example as \u202e, above all those that
+// change the direction of writing. It keeps the two joiners, because words of some
 // languages and many emoji need them.
 func visible(text string) string {
 	var b strings.Builder

@@ -36,7 +36,7 @@ type seedReader struct {
 	ids      map[string]bool
 	accounts map[string]string        // by id and by label, to the id
 	keys     map[store.KeyHash]bool   // of resellers
-	stated   map[string]bool          // accounts that have an entry in balances
+	stated   map[string]bool          // accounts whose balance is stated
 	books    map[store.Move]*big.Int  // the sums from invoices, withdrawals and swaps
 	booked   []store.Move             // the keys of books, in order of appearance
 	lines    map[store.Move]bool      // the lines in balances

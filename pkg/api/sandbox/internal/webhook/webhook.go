@@ -27,7 +27,7 @@ type Limits struct {
 //
 // If several servers use one file, the server that made a delivery holds it for a
 // term, and renews the term with each attempt. A server that is closed releases its
-// deliveries; otherwise the term runs out. Then another server can take the
+// deliveries; if it is killed, the term runs out. Then another server can take the
 // delivery. Before each attempt a server claims the delivery by a write, and only
 // one server can succeed.
 type Sender struct {
@@ -144,8 +144,8 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	return d, err
 }
 
-// claim makes this server the holder of a pending delivery. If another server is,
-// d.Until is the end of its term.
+// claim makes this server the holder of a pending delivery. If another server holds
+// it, claim fails, and d.Until is the end of that term.
 func (c *Sender) claim(d *store.Delivery) error {
 	return c.store.Put(func(st *store.State) (store.Change, error) {
 		queue := st.Pending[d.Withdrawal]
