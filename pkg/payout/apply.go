@@ -12,44 +12,47 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// An Applier applies a plan step by step, for a program that asks a person in between; Sender.Apply takes all steps. Making an
-// Applier checks everything that could keep the plan from being sent, Begin records it, LookUp asks
-// the service what it has of it already, and Send sends the rest. Applied again, it goes on where it stopped.
+// An Applier applies a plan step by step, for a program that asks a person in between. Sender.Apply takes all
+// steps at once. Sender.Applier checks everything that could keep the plan from being sent, Begin records the
+// rows, LookUp finds out what the service already has, and Send sends the rest. Applied again, a plan
+// continues where it stopped.
 //
-// The plan's file is read until Begin has recorded its rows. From then on the journal is the only source of rows: what is sent
-// is what was recorded, whatever becomes of the file.
+// The plan's file is read until Begin has recorded its rows. From then on the journal is the only source of
+// rows: later changes to the file have no effect on what is sent.
 type Applier struct {
 	sender  *Sender
 	plan    *Plan
 	options ApplyOptions
-	run     journal.Run // its digest is empty until it has begun
+	run     journal.Run // its digest is empty until the run has begun
 	sent    atomic.Int64
 }
 
-// Sent is for how many rows this process has taken the right to send them.
+// Sent returns the number of rows that this process has claimed, and so has taken the right to send.
 func (a *Applier) Sent() int { return int(a.sent.Load()) }
 
-// ApplyOptions are how a plan is applied. The zero ApplyOptions send one row after the other.
+// ApplyOptions change how a plan is applied. With the zero ApplyOptions, rows are sent one at a time.
 type ApplyOptions struct {
-	Concurrency    int               // how many calls are under way at a time; 0 is 1
-	Rate           float64           // most calls in a second; 0: any number
-	KeepGoing      bool              // send the rest although an outcome is unknown
-	RetryRejected  bool              // send once more what the service has rejected
-	AllowDuplicate bool              // send what has the same content as an unknown order
-	AlreadyPaid    int               // how many orders may have been accepted before, and not by this run; for Apply
-	Progress       func(Tally)       // is called with the states of the orders now and then, and in the end; nil: nothing is
-	Note           func(text string) // is called with what a person should know; nil: nothing is
+	Concurrency    int               // most calls in flight at a time; 0 is 1
+	Rate           float64           // most calls in a second; 0: no limit
+	KeepGoing      bool              // send the rest even if an outcome is unknown
+	RetryRejected  bool              // send again what the service has rejected
+	AllowDuplicate bool              // send a row even if an unknown order has the same content
+	AlreadyPaid    int               // how many orders may have been accepted before, other than by this run; for Apply
+	Progress       func(Tally)       // called with the states of the orders from time to time, and at the end; may be nil
+	Note           func(text string) // called with what a person should know; may be nil
 }
 
-// Apply sends the rows of a plan, each at most once, and returns the states of its orders afterwards, also with an error.
-// Applied again, also by another process after a crash, the plan goes on where it stopped. A row that the service rejects is
-// no error: see Tally.States.
+// Apply sends the rows of a plan, each at most once. It returns the states of the orders afterwards, even if
+// there is an error. Applied again, also by another process after a crash, the plan continues where it
+// stopped. A row that the service rejects is not an error: see Tally.States.
 //
-// An order that was accepted before, and not by this run, is the rest of a run that was half done, or an old number that is
-// used again. If there are more of them than ApplyOptions.AlreadyPaid, nothing is sent, and the error is ErrRefused.
+// An order that was accepted before, and not by this run, belongs to a batch that was half sent in another
+// way, or its order id is being reused. If there are more such orders than ApplyOptions.AlreadyPaid, nothing
+// is sent and the error is ErrRefused.
 //
-// When ctx ends, nothing more is sent, and the calls that have left are waited for. Apply stops at the first order whose
-// outcome is unknown, at a refused key, when there are too many calls, and when the service cannot be reached.
+// When ctx ends, nothing more is sent, and Apply waits for the calls in flight. Apply also stops at the first
+// order whose outcome is unknown, when the service refuses the key or the rate of calls, and when it cannot
+// be reached.
 func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
 	defer toError(&err)
 	if plan == nil {
@@ -86,7 +89,7 @@ func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 
 var errNoPlan error = &Error{Kind: Invalid, Msg: "the plan is nil", Hint: NewHint("open one with payout.OpenPlan")}
 
-// checkPaid refuses a run of which more was accepted before than a person has said.
+// checkPaid refuses a run if more of its orders were accepted before than a person has said.
 func (a *Applier) checkPaid(t Tally) error {
 	if known := max(a.options.AlreadyPaid, a.Approved()); t.Before > known {
 		return refused(RulePaidBefore, fmt.Sprintf("%d of %d orders were accepted before, and not by this run, and not more than %d are known of", t.Before, t.Rows, known),
@@ -99,22 +102,24 @@ func (a *Applier) checkPaid(t Tally) error {
 type Tally struct {
 	Rows   int
 	States map[State]int
-	// Totals are the totals by unit of all rows, Accepted of those that were accepted, and Left of those that are to be sent.
+	// Totals are the totals of all rows, one for each unit. Accepted and Left are the totals of the rows that
+	// were accepted, and of those that are still to be sent.
 	Totals, Accepted, Left []Total
-	// Before is how many accepted orders were not sent by this run, and Found how many of these are known from the service's list
-	// alone. First and Last are when the first and the last of the others were sent.
+	// Before is how many accepted orders were not sent by this run. Found is how many of these are known only
+	// from the service's list. First and Last are when the first and the last of the others were sent.
 	Before, Found int
 	First, Last   time.Time
-	// DatedFirst and DatedLast are the dates, as the list writes them, of what was just found there; empty: there are none.
+	// DatedFirst and DatedLast are the earliest and the latest date of the orders that LookUp found on the
+	// list, in the list's format; empty: there are none.
 	DatedFirst, DatedLast string
-	Ended                 int    // how many calls have ended since it was counted
+	Ended                 int    // how many calls have ended since the orders were counted
 	Unknown               string // the first order that is unknown; empty: there is none
 	Conflict              string // the first order in conflict; empty: there is none
 }
 
 func newTally() Tally { return Tally{States: map[State]int{}} }
 
-// LeftRows is how many rows are to be sent.
+// LeftRows returns how many rows are still to be sent.
 func (t Tally) LeftRows() (n int) {
 	for _, total := range t.Left {
 		n += total.Rows
@@ -122,8 +127,8 @@ func (t Tally) LeftRows() (n int) {
 	return n
 }
 
-// Applier checks a plan against the account, the time, the journal and, in a file, other processes that apply a plan. It changes
-// nothing that stays.
+// Applier checks a plan against the account, the time and the journal. If the journal is a file, it also
+// checks that no other process applies a plan. It changes nothing permanently.
 func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
 	if plan == nil {
@@ -143,8 +148,8 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if err != nil {
 		return nil, err
 	}
-	newest := ""               // run of the plan's batch
-	batch := map[string]bool{} // all of them
+	newest := ""               // the newest run of the plan's batch
+	batch := map[string]bool{} // names of all runs of the batch
 	for _, r := range runs {
 		if r.Name == plan.Name() && r.Digest == plan.Digest {
 			applier.run, newest = r, r.Name
@@ -165,8 +170,8 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	return applier, s.quiet(ctx, batch, plan.Name())
 }
 
-// quiet refuses a plan while another one of its batch is being applied: a row that has changed between them would be paid
-// under both.
+// quiet refuses a plan while another plan of its batch is being applied: a row that differs between the two
+// would be paid under both.
 func (s *Sender) quiet(ctx context.Context, batch map[string]bool, run string) error {
 	if len(batch) == 0 {
 		return nil
@@ -183,16 +188,17 @@ func (s *Sender) quiet(ctx context.Context, batch map[string]bool, run string) e
 // Begun reports whether the plan was begun before.
 func (a *Applier) Begun() bool { return a.run.Digest != "" }
 
-// UnderWay reports whether a call has left of which the outcome is not recorded yet.
+// UnderWay reports whether a call is in flight, or its outcome is not recorded yet.
 func (a *Applier) UnderWay() bool { return a.sender.UnderWay() > 0 }
 
-// Approved is how many orders may be paid already, as a person has said before.
+// Approved returns how many orders may be paid already, as a person has said when the run began.
 func (a *Applier) Approved() int { return a.run.Before }
 
 // chunk is how many rows are read at a time.
 const chunk = 128
 
-// rows goes through the run as it was recorded, from a place on, with the orders as they are at that moment.
+// rows yields the rows of the run as they were recorded, starting at a place. Each row has its order in its
+// current state.
 func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
 	return func(yield func([]journal.RunRow, error) bool) {
 		for place := from; ; place += chunk {
@@ -209,7 +215,7 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow
 	}
 }
 
-// unchanged refuses an order that the journal has with other content than the run is to send.
+// unchanged refuses an order whose content in the journal is not what the run is to send.
 func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
@@ -218,12 +224,13 @@ func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
 }
 
-// sendable reports whether a row is one that this run sends.
+// sendable reports whether this run sends a row in the state of its order.
 func (a *Applier) sendable(o journal.Order) bool {
 	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
 }
 
-// Tally counts the orders by state: those of the run as it was recorded or, before it has begun, those of the plan.
+// Tally counts the orders by state: the rows of the recorded run or, before it has begun, the rows of the
+// plan.
 func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	if !a.Begun() {
@@ -241,7 +248,8 @@ func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	return t, nil
 }
 
-// tallyPlan counts the rows of a plan by the states of their orders. One that the journal does not have is planned.
+// tallyPlan counts the rows of a plan by the states of their orders. A row counts as planned if the journal
+// does not have its order.
 func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 	t := newTally()
 	part := make([]journal.Row, 0, chunk)
@@ -280,12 +288,11 @@ func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 	return t, count()
 }
 
-// count counts an order.
 func (t *Tally) count(o journal.Order, run string, sendable bool) {
 	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, sendable)
 }
 
-// dated takes note of how the service's list dates an order that was just found on it.
+// dated notes the date of an order that was just found on the service's list.
 func (t *Tally) dated(at string) {
 	if at == "" {
 		return
@@ -330,7 +337,7 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 
 func sumOf(s journal.Sum) api.Amount { return amountOf(journal.Content{Unit: s.Unit, Minor: s.Minor}) }
 
-// addTotal adds to the total of a unit. Totals of a plan fit, so those of a part of it do.
+// addTotal adds to the total of a unit. It cannot overflow, because the totals of the whole plan fit.
 func addTotal(totals []Total, more Total) []Total {
 	for i := range totals {
 		if sameUnit(totals[i].Amount, more.Amount) {
@@ -342,8 +349,8 @@ func addTotal(totals []Total, more Total) []Total {
 	return append(totals, more)
 }
 
-// Begin records the run and its rows, and how many of them may be paid already. From here on the plan can be applied again
-// though it expires.
+// Begin records the run, its rows, and how many of them may be paid already. From here on the plan can be
+// applied again even after it has expired.
 func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	defer toError(&err)
 	if err := a.sender.VerifyKey(ctx); err != nil {
@@ -364,8 +371,8 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	return nil
 }
 
-// LookUp settles what is unknown, asks the service's list for everything that is to be sent, and returns the states of the
-// orders then. A conflict, new or from before, is an *Error.
+// LookUp settles the unknown orders and asks the service's list for all orders that are to be sent. It
+// returns the states of the orders then. Any conflict, new or old, is an *Error.
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	var unknown []journal.Order
@@ -383,7 +390,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 				unknown = append(unknown, r.Order)
 			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
 				sought[r.Order.OrderID] = true
-				if r.Order.InDoubt() { // what is in doubt is as old as the order
+				if r.Order.InDoubt() { // the attempt in doubt is as old as the order
 					from = a.sender.since(from, r.Order)
 				}
 			}
@@ -428,14 +435,15 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	return t, a.conflict(o)
 }
 
-// conflict is about an order which keeps the run from being sent.
+// conflict returns the error for an order that keeps the run from being sent.
 func (a *Applier) conflict(o journal.Order) error {
 	e := a.sender.unsettled(o, false)
 	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e
 }
 
-// look reads the list: until two readings agree where orders are unknown, since only then there is something to settle.
+// look scans for the unknown orders and for those in sought, until two scans agree. If there are neither, it
+// reads nothing.
 func (a *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (scanResult, error) {
 	sender := a.sender
 	if sender.options.Lookup != LookupNever {

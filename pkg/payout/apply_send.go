@@ -16,14 +16,15 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// manyUnknown is how many unknown outcomes one after the other stop a run that keeps going.
+// manyUnknown is how many unknown outcomes in a row stop a run, even with KeepGoing.
 const manyUnknown = 5
 
-// Send sends every row that is left, as many at a time as the options say, and returns why it stopped before the end: nil
-// where it did not. What was under way then has ended, and is recorded.
+// Send sends every row that is left, with as many calls in flight as the options allow. It returns why it
+// stopped before the end; nil: it did not. When it returns, all calls have ended and their outcomes are
+// recorded.
 //
-// Until the first row was accepted, and was read back, they are sent one by one: a service that does not keep order ids is
-// found out before there are many.
+// Until the first row is accepted and read back, rows are sent one at a time. So if the service does not keep
+// order ids, this is found out before many rows are sent.
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
 	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
@@ -42,7 +43,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
 	many := max(1, a.options.Concurrency)
-	queue := make(chan journal.RunRow, many) // a worker that has an answer finds the next row there
+	queue := make(chan journal.RunRow, many) // buffered, so that a worker with an answer finds the next row at once
 	var workers, shown sync.WaitGroup
 	shown.Go(s.show)
 	for range many {
@@ -63,28 +64,29 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	return cmp.Or(s.why, given.Err())
 }
 
-// sending is a Send under way.
+// sending is the state of one Send.
 type sending struct {
 	*Applier
 	ctx, calls context.Context
 	end        context.CancelFunc
 	limit      *rate.Limiter
-	known      int // unknown orders that there were before
+	known      int // unknown orders when Send began
 	news       chan struct{}
 
 	mu    sync.Mutex
 	tally Tally
-	tried bool            // a row was accepted and read back
-	inRow int             // how many outcomes were unknown, one after the other
-	lost  map[string]bool // rows that another process was quicker to claim
+	tried bool            // a row was accepted and read back, or LookupNever is set
+	inRow int             // how many outcomes in a row were unknown
+	lost  map[string]bool // rows that another process claimed first
 
-	doubt error // for which it was stopped: an outcome that is unknown
+	doubt error // the unknown outcome that stopped the run
 
 	stopping sync.Mutex
 	why      error
 }
 
-// inDoubt is how a run has ended that an unknown outcome has stopped, with all that are unknown by then.
+// inDoubt returns the error of a run that an unknown outcome has stopped. It counts all orders that are
+// unknown by then.
 func (s *sending) inDoubt() error {
 	why, them := s.doubt.Error(), "it"
 	if n := s.tally.States[journal.Unknown]; n > 1 {
@@ -96,8 +98,8 @@ func (s *sending) inDoubt() error {
 	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
 }
 
-// stop ends the run, and keeps why. Of several reasons the first counts, but that a key is refused, or that there are too many
-// calls, is what a person has to know first.
+// stop ends the run and keeps the reason. Of several reasons it keeps the first, except that a refused key,
+// or too many calls, replaces any other: a person has to know that first.
 func (s *sending) stop(err error) {
 	s.stopping.Lock()
 	defer s.stopping.Unlock()
@@ -120,8 +122,9 @@ func weight(err error) int {
 	return 0
 }
 
-// feed hands every row that is to be sent to the workers. Several processes that share a journal each begin somewhere else,
-// so that they seldom reach for the same row; and since one of them may stop, each goes on until nothing is left.
+// feed gives every row that is to be sent to the workers. If several processes share the journal, each of
+// them starts at a random row, so that two seldom try to claim the same row. Each of them continues until no
+// row is left, because any of the others may stop.
 func (s *sending) feed(queue chan<- journal.RunRow) {
 	if !s.sender.ledger.Journal().Shared() {
 		s.pass(queue, 0, nil)
@@ -137,7 +140,7 @@ func (s *sending) feed(queue chan<- journal.RunRow) {
 		if !busy {
 			return
 		}
-		select { // others are at the rest
+		select { // other processes are sending the rest
 		case <-s.ctx.Done():
 		case <-time.After(betweenPasses):
 		}
@@ -147,11 +150,12 @@ func (s *sending) feed(queue chan<- journal.RunRow) {
 	}
 }
 
-// betweenPasses is how long a process that has nothing left to do waits for the others.
+// betweenPasses is how long a process with nothing left to send waits before it looks again what the others
+// have left.
 const betweenPasses = 200 * time.Millisecond
 
-// pass goes through the plan once, from a row on. It leaves out what was handed over before, and reports how many rows it
-// handed over, and whether others are sending some.
+// pass goes through the plan once, starting at a row. It skips the rows in handed that have not come back. It
+// returns how many rows it gave to the workers, and whether other processes are sending some.
 func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]bool) (n int, busy bool) {
 	unknown := 0
 	for part, err := range s.rows(s.ctx, from) {
@@ -177,19 +181,19 @@ func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]
 			n++
 			s.hand(queue, r)
 		}
-		if unknown > s.known && !s.options.KeepGoing { // another process's
+		if unknown > s.known && !s.options.KeepGoing { // some became unknown in another process
 			s.stop(s.becameUnknown())
 		}
 	}
 	return n, busy && handed != nil
 }
 
-// becameUnknown is about an order that another process has sent meanwhile.
+// becameUnknown returns the error for an order that another process was sending.
 func (s *sending) becameUnknown() error {
 	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: NewHint("settle it first", "payout", "reconcile", s.plan.Name())}
 }
 
-// comesBack reports whether a row was lost to another process which did not send it after all.
+// comesBack reports whether another process claimed a row first, and then did not send it.
 func (s *sending) comesBack(o journal.Order) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +204,7 @@ func (s *sending) comesBack(o journal.Order) bool {
 	return true
 }
 
-// hand gives a row to a worker or, until one was accepted and read back, sends it itself.
+// hand gives a row to a worker. Until one row was accepted and read back, it sends the row itself.
 func (s *sending) hand(queue chan<- journal.RunRow, r journal.RunRow) {
 	if !s.tried {
 		s.send(r, nil)
@@ -212,8 +216,8 @@ func (s *sending) hand(queue chan<- journal.RunRow, r journal.RunRow) {
 	}
 }
 
-// send sends a row, and goes on with the next as long as there are more: the outcome of one and the claim of the next are one
-// commit.
+// send sends a row and then continues with rows from more. It records the outcome of one row and the claim of
+// the next in a single commit.
 func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return
@@ -240,7 +244,7 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 		if !goesOn {
 			return
 		}
-		r, ticket = next, following // or next was not claimed
+		r, ticket = next, following // if next was not claimed, the loop ends with r = next
 	}
 	s.notClaimed(r, err)
 }
@@ -251,8 +255,8 @@ func (s *sending) claim(r journal.RunRow) journal.Claim {
 	return c
 }
 
-// next is the row that is claimed together with an outcome, if there is one already and nothing speaks against it. If it turns
-// out afterwards that something does, the call is not made.
+// next returns a row to be claimed in the same commit as an outcome, if a row is waiting and nothing known
+// now forbids it. If something forbids it later, the call is not made.
 func (s *sending) next(c call, more <-chan journal.RunRow) (r journal.RunRow, found bool) {
 	ending := Observe(c.err).Ending
 	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != journal.WasAccepted && ending != journal.WasRejected {
@@ -265,7 +269,7 @@ func (s *sending) next(c call, more <-chan journal.RunRow) (r journal.RunRow, fo
 	return r, found
 }
 
-// try reads back what was accepted first. Only one row is under way until it has.
+// try reads back the first withdrawal that was accepted. Until it has succeeded, only one row is in flight.
 func (s *sending) try(o journal.Order) {
 	note, err := s.sender.readBack(s.ctx, o)
 	switch {
@@ -278,7 +282,8 @@ func (s *sending) try(o journal.Order) {
 	}
 }
 
-// notClaimed is about a row that could not be had. That another process was quicker is nothing to stop for.
+// notClaimed handles a row that could not be claimed. It does not stop the run if another process claimed it
+// first.
 func (s *sending) notClaimed(r journal.RunRow, err error) {
 	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
@@ -306,7 +311,7 @@ func (s *sending) notClaimed(r journal.RunRow, err error) {
 	}
 }
 
-// count counts an outcome, and stops the run where it has to.
+// count counts an outcome, and stops the run if it has to.
 func (s *sending) count(r journal.RunRow, o journal.Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -318,13 +323,13 @@ func (s *sending) count(r journal.RunRow, o journal.Order, err error) {
 		}
 	case o.State == journal.Rejected:
 		s.inRow = 0
-	case o.State == "": // it was sent, and the journal could not take the outcome: the id is nowhere else
+	case o.State == "": // sent, but the journal could not record the outcome: the id is nowhere else
 		if s.options.Note != nil {
 			s.options.Note(err.Error())
 		}
 		s.stop(err)
 	case err != nil:
-		s.stop(err) // the key, too many calls, no way to the service, no journal
+		s.stop(err) // the key, the rate of calls, the network or the journal
 	default:
 		s.inRow = 0
 	}
@@ -335,12 +340,12 @@ func (s *sending) count(r journal.RunRow, o journal.Order, err error) {
 	}
 	select {
 	case s.news <- struct{}{}:
-	default: // what is shown next has this, too
+	default: // the news that is waiting includes this
 	}
 }
 
-// show tells of progress until there is no more news. It has a goroutine of its own: a terminal that does not take output must not hold
-// up a row that is claimed already.
+// show reports progress until there is no more news. It runs in its own goroutine, because a terminal that
+// takes no output must not delay a row that is claimed already.
 func (s *sending) show() {
 	for range s.news {
 		if s.options.Progress == nil {

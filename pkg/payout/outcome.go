@@ -8,15 +8,15 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// An Observation is what can be seen of a create, and what follows from it.
+// An Observation is what till can see of a create that has ended, and what follows from it.
 type Observation struct {
 	Seen   string         // on the wire
 	Ending journal.Ending // of the attempt
-	State  journal.State  // of an order of which no other attempt is in doubt
-	Exit   string         // the kind of the exit code of a single create
+	State  journal.State  // of the order, if no other attempt of it is in doubt
+	Exit   string         // kind of the exit code of a command that sends one withdrawal
 }
 
-// Observations is the table that leads from what was seen of a create to everything else. Observe chooses the row.
+// Observations returns the table of everything that till can see of a create. Observe chooses the row.
 func Observations() []Observation {
 	return []Observation{
 		sawAccepted:     {"a 200 with one id", journal.WasAccepted, journal.Accepted, ""},
@@ -42,7 +42,7 @@ const (
 	sawUncertain
 )
 
-// Observe returns what was seen of a create that ended with an error, or without one.
+// Observe returns the row for a create that ended with err, which may be nil.
 func Observe(err error) Observation { return Observations()[observed(err)] }
 
 func observed(err error) int {
@@ -53,7 +53,7 @@ func observed(err error) int {
 	case errors.As(err, new(*api.InvalidError)):
 		return sawNoRequest
 	case !errors.As(err, &call):
-		return sawUncertain // whatever it is
+		return sawUncertain // any other error: assume the worst
 	case call.Outcome == api.NotSent && errors.Is(err, context.Canceled):
 		return sawStopped
 	case call.Outcome == api.NotSent:
@@ -68,13 +68,13 @@ func observed(err error) int {
 	return sawRejected
 }
 
-// neverLeft reports whether no byte of a create that ended with an error was written.
+// neverLeft reports whether a create ended with an error before a byte of it was written.
 func neverLeft(err error) bool {
 	seen := observed(err)
 	return seen == sawNeverLeft || seen == sawStopped || seen == sawNoRequest
 }
 
-// outcomeOf is what is recorded of a create.
+// outcomeOf returns the outcome to record for a create.
 func outcomeOf(id string, err error) journal.Outcome {
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
 	if err == nil {

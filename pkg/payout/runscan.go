@@ -15,24 +15,24 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// runSought is what has to be looked for on the list for the orders of a run, which may be many. Nearly all of them were
-// accepted, and are on the list as they were sent: for these no record is kept, only that fact.
-type runSought []soughtOrder // in the order of their ids
+// runSought lists the orders of a run to look for on the list. There may be many. Nearly all of them were
+// accepted and are on the list as they were sent. For these, no record is kept, only this fact.
+type runSought []soughtOrder // sorted by id
 
-// A soughtOrder is little enough to be kept for each of many.
+// A soughtOrder is kept for each order of a run, so it is small.
 type soughtOrder struct {
 	id       int64
 	accepted bool
-	// sent and bare are fingerprints of the record that the order should have once it is accepted: with its memo, and without
-	// one where the service shows none.
+	// sent and bare are fingerprints of the record that the order should have once it is accepted. sent
+	// includes the memo, and bare is for a service that does not show one.
 	sent, bare fingerprint
-	unit       unique.Handle[string] // in which it was sent
+	unit       unique.Handle[string] // in which the amount was sent
 	withdrawal uint64                // a hash of its id
 }
 
 type fingerprint [16]byte
 
-// fingerprints are of all that is compared of a record, see differs.
+// fingerprints covers the same fields as differs.
 func fingerprints(withdrawal string, currency api.Currency, amount api.Amount, to, memo string) (sent, bare fingerprint) {
 	text := fmt.Appendf(nil, "%q %q %q %d %q", withdrawal, strings.ToLower(unit(currency.Kind, currency.Code)), strings.ToLower(unit(amount.Kind, amount.Code)), amount.Minor, address.Canonical(to))
 	without := sha256.Sum256(text)
@@ -50,7 +50,7 @@ func (s runSought) sort() {
 	slices.SortFunc(s, func(a, b soughtOrder) int { return cmp.Compare(a.id, b.id) })
 }
 
-// place is the index of an order among those that are sought.
+// place returns the index of an order in s.
 func (s runSought) place(orderID string) (place int, found bool) {
 	id := parseID(orderID)
 	if id == 0 || formatID(id) != orderID { // the service's text may be anything
@@ -59,7 +59,7 @@ func (s runSought) place(orderID string) (place int, found bool) {
 	return slices.BinarySearchFunc(s, id, func(o soughtOrder, id int64) int { return cmp.Compare(o.id, id) })
 }
 
-// A runScan is what the list shows of the orders of a run.
+// A runScan is what one or more scans have shown of the orders of a run.
 type runScan struct {
 	asSent []bool // by place: the list has the record that the order should have
 	others scanResult
@@ -69,7 +69,7 @@ func (s runSought) emptyScan() *runScan {
 	return &runScan{make([]bool, len(s)), scanResult{}}
 }
 
-// keep takes note of a record that bears an order's id.
+// keep notes a record that has an order's id.
 func (s runSought) keep(r *runScan, orderID string, w record) {
 	if place, found := s.place(orderID); found && s[place].has(w) {
 		r.asSent[place] = true
@@ -95,8 +95,8 @@ func (r *runScan) agrees(o *runScan, unit sentUnit) bool {
 	return slices.Equal(r.asSent, o.asSent) && agree(r.others, o.others, unit)
 }
 
-// union adds what another reading has found. In what can be compared, that is the same in two that agree; an amount that is
-// shown in another unit is kept as often as it has changed.
+// union adds the records of another scan. If the two scans agree, they are the same in all that can be
+// compared. An amount that is shown in another unit than it was sent in is kept in each of its values.
 func (r *runScan) union(o *runScan) {
 	for place, found := range o.asSent {
 		r.asSent[place] = r.asSent[place] || found
@@ -108,7 +108,8 @@ func (r *runScan) union(o *runScan) {
 	}
 }
 
-// add adds what an earlier scan has shown and no later one has shown again. Of one withdrawal, the newest record counts.
+// add adds the records of an earlier scan that no later one has shown again. If both have a record of the
+// same withdrawal, the newer one counts.
 func (r *runScan) add(orders runSought, earlier *runScan) {
 	for place, found := range earlier.asSent {
 		if found && len(r.others[formatID(orders[place].id)]) == 0 {
@@ -130,7 +131,7 @@ var hashSeed = maphash.MakeSeed()
 
 func hashOf(id string) uint64 { return maphash.String(hashSeed, id) }
 
-// foundAll reports whether a reading has a record of every order.
+// foundAll reports whether a scan has a record of every order.
 func (s runSought) foundAll(r *runScan) bool {
 	for place, o := range s {
 		if !r.asSent[place] && len(r.others[formatID(o.id)]) == 0 {
@@ -140,8 +141,8 @@ func (s runSought) foundAll(r *runScan) bool {
 	return true
 }
 
-// scanRun reads the list until two complete scans in a row agree about the orders that are sought. See scanTwice for what it
-// returns.
+// scanRun is scanTwice for the orders of a run. It reads the list until two complete scans in a row agree
+// about them.
 func (s *Sender) scanRun(ctx context.Context, sought runSought, from string) (*runScan, error) {
 	seeks := func(orderID string) bool {
 		_, found := sought.place(orderID)
@@ -161,7 +162,7 @@ func (s *Sender) scanRun(ctx context.Context, sought runSought, from string) (*r
 	return found, err
 }
 
-// records are those that bear an order's id, as far as they say something; known reports whether they say something about the
+// records returns the records that have an order's id. known reports whether they say anything about the
 // order as it is now.
 func (s runSought) records(r *runScan, o journal.Order) (records []record, known bool) {
 	place, found := s.place(o.OrderID)
@@ -171,7 +172,7 @@ func (s runSought) records(r *runScan, o journal.Order) (records []record, known
 	if !r.asSent[place] {
 		return r.others[o.OrderID], true
 	}
-	if now := soughtOf(o); now.sent != s[place].sent { // it should have another record by now
+	if now := soughtOf(o); now.sent != s[place].sent { // the order has changed since s was made
 		return nil, false
 	}
 	mine := record{id: o.Withdrawal, orderIDs: []string{o.OrderID}, text: o.OrderID, currency: currencyOf(o.Currency), amount: amountOf(o.Content), address: o.Address}

@@ -17,31 +17,31 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// mostScans is how often the list is read before it is given up, and pauseBetween how long the pause is after a scan that
+// mostScans is how often the list is read before till gives up. pauseBetween is the pause after a scan that
 // does not count.
 const (
 	mostScans    = 5
 	pauseBetween = time.Second
 )
 
-// A scanResult is what the service's list shows of the orders that were sought: by order id, the records that bear it.
+// A scanResult has the records on the service's list of the orders that were sought, by order id.
 type scanResult map[string][]record
 
-// A record is what is kept of a withdrawal that the service shows, which is little: a page of the list would otherwise stay
-// in memory for every order that is found on it.
+// A record has the few fields that are kept of a withdrawal on the list. Keeping the api.Withdrawal would
+// keep a whole page of the list in memory for each order that is found.
 type record struct {
 	id       string
-	orderIDs []string // that it bears: one, or two where its fields disagree
+	orderIDs []string // one, or two if external_id and external_order_id disagree
 	number   int64    // external_id
 	text     string   // external_order_id
 	currency api.Currency
 	amount   api.Amount
 	address  string
 	memo     *string  // nil: not shown
-	dated    string   // when it got its first status, as the service writes it
-	status   string   // the service's own
+	dated    string   // date of its first status, in the service's format
+	status   string   // in the service's words
 	merchant string   // merchant_id
-	unread   []string // fields that cannot be read, which are empty here
+	unread   []string // fields that cannot be read, and are empty here
 }
 
 func recordOf(w api.Withdrawal) record {
@@ -55,8 +55,8 @@ func recordOf(w api.Withdrawal) record {
 	return r
 }
 
-// same reports whether two records say the same of a withdrawal, but for its amount, which may float where it is not shown in
-// the unit that it was sent in, and its status, which may change at any time.
+// same reports whether two records are equal apart from their amount and status. The status may change at any
+// time, and so may an amount that is shown in another unit than it was sent in.
 func (r record) same(o record) bool {
 	return r.id == o.id && slices.Equal(r.orderIDs, o.orderIDs) && sameCurrency(r.currency, o.currency) && address.Canonical(r.address) == address.Canonical(o.address) &&
 		(r.memo == nil) == (o.memo == nil) && (r.memo == nil || *r.memo == *o.memo) && slices.Equal(r.unread, o.unread)
@@ -66,23 +66,23 @@ func (r record) identical(o record) bool {
 	return r.same(o) && sameUnit(r.amount, o.amount) && r.amount.Minor == o.amount.Minor
 }
 
-// bearsOnly reports whether a record bears this order id and no other.
+// bearsOnly reports whether a record has this order id and no other.
 func (r record) bearsOnly(orderID string) bool { return slices.Equal(r.orderIDs, []string{orderID}) }
 
-// add adds a record, which the list may show twice where rows shift.
+// add adds a record. It ignores one that it has already: the list may show a record twice when rows move.
 func (r scanResult) add(orderID string, w record) {
 	if !slices.ContainsFunc(r[orderID], w.identical) {
 		r[orderID] = append(r[orderID], w)
 	}
 }
 
-// scanTwice reads the list until two complete scans in a row agree about the orders that are sought, each of which is true in
-// sought. Whatever is done because an order was found, or was not, rests on it. from is how far back the list is read, as the
-// service wants it written; empty: to the beginning.
+// scanTwice reads the list until two complete scans in a row agree about the orders in sought. Every decision
+// that depends on whether an order is on the list relies on this agreement. from is how far back the list is
+// read, in the service's format; empty: to the beginning.
 //
-// Every record that any of the scans showed counts, even if a later one did not show it again. With an *Error of the kind
-// ReadFailed the reading may still have records: they are there, but the orders without a record are undecided, because
-// others on the list cannot be read. Without records, nothing is known.
+// A record counts if any of the scans showed it, even if a later scan did not. If the error is an *Error of
+// the kind ReadFailed and the result is not nil, its records are valid. The orders without a record are then
+// undecided, because some records on the list cannot be read. If the result is nil, nothing is known.
 func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from string) (scanResult, error) {
 	unit := func(orderID string) (api.Currency, bool) {
 		o, err := s.ledger.Order(ctx, orderID)
@@ -98,12 +98,13 @@ func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from str
 	return found.others, nil
 }
 
-// scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit is the one in which an
-// order was sent, as far as that is known. undecided names a record that may be any order's, since it cannot be read.
+// scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit
+// returns the unit in which an order was sent, if it is known. undecided names a record that cannot be read
+// and may belong to any order.
 func (s *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runScan, undecided string, err error) {
-	var last *runScan             // the last one that was complete
-	var nameless string           // on it
-	earlier := orders.emptyScan() // what other scans have shown
+	var last *runScan             // the last complete scan
+	var nameless string           // undecided of last
+	earlier := orders.emptyScan() // the records of all other scans
 	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
 		now := orders.emptyScan()
 		unread, incomplete, err := s.scanFor(ctx, seen, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
@@ -137,11 +138,11 @@ func (s *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks fu
 	return found, undecided, nil
 }
 
-// sentUnit is the unit in which an order was sent.
+// sentUnit returns the unit in which an order was sent.
 type sentUnit func(orderID string) (unit api.Currency, known bool)
 
-// agree reports whether two readings found the same records. Their amounts are compared where they are shown in the unit that
-// was sent.
+// agree reports whether two scans found the same records. Amounts are compared only if they are shown in the
+// unit that was sent.
 func agree(a, b scanResult, unit sentUnit) bool {
 	if len(a) != len(b) {
 		return false
@@ -154,7 +155,7 @@ func agree(a, b scanResult, unit sentUnit) bool {
 	return true
 }
 
-// showAll reports whether each of the records is also among the others.
+// showAll reports whether each of the records is also in others.
 func showAll(records, others []record, orderID string, unit sentUnit) bool {
 	for _, r := range records {
 		if slices.ContainsFunc(others, r.identical) {
@@ -174,8 +175,8 @@ func undecidedBy(record string) *Error {
 		Hint: NewHint("ask the service's provider about this record")}
 }
 
-// scanFor scans the list once, and keeps the records of the orders that are sought. undecided names a record that may be any
-// order's; empty: there is none.
+// scanFor scans the list once, and calls keep with the records of the orders that are sought. undecided names
+// a record that cannot be read and may belong to any order; empty: there is none.
 func (s *Sender) scanFor(ctx context.Context, seen sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
 	newest, err := s.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
 	if err != nil {
@@ -207,8 +208,8 @@ func (s *Sender) scanFor(ctx context.Context, seen sightings, sought func(orderI
 	return undecided, incomplete, err
 }
 
-// witness is the order that a complete scan must have seen: the one that was accepted last, unless that is older than the
-// scan goes back; nil: there is none.
+// witness returns an order that a complete scan must have seen: the order that was accepted last. It returns
+// nil if there is none, or if that order is older than the scan goes back.
 func (s *Sender) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
 	known, err := s.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
 	if err != nil || known == nil || from != "" && !sentAt(*known).After(s.options.SinceTime) {
@@ -217,8 +218,8 @@ func (s *Sender) witness(ctx context.Context, from string, inQuestion func(journ
 	return known, nil
 }
 
-// newest is the order that was accepted last; nil where there is none. It is not one of which only a person has said that it
-// was accepted, where the question is whether that is so.
+// newest returns the order that was accepted last, or nil if there is none. It skips the orders that doubted
+// reports: only a person has said that they were accepted, and the scan is to find out whether that is true.
 func (s *Sender) newest(ctx context.Context, doubted func(journal.Order) bool) (*journal.Order, error) {
 	status, err := s.ledger.Status(ctx)
 	if err != nil || status.Newest == nil || !doubted(*status.Newest) {
@@ -243,7 +244,7 @@ func sentAt(o journal.Order) time.Time {
 	return o.Sent
 }
 
-// bears returns the order ids that a record bears: one, or two where its fields disagree.
+// bears returns the order ids of a record. There are two if its fields disagree.
 func bears(w api.Withdrawal) []string {
 	ids := []string{w.ExternalOrderID}
 	if w.ExternalID != 0 {
@@ -253,8 +254,9 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// scanForOrders is scanTwice for orders, which may be older than Since: then the list is read from its beginning, because one
-// without them would say nothing about them. Others that are sought as well may be named, with how far back they want the list.
+// scanForOrders is scanTwice for orders that may be older than from. The list is then read further back,
+// because a list that does not reach back to an order says nothing about it. It also looks for the order ids
+// in others.
 func (s *Sender) scanForOrders(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (scanResult, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)
@@ -265,8 +267,8 @@ func (s *Sender) scanForOrders(ctx context.Context, orders []journal.Order, othe
 	return s.scanTwice(ctx, sought, from)
 }
 
-// untilComplete scans again and again, until a scan is complete and enough, or often or long enough to give up. What any scan
-// has shown of unknown orders, and nothing was settled by, is recorded in the end.
+// untilComplete repeats scan until it is complete and enough, or until the limit of scans or of time is
+// reached. In the end it records the unknown orders that any scan has shown and that were not settled.
 func (s *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 	seen, err := s.sightings(ctx)
 	if err != nil {
@@ -279,7 +281,8 @@ func (s *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 	return err
 }
 
-// scanOnce makes one scan. incomplete says why it does not count; enough is whether no other is needed.
+// scanOnce makes one scan. incomplete says why the scan does not count. enough reports whether no further
+// scan is needed.
 type scanOnce func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error)
 
 func (s *Sender) scanAgain(ctx context.Context, seen sightings, scan scanOnce) error {
@@ -309,8 +312,8 @@ func (s *Sender) scanAgain(ctx context.Context, seen sightings, scan scanOnce) e
 	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: NewHint("run it again when fewer withdrawals are being made")}
 }
 
-// othersApply reports whether other machines apply plans from the same journal: what they send makes scans differ, and that ends
-// when they do.
+// othersApply reports whether other machines apply plans from the same journal. The orders that they send
+// make scans differ, until they have finished.
 func (s *Sender) othersApply(ctx context.Context) bool {
 	if !s.ledger.Journal().Shared() {
 		return false
@@ -319,11 +322,11 @@ func (s *Sender) othersApply(ctx context.Context) bool {
 	return err == nil && len(living) > 1
 }
 
-// errLookupTimeout is the cause of a context whose end is the end of LookupTimeout.
+// errLookupTimeout is the cause of a context that LookupTimeout has ended.
 var errLookupTimeout = errors.New("lookup_timeout has passed")
 
-// tooLong is the error of scans that LookupTimeout has ended; any other error is returned as it is. why is what is known of how
-// far they came.
+// tooLong returns the error for scans that LookupTimeout has ended, and any other error unchanged. why says
+// how far the scans came, as far as that is known.
 func (s *Sender) tooLong(ctx context.Context, err error, why string) error {
 	if context.Cause(ctx) != errLookupTimeout {
 		return err
@@ -338,7 +341,7 @@ func (s *Sender) tooLong(ctx context.Context, err error, why string) error {
 	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
 }
 
-// brokenOff is the error of a scan that has an error, and says how far it had come.
+// brokenOff is the error of a scan that failed, and says how far the scan came.
 type brokenOff struct {
 	error
 	reached string
@@ -358,7 +361,7 @@ func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// evidence is what the records that bear an order's id say about it.
+// evidence returns what the records with an order's id say about the order.
 func evidence(orderID string, content journal.Content, records []record) journal.Evidence {
 	e := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
 	var ids []string
@@ -375,7 +378,8 @@ func evidence(orderID string, content journal.Content, records []record) journal
 	return e
 }
 
-// differs says in what a record is not what was sent; empty: in nothing that can be compared.
+// differs says how a record differs from what was sent; empty: it does not, in any field that can be
+// compared.
 func differs(c journal.Content, r record) string {
 	currency, sent := currencyOf(c.Currency), amountOf(c)
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
@@ -394,7 +398,7 @@ func differs(c journal.Content, r record) string {
 	return ""
 }
 
-// uncompared says what of a record cannot be compared with what was sent; empty: nothing.
+// uncompared says which fields of a record cannot be compared with what was sent; empty: none.
 func uncompared(c journal.Content, r record) string {
 	var unread []string
 	for _, field := range []string{"currency", "amount", "address"} {
@@ -417,8 +421,8 @@ func sameCurrency(a, b api.Currency) bool {
 	return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code)
 }
 
-// memoOf returns the memo of a withdrawal, which the interface does not name as one of its fields, where it has one. What is
-// no string is the memo as it is written.
+// memoOf returns the memo of a withdrawal, or nil if it has none. The interface does not list memo among the
+// fields of a withdrawal. If the memo is not a string, memoOf returns its JSON text.
 func memoOf(w api.Withdrawal) *string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(w.RawJSON(), &fields) != nil || fields["memo"] == nil || string(fields["memo"]) == "null" {

@@ -11,38 +11,41 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Sent is what has become of a withdrawal.
+// Sent is the result of a Send.
 type Sent struct {
 	Order   Order
 	Already bool   // the order was accepted before, and nothing was sent
-	Note    string // something that a person should know all the same; empty: nothing
+	Note    string // what a person should know although the withdrawal was accepted; empty: nothing
 }
 
 // A SendOption changes one Send.
 type SendOption func(*withdrawal)
 
-// AllowDuplicate sends a withdrawal although another order pays the same and its outcome is unknown.
+// AllowDuplicate sends a withdrawal even if another order has the same content and its outcome is unknown.
 func AllowDuplicate() SendOption { return func(w *withdrawal) { w.allowDuplicate = true } }
 
-// NewOrderID says that the order id was generated for this withdrawal and was never used before, so that it is not looked for
-// on the service's list. If the same was accepted within the window, under another order id, the withdrawal is refused.
+// NewOrderID says that the order id was generated for this withdrawal and was never used before. Send does
+// not look for it on the service's list. The withdrawal is refused if one with the same content was accepted
+// under another order id within the window.
 func NewOrderID(window time.Duration) SendOption {
 	return func(w *withdrawal) { w.newOrderID, w.window = true, window }
 }
 
-// OnAccepted calls f when the service has accepted the withdrawal and that is recorded, before it is read back.
+// OnAccepted calls f after the service has accepted the withdrawal and that is recorded, and before it is
+// read back.
 func OnAccepted(f func(Order)) SendOption { return func(w *withdrawal) { w.accepted = f } }
 
-// CallUnder makes the call under another context. Without it, a call that has left is not stopped when Send's context ends.
+// CallUnder makes the call under another context. Without it, a call in flight continues when Send's context
+// ends.
 func CallUnder(ctx context.Context) SendOption { return func(w *withdrawal) { w.calls = ctx } }
 
-// A withdrawal is what Send is asked to send.
+// A withdrawal is the input of one Send.
 type withdrawal struct {
 	request        api.CreateWithdrawal // with its order id
 	newOrderID     bool
 	window         time.Duration
 	allowDuplicate bool
-	accepted       func(Order) // nil: nothing is to be called
+	accepted       func(Order) // nil: no function is called
 	calls          context.Context
 }
 
@@ -67,19 +70,22 @@ func (w withdrawal) check() error {
 	return nil
 }
 
-// Send sends a withdrawal, once, under the order id in its request. If the journal or the service's list says that it was
-// accepted before, nothing is sent, and Sent.Already is true: repeat a Send whose outcome you do not know as often as you like,
-// with the same request. The same order id with other content is ErrRefused.
+// Send sends a withdrawal once, under the order id in its request. If the journal or the service's list says
+// that it was accepted before, nothing is sent and Sent.Already is true. So a Send with an unknown outcome
+// can be repeated any number of times with the same request. If the order id was used with other content, the
+// error is ErrRefused.
 //
-// If the error is ErrUnknown, the withdrawal may have been paid. Do not send it under another order id: Reconcile finds out.
+// If the error is ErrUnknown, the withdrawal may have been paid. Do not send it under another order id: call
+// Reconcile.
 //
-// When ctx ends, nothing more is sent; a call that has left is waited for, because without its answer the outcome is unknown.
+// When ctx ends, nothing more is sent. Send waits for a call in flight, because without its answer the
+// outcome is unknown.
 //
-// Sent is right if the error is nil, and if the withdrawal was accepted although something is wrong with it: Sent.Order has
-// its id then.
+// Sent is valid if the error is nil. It is also valid if the withdrawal was accepted and the error is about
+// something else: then Sent.Order has its id.
 //
-// It calls POST /api/merchant_withdrawal/create once at most, GET /api/merchant_withdrawal afterwards, and before it, if
-// Options.Lookup wants it, POST /api/merchant_withdrawal/list.
+// Send calls POST /api/merchant_withdrawal/create at most once, and GET /api/merchant_withdrawal after it. If
+// Options.Lookup requires it, it calls POST /api/merchant_withdrawal/list before.
 func (s *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)
@@ -89,7 +95,8 @@ func (s *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...Se
 	return s.send(ctx, w)
 }
 
-// send is the way of one withdrawal. It and the way of a row of a plan are the only ones, and both claim, call and record.
+// send takes all steps for one withdrawal. Rows of a plan are sent by sending.send. There is no third way:
+// both claim the order, make the call and record its outcome.
 func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	if sent, found, err := s.existing(ctx, w); found || err != nil {
 		return sent, err
@@ -117,8 +124,8 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	return sent, err
 }
 
-// Existing returns what the journal says about a withdrawal before anything is done: that it is accepted already, or an
-// *Error that says why it cannot be sent. found tells whether there was anything to say.
+// Existing returns what the journal knows about a withdrawal before Send is called: it is accepted already,
+// or an *Error says why it cannot be sent. If found is false, the journal has no reason not to send it.
 func (s *Sender) Existing(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, found bool, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)
@@ -147,7 +154,7 @@ func (s *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found b
 	return sent, true, err
 }
 
-// exists is what becomes of a withdrawal whose order the journal has in a state that does not let it be sent.
+// exists returns the result for a withdrawal whose order has a state that does not allow sending it.
 func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	o, note := e.Order, ""
 	if o.Attempted() && o.Callback != w.request.Callback {
@@ -166,9 +173,14 @@ func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	return Sent{Note: note}, s.unsettled(o, e.Alive)
 }
 
-// lookup asks the service's list for an order that may be there without the journal knowing: if it was on its way before, if
-// the journal has nothing accepted for the account, and may be new or lost, if it was restored, or if it once found something
-// there that it did not know, so that every order may be another of that kind.
+// lookup asks the service's list for an order that it may have without the journal's knowledge. It reads the
+// list
+//
+//   - if the order was attempted before,
+//   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
+//   - if the journal was restored from a backup or has lost records in another way,
+//   - if the list once had an order that the journal did not know: there may be more of them,
+//   - or if LookupAlways is set.
 func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
 	if s.options.Lookup == LookupNever {
 		return Sent{}, false, nil
@@ -192,7 +204,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, nil
 	}
 	from := s.options.Since
-	if before.InDoubt() { // what is in doubt is as old as the order
+	if before.InDoubt() { // the attempt in doubt is as old as the order
 		from = s.since(from, before)
 	}
 	listed, err := s.scanTwice(ctx, map[string]bool{orderID: true}, from)
@@ -200,7 +212,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, err
 	}
 	content := contentOf(w.request)
-	mine := content // what the record should be: of an order that the journal has, what was sent then
+	mine := content // compared with the record: the content in the journal, if the order is there
 	if before.OrderID != "" {
 		mine = before.Content
 	}
@@ -221,14 +233,15 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	return sent, true, err
 }
 
-// recordEvidence records what the service's list says about an order. Reading it has tied the key to the account.
+// recordEvidence records what the service's list says about an order. Reading the list has tied the key to
+// the account.
 func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
 	e.Key = s.key
 	o, err := s.ledger.Settle(ctx, e)
 	return o, accountChanged(err)
 }
 
-// claim records that the withdrawal is about to be sent. From here on, what is sent is what the ticket says.
+// claim records that the withdrawal is about to be sent. From here on, only the ticket decides what is sent.
 func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error) {
 	if err := s.ledger.Enter(ctx); err != nil {
 		return journal.Ticket{}, err
@@ -245,7 +258,7 @@ func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error
 	return s.ledger.Claim(ctx, c)
 }
 
-// notClaimed turns the journal's refusal into this package's.
+// notClaimed turns the journal's refusal into an error of this package.
 func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	var exists *journal.ExistsError
 	var duplicate *journal.DuplicateError
@@ -258,18 +271,18 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	return Sent{}, accountChanged(err)
 }
 
-// A call is one that has ended.
+// A call is the result of a call that has ended.
 type call struct {
-	id   string // that the service answered
+	id   string // the id in the service's answer
 	err  error
-	left bool // it counts as under way until its outcome is recorded
+	left bool // counted in underWay until its outcome is recorded
 }
 
-// latest is how much time may pass between the record and the first byte. A process that was asleep for longer cannot know
-// what others have made of its record meanwhile.
+// latest is the most time that may pass between the record and the first byte. If the process was suspended
+// for longer, others may have changed its record meanwhile.
 const latest = 5 * time.Second
 
-// call makes the one call of a ticket.
+// call makes the one call that a ticket allows.
 func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 	var left atomic.Bool // the check runs in the goroutine that writes the request
 	calls = api.BeforeSending(calls, func() error {
@@ -279,8 +292,8 @@ func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 		if err := s.ledger.Journal().Intact(); err != nil {
 			return err
 		}
-		if !left.Swap(true) { // it asks again if it has to dial anew, and it counts once
-			atomic.AddInt32(&s.underWay, 1) // before the last look, so that a caller who stops it finds one or the other
+		if !left.Swap(true) { // the check runs again on every new connection, but the call counts once
+			atomic.AddInt32(&s.underWay, 1) // before ctx is checked: after a caller ends ctx, a call either does not leave or is counted here
 		}
 		if err := ctx.Err(); err != nil {
 			left.Store(false)
@@ -293,23 +306,25 @@ func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 	return call{id, err, left.Load()}
 }
 
-// elapsed counts the time asleep as well, which a monotonic clock leaves out on some systems.
+// elapsed includes the time that the machine was suspended. On some systems, a monotonic clock leaves it out.
 func (s *Sender) elapsed(since time.Time) time.Duration {
 	now := s.now()
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// UnderWay returns how many withdrawals have left, or are just leaving, whose outcome is not recorded yet.
+// UnderWay returns the number of calls that have left, or are about to leave, and whose outcome is not
+// recorded yet.
 func (s *Sender) UnderWay() int { return int(atomic.LoadInt32(&s.underWay)) }
 
-// record records how a call has ended. The error is nil if it was accepted.
+// record records how a call ended. The error is nil if the withdrawal was accepted.
 func (s *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
 	order, err := s.finish(ctx, calls, ticket, outcomeOf(c.id, c.err))
 	return s.recorded(ticket, c, order, err)
 }
 
-// finish records an outcome, and tries for a minute: a database may be starting anew, another process may hold the journal's
-// lock, and what is not recorded now, somebody has to find out later. A journal whose files are gone does not come back.
+// finish records an outcome. It tries for a minute, because a database may be restarting, or another process
+// may hold the journal's lock. An outcome that is not recorded now has to be found out later by a person. If
+// the journal's files are gone, finish gives up at once.
 func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
 	began := s.now()
 	for tries := 1; ; tries++ {
@@ -321,13 +336,14 @@ func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out j
 	}
 }
 
-// longestTry is how long an outcome is tried to be recorded, and mostTries how often, with a pause of a second after each try.
+// longestTry is how long finish tries to record an outcome, and mostTries is how often. It pauses for a
+// second after each try.
 const (
 	longestTry = time.Minute
 	mostTries  = 60
 )
 
-// recorded is how a call has ended, once that is on record or could not be recorded.
+// recorded returns the result of a call, after its outcome was recorded or could not be recorded.
 func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {
 	if c.left {
 		atomic.AddInt32(&s.underWay, -1)
@@ -360,8 +376,8 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 		Hint: NewHint("do not send it again, and when the journal can be written, find out", "withdraw", "reconcile", orderID)}
 }
 
-// readBack reads a withdrawal that was just accepted, to see that it bears the order id that it was sent with. The note says
-// why that could not be seen.
+// readBack reads a withdrawal that was just accepted, and checks that it has the order id that it was sent
+// with. If this cannot be checked, the note says why.
 func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, err error) {
 	if s.options.Lookup == LookupNever || ctx.Err() != nil {
 		return "", nil
@@ -389,7 +405,7 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, er
 	return note, nil
 }
 
-// stateText is a state as a sentence has it.
+// stateText returns a state as it appears in a sentence.
 func stateText(s journal.State) string {
 	if s == journal.Conflict {
 		return "in conflict"
@@ -397,7 +413,7 @@ func stateText(s journal.State) string {
 	return string(s)
 }
 
-// unsettled is the error about an order that is in conflict, unknown or being sent.
+// unsettled returns the error for an order that is in conflict, unknown or being sent.
 func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
@@ -422,7 +438,7 @@ func duplicateOf(e *journal.DuplicateError) error {
 		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
 }
 
-// accountChanged is about an account that is not what it was when the sender found it.
+// accountChanged explains the error for an account that was changed after the sender found it.
 func accountChanged(err error) error {
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
 		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(), Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}

@@ -18,55 +18,61 @@ type Sender struct {
 	*Ledger // of the account
 
 	client   *api.Client
-	key      string // fingerprint of the key that the client uses
+	key      string // fingerprint of the client's key
 	options  Options
 	now      func() time.Time
-	pause    func(ctx context.Context, d time.Duration) error // between two readings of the list
+	pause    func(ctx context.Context, d time.Duration) error // between two scans of the list
 	underWay int32                                            // see UnderWay; atomic
 }
 
-// Options change how a Sender works. The zero Options are right for a service of which no more is known than its interface.
+// Options change how a Sender works. The zero Options are right for a service that is known only by its
+// interface.
 type Options struct {
 	// Lookup says when the service's list is read before an order is sent.
 	Lookup Lookup
-	// Since is how far back the list is read, as the service wants it written, and SinceTime is the same as a time. Empty is to
-	// the beginning.
+	// Since is how far back the list is read, in the service's format. SinceTime is the same as a time. If
+	// they are empty, the list is read to its beginning.
 	Since     string
 	SinceTime time.Time
-	// LookupTimeout is how long one reading of the list may take; 0 is as long as it takes.
+	// LookupTimeout limits the time for reading the list; 0 means no limit.
 	LookupTimeout time.Duration
-	// FirstPage is the number of the list's first page; the zero value finds out.
+	// FirstPage is the number of the list's first page. With the zero value, the Sender finds it out.
 	FirstPage api.PageBase
-	// SettleAfter is how long after an attempt Check refuses the decision that it was not sent, because it may still arrive. 0 is
-	// 15 minutes, and a negative time is none; it must not be shorter than the service and everything on the way to it can hold
-	// a request back.
+	// SettleAfter is the time after an attempt in which Check refuses the decision that the order was not
+	// sent, because the request may still arrive. 0 means 15 minutes, and a negative value means no wait. It
+	// must be at least as long as the service, and everything between it and till, can delay a request.
 	SettleAfter time.Duration
-	// Currencies are for amounts in messages and in plans. The zero value knows what ISO 4217 says of fiat currencies.
+	// Currencies are used for amounts in messages and in plans. The zero value knows the fiat currencies of
+	// ISO 4217.
 	Currencies Currencies
-	// Address replaces the client's base URL as the account's address, for a service that has several or, like till's sandbox,
-	// an identity of its own.
+	// Address replaces the client's base URL as the account's address. It is for a service that has several
+	// base URLs, or has its own identity, as till's sandbox does.
 	Address string
-	// AnyKey says that the account is known without its key, as a sandbox's is, so that keys are not compared.
+	// AnyKey turns off the comparison of keys, for an account that is identified without its key, as a
+	// sandbox's is.
 	AnyKey bool
 }
 
-// Lookup is when the service's list is read before an order is sent.
+// Lookup says when the service's list is read before an order is sent.
 type Lookup int
 
 const (
-	// LookupAuto reads the list if the journal cannot decide alone: if it has sent the order before, has nothing accepted for
-	// the account yet, may have lost something, or once found something on the list that it did not know.
+	// LookupAuto reads the list if the journal alone cannot decide. That is so if the journal has sent the
+	// order before, has nothing accepted for the account yet, or may have lost records, or if the list once
+	// had an order that the journal did not know.
 	LookupAuto Lookup = iota
 	// LookupAlways reads the list before every order.
 	LookupAlways
-	// LookupNever relies on the journal alone. A journal that was restored from a backup then pays again what was paid since.
+	// LookupNever relies on the journal alone. If the journal was restored from a backup, orders that were
+	// paid since then are paid again.
 	LookupNever
 )
 
 const defaultSettleAfter = 15 * time.Minute
 
-// New returns a Sender for the account with a name at the client's service. The name is yours to choose, and is what keeps one
-// merchant's orders from another's: use one name for a merchant, and never another. New reads and sends nothing.
+// New returns a Sender for an account of the client's service. The account's name is your choice, and keeps
+// the orders of different merchants apart: always use the same name for one merchant, and never use it for
+// another. New reads and sends nothing.
 func New(client *api.Client, j *Journal, account string, o Options) (*Sender, error) {
 	switch {
 	case client == nil:
@@ -88,7 +94,7 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	}, nil
 }
 
-// contentOf is what makes a withdrawal the same as another, as the journal keeps it.
+// contentOf returns what the journal compares to decide whether two withdrawals are the same.
 func contentOf(r api.CreateWithdrawal) journal.Content {
 	return journal.Content{
 		Currency: unit(r.Currency.Kind, r.Currency.Code),
@@ -99,9 +105,9 @@ func contentOf(r api.CreateWithdrawal) journal.Content {
 	}
 }
 
-// unit writes a kind and a code as an order's content has them, such as crypto:Btc.
+// unit formats a kind and a code as in an order's content, such as crypto:Btc.
 func unit(kind api.Kind, code string) string {
-	switch kind { // nearly always, and without making a text of it first
+	switch kind { // the common kinds, without an allocation for ToLower
 	case api.Crypto:
 		return "crypto:" + code
 	case api.Fiat:
@@ -110,7 +116,7 @@ func unit(kind api.Kind, code string) string {
 	return strings.ToLower(string(kind)) + ":" + code
 }
 
-// currencyOf is the opposite of what contentOf does with a currency.
+// currencyOf is the inverse of unit.
 func currencyOf(text string) api.Currency {
 	kind, code, _ := strings.Cut(text, ":")
 	if kind == "fiat" {
@@ -124,7 +130,7 @@ func amountOf(c journal.Content) api.Amount {
 	return api.Amount{Kind: u.Kind, Code: u.Code, Minor: c.Minor}
 }
 
-// requestOf is the call for an order, as the journal has it.
+// requestOf returns the request for an order in the journal.
 func requestOf(o journal.Order) api.CreateWithdrawal {
 	return api.CreateWithdrawal{Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
 }
@@ -133,8 +139,10 @@ func (s *Sender) decimals(a api.Amount) int64 {
 	return int64(s.options.Currencies.registry.DecimalsOf(a))
 }
 
-// VerifyKey compares the key with those that the account was used with before. A key that was used with another account or
-// address opens somebody else's; a new one may be used if there is no history, or if it can read what was accepted last.
+// VerifyKey compares the key with the keys that the account was used with before. It refuses a key that was
+// used with another account or address, because it belongs to another merchant. It accepts a new key if the
+// key can read the withdrawal that was accepted last. If none was accepted, it accepts a new key only if no
+// order of the account is unknown, in conflict or being sent.
 func (s *Sender) VerifyKey(ctx context.Context) (err error) {
 	defer toError(&err)
 	if known, err := s.knows(ctx); known || err != nil {
@@ -143,7 +151,7 @@ func (s *Sender) VerifyKey(ctx context.Context) (err error) {
 	return s.verifyNewKey(ctx)
 }
 
-// verifyNewKey is VerifyKey for a key that the account had not been used with a moment ago.
+// verifyNewKey is VerifyKey for a key that the account was not used with when knows looked.
 func (s *Sender) verifyNewKey(ctx context.Context) error {
 	account := s.ledger.Account()
 	status, err := s.ledger.Status(ctx)
@@ -159,7 +167,7 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 		if !open {
 			return s.note(ctx, journal.KeyFirst)
 		}
-		// What is open may be what another process has begun with this very key since.
+		// Another process may have sent the open orders with this same key after the first check.
 		if known, err := s.knows(ctx); known || err != nil {
 			return err
 		}
@@ -190,8 +198,8 @@ func (s *Sender) note(ctx context.Context, how string) error {
 	return err
 }
 
-// open reports whether the account has orders that the service may have: another merchant's list would say of them that
-// they were never sent.
+// open reports whether the account has orders whose outcome is open. The list of another merchant would show
+// all of them as missing.
 func (s *Sender) open(ctx context.Context) (bool, error) {
 	for _, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
 		return err == nil, err
@@ -199,7 +207,8 @@ func (s *Sender) open(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// knows reports whether the key was used with the account before. One that was used with another is refused.
+// knows reports whether the key was used with the account before. It refuses a key that was used with another
+// account.
 func (s *Sender) knows(ctx context.Context) (bool, error) {
 	if s.options.AnyKey {
 		return true, nil
@@ -215,7 +224,7 @@ func (s *Sender) knows(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// wayOut is what a person can do who knows that two accounts are one.
+// wayOut returns the hint for a person who knows that two accounts are the same.
 func wayOut(old, now journal.Account) Hint {
 	rename := []string{"journal", "rename", old.Name, now.Name}
 	if old.Address != now.Address {
@@ -224,7 +233,8 @@ func wayOut(old, now journal.Account) Hint {
 	return NewHint("use that account or, if it has another name now, say so", rename...)
 }
 
-// rejects reports whether the service has refused what it was asked, and not who asks or how often.
+// rejects reports whether the service has refused the request itself, rather than its key or the rate of
+// calls.
 func rejects(err error) bool {
 	var call *api.Error
 	return errors.As(err, &call) && call.Outcome == api.Rejected && !keyOrRate(call.Status)

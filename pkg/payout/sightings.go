@@ -6,10 +6,11 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// sightings are the orders that are unknown, and under which id the service's list has shown each; empty: it has not.
+// sightings maps the order ids of unknown orders to the id under which the service's list has shown each of
+// them; empty: it has not.
 type sightings map[string]string
 
-// sightings are those of no scan yet.
+// sightings returns the unknown orders that the service has not shown yet.
 func (s *Sender) sightings(ctx context.Context) (sightings, error) {
 	seen := sightings{}
 	for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
@@ -23,7 +24,7 @@ func (s *Sender) sightings(ctx context.Context) (sightings, error) {
 	return seen, nil
 }
 
-// see takes note of a record of the list.
+// see notes a record of the list, if its order is unknown.
 func (s sightings) see(w listed) {
 	for _, id := range bears(w.Withdrawal) {
 		if seen, unknown := s[id]; unknown && seen == "" && w.ID != "" {
@@ -32,7 +33,7 @@ func (s sightings) see(w listed) {
 	}
 }
 
-// settled forgets the orders that were sought: what was found of them is recorded as evidence.
+// settled removes the orders that were sought: what was found of them is recorded as evidence.
 func (s sightings) settled(sought func(orderID string) bool) {
 	for id := range s {
 		if sought(id) {
@@ -41,7 +42,7 @@ func (s sightings) settled(sought func(orderID string) bool) {
 	}
 }
 
-// record keeps what was seen from being lost with the reading.
+// record records what the scans have shown, so that it is not lost when they settle nothing.
 func (s sightings) record(ctx context.Context, l *journal.Ledger) error {
 	for orderID, id := range s {
 		if id == "" {
