@@ -773,7 +773,7 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	if _, err := t.lockNumber(account); err != nil {
 		return err
 	}
-	times := map[string]int{} // which only a service could say that is wrong
+	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
 `, `
 	lock := t.lockNumber
 	if mutant("outcome-unlocked") {
@@ -782,7 +782,7 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	if _, err := lock(account); err != nil {
 		return err
 	}
-	times := map[string]int{} // which only a service could say that is wrong
+	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
 `,
 	},
 	{

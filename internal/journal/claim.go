@@ -12,31 +12,31 @@ type Claim struct {
 	Callback string
 	Note     string // kept, and never sent
 	Key      string // fingerprint
-	Decimals int64  // with which the amount is shown today; negative: they are unknown
+	Decimals int64  // decimals of the amount as it is shown today; negative: unknown
 	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
 	AllowDuplicate bool
-	// Window is how long an accepted withdrawal, or one under way, keeps another with the same content from being sent. It is
-	// for orders whose id was generated; 0 is for the others.
+	// Window is how long an order that was accepted or is under way keeps another one with the same content
+	// from being sent. It is for orders whose id was generated; 0 is for all others.
 	Window time.Duration
-	// NotRejected keeps an order that was rejected from being sent again.
+	// NotRejected keeps a rejected order from being sent again.
 	NotRejected bool
 	// SameContent keeps an order that the journal has from being sent with other content.
 	SameContent bool
-	Run         string // the run that sends it; empty: none does
+	Run         string // the run that sends it; empty: none
 
-	known Order // a run's row as it was read; a claim of one never makes an order
+	known Order // the order of a run's row when it was read; a claim that has one makes no order
 }
 
-// A Ticket is the right to send one withdrawal once, as it says.
+// A Ticket is the right to send one withdrawal once, with the content that it has.
 type Ticket struct {
-	Began time.Time // when it was recorded, by this machine's clock
-	order Order     // as the claim has left it
+	Began time.Time // when the claim was recorded, by this machine's clock
+	order Order     // after the claim
 }
 
-// Order is what is to be sent: the record that is on the disk.
+// Order returns the order to send. It is the record that is on the disk.
 func (ticket Ticket) Order() Order { return ticket.order }
 
-// Claim of a run's row: what is sent is what was recorded when the run began.
+// Claim returns the claim for a row of a run. It has the content that was recorded when the run began.
 func (r RunRow) Claim(run, key string, decimals int64) Claim {
 	return Claim{
 		OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback, Note: r.Row.Note, Key: key, Decimals: decimals,
@@ -44,16 +44,16 @@ func (r RunRow) Claim(run, key string, decimals int64) Claim {
 	}
 }
 
-// Claim records that a withdrawal is being sent, and returns the right to do so. When it returns a ticket, the record is on
-// the disk. An *ExistsError or a *DuplicateError says why there is none, and an *AccountError that the account is not what the
-// ledger was found by.
+// Claim records that a withdrawal is being sent, and returns the right to send it. When it returns a ticket,
+// the record is on the disk. If there is none, an *ExistsError or a *DuplicateError says why, or an
+// *AccountError says that the account has changed since the ledger was found.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 	p := c.of(l)
 	l.j.do(ctx, p)
 	return p.ticket()
 }
 
-// FinishAndClaim is Finish and then Claim, in one commit. Each of them has an error of its own.
+// FinishAndClaim is Finish followed by Claim, in one commit. Each of them has its own error.
 func (l *Ledger) FinishAndClaim(ctx context.Context, ticket Ticket, out Outcome, c Claim) (o Order, finished error, next Ticket, claimed error) {
 	f, err := l.ends(ticket, out)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c Claim) of(l *Ledger) *pending {
 	return &pending{work: w.alone, claim: w}
 }
 
-// ticket is that of a claim that is done.
+// ticket returns the result of a claim after its commit.
 func (p *pending) ticket() (Ticket, error) {
 	if p.err != nil {
 		return Ticket{}, p.err
@@ -78,19 +78,19 @@ func (p *pending) ticket() (Ticket, error) {
 	return p.claim.ticket, nil
 }
 
-// claiming is a Claim under way.
+// claiming is a Claim in progress.
 type claiming struct {
 	Claim
 	ledger *Ledger
 	ticket Ticket
 }
 
-// event is what the claim does to its order.
+// event returns the event that the claim causes.
 func (c *claiming) event(t *tx) claimed {
 	return claimed{Claim: c.Claim, at: t.at, by: t.j.person(), sender: t.j.sender}
 }
 
-// alone claims an order after having read it.
+// alone reads the order and then claims it.
 func (c *claiming) alone(t *tx) error {
 	account, old, err := t.current(c.ledger, c.OrderID)
 	if err != nil {
@@ -123,8 +123,8 @@ func (c *claiming) alone(t *tx) error {
 
 func (t *tx) ticket(o Order) Ticket { return Ticket{Began: t.j.options.Now(), order: o} }
 
-// claimMany makes those of some claims whose orders still are as they were read before, if no order with the same content
-// is in question. That is so nearly always; the rest are left to alone.
+// claimMany makes the claims of orders that have not changed since they were read, if no other order with the
+// same content is unknown or being sent. These are nearly always all claims. alone makes the rest.
 func (t *tx) claimMany(all []*pending) error {
 	var some []*pending
 	var changes []*change
@@ -136,14 +136,14 @@ func (t *tx) claimMany(all []*pending) error {
 		}
 		account, err := t.lock(c.ledger)
 		if err != nil || account != c.known.account || !t.j.tied[keyTie{account, c.Key}] {
-			continue // alone says what is wrong, or ties the key
+			continue // alone reports what is wrong, or ties the key
 		}
 		change, err := changed(c.known, c.event(t))
 		if err != nil {
 			continue
 		}
 		some, changes = append(some, p), append(changes, change)
-		if !c.AllowDuplicate { // nor does any other of the run
+		if !c.AllowDuplicate { // the setting is the same for all claims of a run
 			only = noTwin
 		}
 	}
@@ -164,10 +164,10 @@ func (t *tx) claimMany(all []*pending) error {
 	return nil
 }
 
-// noTwin is that no other order with the same content is unknown or being sent.
+// noTwin is the condition that no other order with the same content is unknown or being sent.
 const noTwin = `NOT EXISTS (SELECT 1 FROM orders twin WHERE twin.account = orders.account AND twin.content = orders.content AND twin.id <> orders.id AND twin.state IN ('unknown', 'sending'))`
 
-// duplicates looks for another order with the same content that keeps the claim from being made.
+// duplicates returns a *DuplicateError if another order with the same content forbids the claim.
 func (t *tx) duplicates(account int64, c Claim) error {
 	if c.AllowDuplicate {
 		return nil
@@ -191,7 +191,8 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	if c.Window == 0 {
 		return nil
 	}
-	// By the later of the two: one that was found on the list today may have been sent by a clock that was slow.
+	// The later of sent and changed counts: an order that was found on the list today may have been sent by a
+	// machine whose clock was slow.
 	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4 AND (sent > ?5 OR changed > ?5)`,
 		account, c.Content.key(), c.OrderID, payee(c.Address), stamp(t.at.Add(-c.Window)))
 	if err != nil || len(accepted) == 0 {

@@ -5,22 +5,24 @@ import (
 	"fmt"
 )
 
-// A Decision is what a person says about an order: one of PaidAs and NotSent. An empty id says neither.
+// A Decision is what a person says about an order: either PaidAs or NotSent. An empty PaidAs does not mean
+// NotSent.
 type Decision struct {
 	OrderID string
 	PaidAs  string // the service's id of the withdrawal
-	NotSent bool   // which needs a reason
+	NotSent bool   // needs a reason
 	Reason  string
-	// AlthoughDifferent takes a withdrawal that differs from the order, or that another order has; it needs a reason.
+	// AlthoughDifferent accepts a withdrawal that differs from the order, or that belongs to another order.
+	// It needs a reason.
 	AlthoughDifferent bool
-	// About is the order as it was when the decision was made; nil: whatever it is by now. A decision says nothing about what
-	// has happened since.
+	// About is the order when the decision was made; nil: its current state. A decision says nothing about
+	// what has happened to the order since.
 	About *Order
 }
 
-// Decide records a person's decision about an order that is unknown or in conflict, or about which a person has decided
-// before. What the service has ever shown is not a person's to call not sent: that is a *GoneError, and so is an order that
-// has moved on since the decision was made.
+// Decide records a person's decision about an order that is unknown, in conflict, or already decided by a
+// person. If the service has ever shown the order, the decision that it was not sent is a *GoneError. It is
+// also a *GoneError if the order has changed since the decision was made.
 func (l *Ledger) Decide(ctx context.Context, d Decision) (o Order, err error) {
 	if (d.PaidAs != "") == d.NotSent || (d.NotSent || d.AlthoughDifferent) && d.Reason == "" {
 		return Order{}, fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why", d.OrderID)

@@ -1,12 +1,12 @@
-// Package journal is the durable record of withdrawals: what was asked for under which order id, whether it was sent, and
-// what came of it. It is what keeps a withdrawal from being sent twice, so everything about it is made for one moment: the
-// one in which the machine stops between two steps and somebody has to know the next day what happened.
+// Package journal is the durable record of withdrawals: what was asked for under which order id, whether it
+// was sent, and what came of it. It keeps a withdrawal from being sent twice. It is designed for the case
+// that the machine stops between two steps, and a person has to find out the next day what happened.
 //
 // # The rule
 //
-// An order is recorded as sending, and the record is on the disk, before the first byte of its request is written to the
-// network. What came back is on the disk before anybody is told. So whatever happens in between, the record is never
-// behind the money: a withdrawal that may exist is never recorded as one that does not.
+// Before the first byte of a request is written to the network, the disk has a record that the order is
+// sending. The outcome is on the disk before any caller gets it. So the record is never behind the money,
+// whatever happens in between: a withdrawal that may exist is never recorded as one that does not.
 //
 //	planned   nothing is under way, and it may be sent
 //	sending   a process is sending it, or was when it died
@@ -15,60 +15,70 @@
 //	unknown   it may have been taken or not
 //	conflict  the service's record is not what was asked for
 //
-// What an order becomes when something happens to it is decided by one pure function, next in transition.go, and made durable in
-// one place, move.go, as a compare-and-set: every change of an order makes a new version of it, and a change names the version
-// that it starts from and does nothing when that is gone. Which attempts there were, and how each of them ended, is a table of its
-// own: whether an order may have been taken is read from it. transition.go has a picture of all steps: those of Claim, Finish
-// and reap (its sender has died), those of Settle (what the service's own list says), and those of Decide (what a person says). A
-// Finish can be late, when its sender was taken for dead, and the order was settled, given up or sent again since.
+// One pure function decides what an order becomes when something happens to it: next in transition.go. One
+// place makes the change durable, as a compare-and-set: move.go. Every change of an order makes a new version
+// of it. A change names the version that it starts from, and does nothing if the order has another version by
+// now. The attempts, and how each of them ended, are in their own table. It shows whether an order may have
+// been taken.
 //
-// An order that is new to the journal begins with BeginRun (planned), Claim (sending), or Settle (accepted, conflict).
+// transition.go has a picture of all steps. Claim, Finish and reap (the sender has died) make some of them,
+// Settle (the service's own list) and Decide (a person's decision) the others. A Finish can be late: its
+// sender was taken for dead, and since then the order was settled, decided or sent again.
 //
-// What the service has once shown, in an answer or on its list, as it was sent or not, is never decided to be not sent: a person
-// can only say which withdrawal it is, also one that differs. That it was shown is kept (Show) even if the reading that showed it
-// settles nothing, because it was incomplete or about other orders.
+// An order that is new to the journal begins with BeginRun (planned), Claim (sending), or Settle (accepted,
+// conflict).
 //
-// There is no step from sending or unknown back to planned but the outcome of the very attempt that is under way, and a
-// person's decision. A rejection settles its own attempt only: an order of which an earlier attempt is in doubt is unknown
-// again after it. And an order of which an attempt was ever in doubt is sent with the same content only, though a person has
-// said that it was not sent: other content goes out where every attempt was rejected or never left.
+// If the service has ever shown an order, in an answer or on its list, no person can decide that it was not
+// sent, even if the service showed something else than was sent. A person can only say which withdrawal it
+// is, also one that differs. Show records that an order was shown even if the scan settles nothing, because
+// it is incomplete or about other orders.
+//
+// Only two events lead from sending or unknown back to planned: the outcome of the attempt that is under way,
+// and a person's decision. A rejection settles only its own attempt. If an earlier attempt is in doubt, the
+// order is unknown again after the rejection. If any attempt of an order was ever in doubt, the order is sent
+// with the same content only, even if a person has said that it was not sent. Other content is sent only if
+// every attempt was rejected or never left.
 //
 // # Who is alive
 //
-// A process that sends holds a lock that the system takes away when the process ends in any way: a byte of a lock file
-// beside an SQLite journal, an advisory lock in PostgreSQL. No other process moves a row whose sender holds its lock.
-// When the lock is free, a row that was left sending becomes unknown. If the lock was lost while its process lived, what
-// that process comes to know is recorded on the unknown row all the same.
+// A process that sends holds a lock, which the system releases when the process ends in any way. It is a byte
+// of a lock file next to an SQLite journal, or an advisory lock in PostgreSQL. No other process changes an
+// order whose sender holds its lock. When the lock is free, an order that was left sending becomes unknown.
+// If the lock was lost while its process lived, the outcomes of that process are still recorded, on the
+// unknown orders.
 //
 // # Runs
 //
-// A plan that is applied is a run. Its rows are recorded when it begins, in pieces, and from then on they alone are sent, as they
-// were recorded: a claim of a run's row makes no order and takes nothing from a file. A run whose process dies before all rows are
-// recorded has not begun, and is forgotten. An order belongs to itself: it keeps its state under any plan, and a run only notes which
-// orders are its rows, and each order which run sent it last. Of several processes that share a run, each claims a row for
-// itself before it sends it, as a single withdrawal is claimed; in a journal that is a file, one process applies at a time.
+// A plan that is applied is a run. When it begins, its rows are recorded, in pieces. From then on only the
+// recorded rows are sent: a claim of a run's row makes no order and reads no file. If the process dies before
+// all rows are recorded, the run has not begun, and is removed.
 //
-// Claims and outcomes that wait for the same commit are recorded with a few statements for all of them, on the strength of what
-// was read before; where the compare-and-set then finds something else, the order is read and decided about by itself, as it
-// is for a single withdrawal.
+// An order does not belong to a run: it keeps its state under any plan. A run notes which orders are its
+// rows, and an order notes which run sent it last. If several processes share a run, each of them claims a
+// row before it sends it, as for a single withdrawal. If the journal is a file, one process applies a plan at
+// a time.
+//
+// Claims and outcomes that wait for the same commit are recorded with a few statements for all of them, based
+// on what was read before. If the compare-and-set finds an order changed, the order is read and decided by
+// itself, as for a single withdrawal.
 //
 // # What it cannot promise
 //
-// The journal knows what it was told. One that is put back from a backup, or loses commits in a failover, has forgotten; two of
-// them know nothing of each other; and a payment past till is in none. What follows from that for a merchant is in the help
-// topic payouts.
+// The journal knows only what was recorded in it. A journal that is restored from a backup, or loses commits
+// in a failover, has forgotten some of it. Two journals know nothing of each other. A payment that is made
+// without till is in no journal. The help topic payouts says what follows from this for a merchant.
 //
 // # Accounts
 //
-// A row belongs to an account, which has a number of its own; a service's address and a name for the merchant there are its
-// attributes. A sender finds the account once, as a Ledger, and keeps it: no claim makes an account, and one that was renamed
-// under its sender stops it. The same order id in two
-// accounts is two orders. Which API keys have been used with an account is noted by their fingerprints, so that a key that
-// opens somebody else's account is found out before anything is sent with it.
+// An order belongs to an account. An account has its own number. The service's address and the merchant's
+// name there are its attributes. A sender finds the account once, as a Ledger, and keeps it. No claim makes
+// an account, and a sender stops if its account is renamed. The same order id in two accounts is two orders.
+// The journal notes the fingerprints of the API keys that were used with each account, so that a key of
+// another account is found out before anything is sent with it.
 //
 // # Where it is kept
 //
-// In an SQLite file of one machine, or in a PostgreSQL database that several share. Both hold the same tables and run the
-// same statements; sqlite.go and postgres.go have what differs: how they are opened, what makes a commit durable, and how a
-// sender's lock is held.
+// The journal is an SQLite file on one machine, or a PostgreSQL database that several machines share. Both
+// have the same tables and run the same statements. sqlite.go and postgres.go have the differences: how they
+// are opened, what makes a commit durable, and how a sender's lock is held.
 package journal

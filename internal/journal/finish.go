@@ -5,12 +5,13 @@ import (
 	"errors"
 )
 
-// Finish records how the attempt of a ticket ended, and returns the order as it is then, which need not be what the outcome
-// says: after a rejection, an order of which an earlier attempt is in doubt is unknown, and so is one that was accepted under
-// an id that another order has. When it returns without an error, the record is on the disk.
+// Finish records how the attempt of a ticket ended, and returns the order after that. When it returns without
+// an error, the record is on the disk. The state of the order can differ from the outcome. After a rejection,
+// the order is unknown if an earlier attempt is in doubt. After an acceptance, it is unknown if the
+// withdrawal's id belongs to another order.
 //
-// An outcome that comes after the order was given up for unknown, because this process was taken for dead, is recorded too,
-// and so is one of an account that has another name by now.
+// Finish also records an outcome that comes late, when the order is already unknown because this process was
+// taken for dead. It also does so if the account was renamed meanwhile.
 func (l *Ledger) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order, error) {
 	p, err := l.ends(ticket, out)
 	if err != nil {
@@ -20,7 +21,7 @@ func (l *Ledger) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order,
 	return p.finish.now, p.err
 }
 
-// ends is the end of a ticket's attempt.
+// ends returns the pending write for the end of a ticket's attempt.
 func (l *Ledger) ends(ticket Ticket, out Outcome) (*pending, error) {
 	switch {
 	case !ticket.order.Attempted():
@@ -35,7 +36,7 @@ func (l *Ledger) ends(ticket Ticket, out Outcome) (*pending, error) {
 	return &pending{work: w.alone, finish: w}, nil
 }
 
-// finishing is a Finish under way.
+// finishing is a Finish in progress.
 type finishing struct {
 	ticket Ticket
 	out    Outcome
@@ -46,7 +47,7 @@ func (f *finishing) event(t *tx, holder string) ended {
 	return ended{attempt: f.ticket.order.last().Number, content: f.ticket.order.Content, Outcome: f.out, holder: holder, at: t.at}
 }
 
-// alone records an outcome after having read its order.
+// alone reads the order of an outcome and then records it.
 func (f *finishing) alone(t *tx) error {
 	account := f.ticket.order.account
 	if _, err := t.lockNumber(account); err != nil {
@@ -66,7 +67,7 @@ func (f *finishing) alone(t *tx) error {
 	return f.untie(t)
 }
 
-// untie takes note of a call that never left.
+// untie unties the key if the call never left.
 func (f *finishing) untie(t *tx) error {
 	if f.out.Ending != SaidNothing || f.out.Status != 0 {
 		return nil
@@ -74,14 +75,14 @@ func (f *finishing) untie(t *tx) error {
 	return t.untieKey(f.ticket.order.account, f.ticket.order.Key)
 }
 
-// finishMany records those of some outcomes whose orders still are as their claims have left them, unless another order
-// has the withdrawal's id. That is so nearly always; the rest are left to alone.
+// finishMany records the outcomes of orders that have not changed since they were claimed, unless another
+// order has the withdrawal's id. These are nearly always all outcomes. alone records the rest.
 func (t *tx) finishMany(all []*pending) error {
-	account := all[0].finish.ticket.order.account // of a process, nearly always of all
+	account := all[0].finish.ticket.order.account // nearly always the only one of a process
 	if _, err := t.lockNumber(account); err != nil {
 		return err
 	}
-	times := map[string]int{} // which only a service could say that is wrong
+	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
 	for _, p := range all {
 		times[p.finish.out.Withdrawal]++
 	}
@@ -113,6 +114,6 @@ func (t *tx) finishMany(all []*pending) error {
 	return nil
 }
 
-// noHolder is that no order of the account has the withdrawal's id.
+// noHolder is the condition that no order of the account has the withdrawal's id.
 const noHolder = `NOT EXISTS (SELECT 1 FROM orders holder WHERE holder.account = orders.account AND holder.withdrawal <> '' AND substr(holder.withdrawal, 1, 200) = substr({withdrawal}, 1, 200)
 	AND holder.withdrawal = {withdrawal})`

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A change is what an event makes of an order.
+// A change is the effect of an event on an order.
 type change struct {
 	old, next Order
 	event     Event
-	made      bool // the order was still what it is said to be
+	made      bool // the order still had the version of old, and is changed
 }
 
-// changed returns the change that an event makes, or nil if it leaves the order as it is.
+// changed returns the change that an event makes, or nil if it leaves the order unchanged.
 func changed(old Order, e event) (*change, error) {
 	now, err := next(old, e)
 	if err != nil || reflect.DeepEqual(old, now) {
@@ -25,7 +25,7 @@ func changed(old Order, e event) (*change, error) {
 	return &change{old: old, next: now, event: e.told(old, now)}, nil
 }
 
-// happen makes the change of one event, and returns the order as it is then.
+// happen makes the change of one event, and returns the order after that.
 func (t *tx) happen(old Order, e event) (Order, error) {
 	c, err := changed(old, e)
 	if c == nil || err != nil {
@@ -40,8 +40,9 @@ func (t *tx) happen(old Order, e event) (Order, error) {
 	return c.next, nil
 }
 
-// move makes those changes whose order is still of the version that it is said to be, and for which a further condition holds,
-// in which {withdrawal} is the id that the order is given. It is the only place that changes orders and attempts.
+// move makes the changes whose orders still have the version of old and meet the condition only. In the
+// condition, {withdrawal} is the withdrawal id that the order is given. move is the only place that changes
+// orders and attempts.
 func (t *tx) move(changes []*change, only string) error {
 	for _, c := range changes {
 		c.next.Changed, c.next.version = t.at, c.old.version+1
@@ -49,7 +50,8 @@ func (t *tx) move(changes []*change, only string) error {
 	return inPieces(firstOfEach(changes), func(some []*change) error { return t.moveSome(some, only) })
 }
 
-// firstOfEach leaves out what would change an order a second time: a statement makes one of the two, and does not say which.
+// firstOfEach removes all but the first change of each order. A statement would make only one of them, and
+// not report which.
 func firstOfEach(changes []*change) []*change {
 	seen := make(map[int64]bool, len(changes))
 	return slices.DeleteFunc(slices.Clone(changes), func(c *change) bool {
@@ -59,19 +61,19 @@ func firstOfEach(changes []*change) []*change {
 	})
 }
 
-// moveSome updates the orders with one statement, which for two claims is
+// moveSome updates the orders with one statement. For two claims it is
 //
 //	WITH v (c0, c1, c4) AS (VALUES (CAST(?2 AS BIGINT), CAST(?3 AS TEXT), CAST(?6 AS BIGINT)), (?7, ?8, ?9))
 //	UPDATE orders SET changed = ?1, version = version + 1, state = ?4, ... FROM v
 //	WHERE id = v.c0 AND order_id = v.c1 AND version = ?5 AND <only> RETURNING id
 //
-// and then writes the attempts and the stories of those that it has found as they were.
+// Then it writes the attempts and the history of the orders that were updated.
 func (t *tx) moveSome(changes []*change, only string) error {
 	rows := make([][]any, len(changes))
 	for i, c := range changes {
 		rows[i] = []any{c.old.id, c.old.OrderID, c.old.version}
 	}
-	var columns []string // an index is written anew for every column that is named
+	var columns []string // only those that change: naming a column rewrites its indexes
 	for _, column := range changingColumns() {
 		if !slices.ContainsFunc(changes, func(c *change) bool { return column.differs(&c.old, &c.next) }) {
 			continue
@@ -115,7 +117,7 @@ func (t *tx) moveSome(changes []*change, only string) error {
 	return inPieces(events, t.addEvents)
 }
 
-// putAttempts records attempts, new ones and those of which something is known now.
+// putAttempts records attempts, both new ones and those that have changed.
 func (t *tx) putAttempts(rows [][]any) error {
 	list, names, args := valueList(filled(rows))
 	_, err := t.exec(list+` INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals)
@@ -124,7 +126,7 @@ func (t *tx) putAttempts(rows [][]any) error {
 	return err
 }
 
-// addEvents tells what has happened to some orders, as they are now.
+// addEvents adds events to the history of orders, with the orders' current states.
 func (t *tx) addEvents(rows [][]any) error {
 	list, names, args := valueList(filled(rows), t.now, t.j.options.User, t.j.options.Host)
 	_, err := t.exec(list+` INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
@@ -132,7 +134,7 @@ func (t *tx) addEvents(rows [][]any) error {
 	return err
 }
 
-// column is one of an order that a change can name.
+// A column is a column of the table orders that a change can name.
 type column struct {
 	name    string
 	differs func(a, b *Order) bool

@@ -2,7 +2,7 @@ package journal
 
 import "context"
 
-// reap moves an order whose sender has died while it was sending to unknown, and returns it as it is then.
+// reap makes an order unknown if its sender died while sending it, and returns the order after that.
 func (t *tx) reap(o Order) (Order, error) {
 	if o.State != Sending {
 		return o, nil
@@ -14,8 +14,8 @@ func (t *tx) reap(o Order) (Order, error) {
 	return t.happen(o, senderDied{})
 }
 
-// Reap clears up after processes that have died: every order of the account that one of them was sending becomes unknown, and
-// a run that one of them had not recorded as a whole is forgotten.
+// Reap cleans up after processes that have died. Every order of the account that one of them was sending
+// becomes unknown. A run that one of them had not recorded completely is removed.
 func (l *Ledger) Reap(ctx context.Context) error {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {

@@ -2,22 +2,22 @@ package journal
 
 import "context"
 
-// Evidence is what the service's list, or a single record of it, says about an order.
+// Evidence is what the service says about an order, on its list or in a single record.
 type Evidence struct {
 	OrderID    string
 	Withdrawal string
-	Key        string // fingerprint of the key with which it was read; empty: it does not matter
-	Dated      string // when the record is from, as the service writes it; empty: it does not say
+	Key        string // fingerprint of the key that read the record; empty: not relevant
+	Dated      string // date of the record, in the service's format; empty: it has none
 	Differs    string // how the record differs from the order; empty: it does not
-	// Content is what the record was compared with: that of the order, or what an order that the journal does not have is to
-	// have.
+	// Content is what the record was compared with. If the journal does not have the order, it is the content
+	// that the order is to have.
 	Content
 }
 
-// Settle records evidence, and returns the order as it is then. An order that a living process is sending is left alone, and
-// so is one in conflict: a person decides about that. An order that is accepted under another id than the one found is in
-// conflict. Of an order that was sent with other content since the record was compared with it, only that the service has shown
-// it is recorded.
+// Settle records evidence, and returns the order after that. It does not change an order that a living
+// process is sending, or one in conflict, about which a person decides. An accepted order becomes a conflict
+// if the record has another withdrawal id. If the order was sent with other content after the comparison,
+// Settle records only that the service has shown it.
 func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	if e.Withdrawal == "" {
 		return Order{}, errNoID
@@ -49,8 +49,9 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	return o, err
 }
 
-// Show records that the service has shown an unknown order, under this id, in a reading that settles nothing: one that is
-// incomplete, or about other orders. A person can no longer say of it that it was not sent.
+// Show records the id under which the service has shown an unknown order, in a scan that settles nothing
+// because it is incomplete or about other orders. After that, a person can no longer decide that the order
+// was not sent.
 func (l *Ledger) Show(ctx context.Context, orderID, withdrawal string) error {
 	return l.j.write(ctx, func(t *tx) error {
 		_, old, err := t.current(l, orderID)

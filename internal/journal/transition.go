@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// The life of an order: an arrow leads from a state to the next one, and its labels are the events that take it there. What
-// an event does depends on the order's earlier attempts too, so one label may be on several arrows of a state.
+// The life of an order. An arrow leads from a state to the next one, and its labels are the events that take
+// the order there. What an event does also depends on the order's earlier attempts, so one label may be on
+// several arrows of a state.
 //
 //	 (new)   planned  sending rejected  unknown accepted conflict
 //	   o------->|        |        |        |        |        |  begin run
@@ -42,7 +43,7 @@ import (
 //	   |        |        |        |        |        |<-------o  paid as
 //	   |        |        |        |        |        |        |
 //
-// begin run is BeginRun's, for all rows of a plan at once. The other labels are the events below:
+// BeginRun makes the step begin run, for all rows of a plan at once. The other labels are the events below:
 //
 //	claim          claimed: a sender takes the right to send the order once
 //	accepted       ended: the service took it and gave it an id (late: its sender was taken for dead)
@@ -51,17 +52,18 @@ import (
 //	uncertain      ended: the service may have taken it
 //	died           senderDied: the process that was sending it is gone
 //	listed         listed: the service shows it as it was sent
-//	differs        listed: the service shows it otherwise
+//	differs        listed: the service shows something else than was sent
 //	paid as        decided: a person names the withdrawal that it is
 //	not sent       decided: a person says that it was not sent
 //
-// TestPicture holds the picture to what next does.
+// TestPicture compares the picture with what next does.
 
-// next is the life of an order: what it becomes when something happens to it, or an error that says why that cannot happen.
-// It is the only place that decides this. It reads and writes nothing but its arguments; move makes the change that it
-// returns durable, if the order is still what it was.
+// next returns what an order becomes when an event happens to it, or an error that says why the event cannot
+// happen. It is the only place that decides this. It is a pure function: it reads and writes nothing but its
+// arguments. move makes the change durable, if the order has not changed meanwhile.
 //
-// What it returns may be the order as it was: then there is nothing to record. An order whose state is empty is not there yet.
+// If there is nothing to record, next returns the order unchanged. An order that does not exist yet has an
+// empty state.
 func next(o Order, e event) (Order, error) {
 	n := o
 	n.Attempts = slices.Clone(o.Attempts)
@@ -72,11 +74,12 @@ func next(o Order, e event) (Order, error) {
 	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
 		return o, fmt.Errorf("there is no step from %q to %q (order %s)", o.State, n.State, o.OrderID)
 	}
-	n.Reason = keepable(n.Reason) // an id in it may be anything
+	n.Reason = keepable(n.Reason) // it may contain an id, which can be any text
 	return n, nil
 }
 
-// steps are all the ways from one state to another. The empty state is that of an order which is not there.
+// steps returns all states that may follow a state. The empty state is that of an order which does not exist
+// yet.
 func steps(from State) []State {
 	switch from {
 	case "":
@@ -88,7 +91,7 @@ func steps(from State) []State {
 	case Unknown:
 		return []State{Accepted, Rejected, Planned, Conflict}
 	case Accepted:
-		return []State{Conflict, Planned} // planned only if it was a person who said accepted
+		return []State{Conflict, Planned} // planned only if accepted was a person's decision
 	case Conflict:
 		return []State{Accepted, Planned}
 	}
@@ -98,10 +101,10 @@ func steps(from State) []State {
 // An event is something that happens to an order.
 type event interface {
 	changes(Order) (Order, error)
-	told(old, now Order) Event // how the order's story tells it
+	told(old, now Order) Event // the line for the order's history
 }
 
-// claimed: a sender takes the right to send the order once.
+// claimed is the event that a sender takes the right to send the order once.
 type claimed struct {
 	Claim
 	at     time.Time
@@ -115,7 +118,7 @@ func (e claimed) changes(o Order) (Order, error) {
 	switch {
 	case !sendable:
 		return o, &ExistsError{o, same, o.State == Sending}
-	case !same && (e.SameContent || o.InDoubt()): // what may have been taken goes out again as what it was, or not at all
+	case !same && (e.SameContent || o.InDoubt()): // what may have been taken is sent again with the same content, or not at all
 		return o, &ExistsError{Order: o}
 	}
 	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
@@ -126,8 +129,9 @@ func (e claimed) changes(o Order) (Order, error) {
 
 func (e claimed) told(_, _ Order) Event { return Event{What: eventSending, Key: e.Key} }
 
-// ended: the sender of an attempt says how it ended. It may say so late, when the order was given up for unknown because its
-// sender was taken for dead, and a person or another attempt may have moved it on since.
+// ended is the event that the sender of an attempt records how it ended. This event can be late. By then, the
+// order was made unknown because its sender was taken for dead, and a person or another attempt may have
+// changed it since.
 type ended struct {
 	attempt int64
 	content Content // of the attempt
@@ -157,7 +161,7 @@ func (e ended) changes(o Order) (Order, error) {
 		return e.afterAll(o, laterDoubt), nil
 	}
 	o.Code, o.Reason = e.Code, e.Reason
-	if e.Ending != SaidNothing { // otherwise nothing was learnt, and a person's decision still holds
+	if e.Ending != SaidNothing { // SaidNothing adds no knowledge, so a person's decision still holds
 		o.Decided = nil
 	}
 	switch e.Ending {
@@ -172,20 +176,21 @@ func (e ended) changes(o Order) (Order, error) {
 			o.State, o.Reason = Unknown, "this attempt was rejected, and the outcome of an earlier one is unknown: "+e.Reason
 		}
 	}
-	if o.Shown != "" && (o.State == Planned || o.State == Rejected) { // another sender's, perhaps
+	if o.Shown != "" && (o.State == Planned || o.State == Rejected) { // perhaps another sender's withdrawal
 		o.State, o.Reason = Unknown, fmt.Sprintf("this attempt was not accepted, and the service has shown the order as %s: %s", o.Shown, e.Reason)
 	}
 	return o, nil
 }
 
-// show notes under which id the service first showed an order.
+// show notes the id under which the service first showed an order.
 func (o *Order) show(id string) {
 	if o.Shown == "" {
 		o.Shown = id
 	}
 }
 
-// afterAll is what an outcome says about an order that has moved on without it. Only an acceptance says anything.
+// afterAll returns the order after the late outcome of an attempt, when the order has changed without it.
+// Only an acceptance has an effect.
 func (e ended) afterAll(o Order, laterDoubt bool) Order {
 	if e.Ending != WasAccepted {
 		return o
@@ -193,7 +198,7 @@ func (e ended) afterAll(o Order, laterDoubt bool) Order {
 	untouched := o.State == Planned || o.State == Rejected || o.State == Unknown && !laterDoubt
 	switch {
 	case o.State == Accepted && o.Withdrawal == e.Withdrawal:
-		o.Decided = nil // now the service has said it too
+		o.Decided = nil // the service has confirmed it now
 	case untouched && o.Content.Same(e.content):
 		o.State, o.Withdrawal, o.Decided, o.Code, o.Reason = Accepted, e.Withdrawal, nil, 0, "accepted late"
 	default:
@@ -220,7 +225,8 @@ func (e ended) told(old, _ Order) Event {
 	return t
 }
 
-// senderDied: the process that was sending the order is gone, and nothing is known about its attempt.
+// senderDied is the event that the process that was sending the order is gone. The outcome of its attempt is
+// unknown.
 type senderDied struct{}
 
 func (senderDied) changes(o Order) (Order, error) {
@@ -234,7 +240,7 @@ func (senderDied) changes(o Order) (Order, error) {
 
 func (senderDied) told(_, now Order) Event { return Event{What: eventDied, Reason: now.Reason} }
 
-// listed: the service shows a record of the order, on its list or by itself.
+// listed is the event that the service shows a record of the order, on its list or by itself.
 type listed struct {
 	Evidence
 	holder string // the other order that has the record's id; empty: none
@@ -242,12 +248,12 @@ type listed struct {
 
 func (e listed) changes(o Order) (Order, error) {
 	if o.State != "" && !o.Content.Same(e.Content) {
-		o.show(e.Withdrawal) // the order was sent as something else since: the record says no more than that it is there
+		o.show(e.Withdrawal) // sent with other content since: the record only proves that the service has it
 		return o, nil
 	}
 	differs := e.differs(o)
 	confirmed := o.State == Accepted && differs == ""
-	if o.State == Sending || o.State == Conflict || confirmed && o.Decided == nil { // its sender or a person says more
+	if o.State == Sending || o.State == Conflict || confirmed && o.Decided == nil { // its sender or a person decides, or nothing is new
 		return o, nil
 	}
 	o.show(e.Withdrawal)
@@ -287,7 +293,7 @@ func (e listed) told(_, now Order) Event {
 	return t
 }
 
-// shown: a reading that settles nothing has shown a record of the order.
+// shown is the event that a scan which settles nothing has shown a record of the order.
 type shown struct{ withdrawal string }
 
 func (e shown) changes(o Order) (Order, error) {
@@ -299,7 +305,7 @@ func (e shown) changes(o Order) (Order, error) {
 
 func (e shown) told(_, _ Order) Event { return Event{What: eventShown, Withdrawal: e.withdrawal} }
 
-// decided: a person says what became of the order.
+// decided is the event that a person decides what became of the order.
 type decided struct {
 	Decision
 	holder string // the other order that has the id; empty: none
@@ -314,7 +320,7 @@ func (e decided) changes(o Order) (Order, error) {
 		return o, &GoneError{OrderID: o.OrderID, State: o.State, Alive: o.State == Sending}
 	case e.NotSent && o.Shown != "":
 		return o, &GoneError{OrderID: o.OrderID, State: o.State, Taken: o.Shown}
-	case e.About != nil && o.movedOn(*e.About): // a decision about an attempt says nothing about one made since
+	case e.About != nil && o.movedOn(*e.About): // a decision about one attempt says nothing about a later one
 		return o, &GoneError{OrderID: o.OrderID, State: o.State}
 	case e.PaidAs != "" && e.holder != "" && !e.AlthoughDifferent:
 		return o, &HolderError{e.PaidAs, e.holder}
@@ -329,7 +335,7 @@ func (e decided) changes(o Order) (Order, error) {
 	return o, nil
 }
 
-// movedOn reports whether anything has happened to an order since, but that a reading has shown it.
+// movedOn reports whether the order has changed, apart from being shown by a scan.
 func (o Order) movedOn(since Order) bool {
 	since.Shown, since.Changed, since.version = o.Shown, o.Changed, o.version
 	return !reflect.DeepEqual(o, since)

@@ -11,7 +11,7 @@ import (
 	"example.com/till/internal/address"
 )
 
-// State is where an order is on its way; the package documentation says what each means.
+// State is the state of an order; the package documentation says what each state means.
 type State string
 
 const (
@@ -23,19 +23,20 @@ const (
 	Conflict State = "conflict"
 )
 
-// States returns all of them.
+// States returns all states.
 func States() []State { return []State{Planned, Sending, Accepted, Rejected, Unknown, Conflict} }
 
-// Content is what makes two withdrawals the same: everything that decides where how much money goes.
+// Content is what makes two withdrawals the same: everything that decides who gets how much money.
 type Content struct {
 	Currency string `json:"currency"` // kind and code, as in crypto:Btc
-	Unit     string `json:"unit"`     // what the amount is counted in, as in fiat:USD
+	Unit     string `json:"unit"`     // unit of the amount, as in fiat:USD
 	Minor    int64  `json:"minor"`    // the amount, in minor units
 	Address  string `json:"address"`
 	Memo     string `json:"memo"`
 }
 
-// Same reports whether two contents pay the same: codes are compared without regard to case, addresses in canonical form.
+// Same reports whether two contents pay the same. Codes are compared without regard to case, and addresses in
+// canonical form.
 func (c Content) Same(o Content) bool { return c.canonical() == o.canonical() }
 
 func (c Content) canonical() Content {
@@ -43,8 +44,8 @@ func (c Content) canonical() Content {
 	return c
 }
 
-// key is the same text for contents that pay the same, and another one for others, and payee for addresses. The store looks
-// for them: an address or a memo can be too long for an index.
+// key is a hash that is equal for contents that pay the same. payee does the same for addresses. The database
+// searches for these hashes, because an address or a memo can be too long for an index.
 func (c Content) key() string {
 	c = c.canonical()
 	return short(fmt.Appendf(nil, "%q %q %d %q %q", c.Currency, c.Unit, c.Minor, c.Address, c.Memo))
@@ -57,45 +58,45 @@ func short(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// An Order is one withdrawal as the journal has it, under the order id that the merchant or till gave it.
+// An Order is one withdrawal in the journal, under the order id that the merchant or till gave it.
 type Order struct {
 	OrderID string `json:"order_id"`
 	State   State  `json:"state"`
 	Content
 	Callback   string    `json:"callback"`
 	Note       string    `json:"note"`
-	Run        string    `json:"run"`        // the run that sent it last or, where none did, recorded it; empty: none
-	Withdrawal string    `json:"withdrawal"` // the service's id for it, where there is one
+	Run        string    `json:"run"`        // the run that sent it last or, if none did, recorded it; empty: none
+	Withdrawal string    `json:"withdrawal"` // the service's id for it; empty: none
 	Created    time.Time `json:"created"`
 	Changed    time.Time `json:"changed"`
 	Sent       time.Time `json:"sent"`   // when the last attempt began; zero: never
-	Code       int64     `json:"code"`   // the service's, of a rejection
-	Reason     string    `json:"reason"` // why it has this state, where something is to be said about it
+	Code       int64     `json:"code"`   // the service's code of a rejection
+	Reason     string    `json:"reason"` // why it has this state; may be empty
 	User       string    `json:"user"`   // who made the last attempt or, if there is none, the first record
 	Host       string    `json:"host"`
 	Key        string    `json:"key"` // fingerprint of the key of the last attempt
 	Decided    *Decided  `json:"decided,omitempty"`
-	Merchant   string    `json:"-"` // the account's, where it is known
+	Merchant   string    `json:"-"` // the account's merchant, if known
 	Attempts   []Attempt `json:"-"` // oldest first
 
-	// Shown is the id under which the service first showed this order, in an answer or on its list, as it was sent or not.
-	// Empty: never. What the service has shown is never taken for not sent.
+	// Shown is the id under which the service first showed this order, in an answer or on its list, as it was
+	// sent or not; empty: never. No one can decide that an order was not sent if the service has shown it.
 	Shown string `json:"-"`
 
 	id      int64
 	account int64
-	version int64 // grows with every change
+	version int64 // incremented with every change
 }
 
-// An Attempt is one call for an order: the right to send it once, and what came of it.
+// An Attempt is one call for an order: the right to send it once, and its outcome.
 type Attempt struct {
 	Number   int64
 	Began    time.Time
-	Ended    time.Time // zero: its sender has not said how it ended
+	Ended    time.Time // zero: its sender has not recorded the end
 	Outcome  Ending
-	Decimals int64 // with which its amount was shown when it was sent; negative: they were unknown
+	Decimals int64 // decimals of the amount as it was shown when it was sent; negative: unknown
 
-	sender int64 // the number of the lock of the process that made it
+	sender int64 // number of the lock of the process that made it
 }
 
 // Ending is how an attempt ended.
@@ -109,7 +110,7 @@ const (
 	WasUncertain Ending = "unknown"      // the service may have taken it
 )
 
-// Decided is a person's decision, the last one about an order.
+// Decided is the last decision of a person about an order.
 type Decided struct {
 	At     time.Time `json:"at"`
 	User   string    `json:"user"`
@@ -118,16 +119,16 @@ type Decided struct {
 	Reason string    `json:"reason"`
 }
 
-// Attempted reports whether the order was ever on its way to the service.
+// Attempted reports whether an attempt to send the order was ever made.
 func (o Order) Attempted() bool { return len(o.Attempts) > 0 }
 
-// InDoubt reports whether an attempt of the order may have been taken, also when a person has said since that it was not.
-// What may have been sent under an order id must not go out under it as something else.
+// InDoubt reports whether any attempt of the order may have been taken, even if a person has said since that
+// it was not. Such an order must not be sent again with other content.
 func (o Order) InDoubt() bool {
 	return slices.ContainsFunc(o.Attempts, func(a Attempt) bool { return a.Outcome == WasUncertain })
 }
 
-// FirstDoubt is when the first attempt began that may have been taken; zero: there is none.
+// FirstDoubt returns when the first attempt began that may have been taken; zero: there is none.
 func (o Order) FirstDoubt() time.Time {
 	for _, a := range o.Attempts {
 		if a.Outcome == WasUncertain || a.Outcome == UnderWay {
@@ -137,10 +138,11 @@ func (o Order) FirstDoubt() time.Time {
 	return time.Time{}
 }
 
-// SentBy reports whether it was this run that sent the order, and not another one, a single create or another machine.
+// SentBy reports whether this run sent the order, rather than another run, a single create or another
+// machine.
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempted() }
 
-// last is the attempt that was made last; its number is 0 if there is none.
+// last returns the last attempt; its number is 0 if there is none.
 func (o Order) last() Attempt {
 	if len(o.Attempts) == 0 {
 		return Attempt{}
@@ -148,13 +150,13 @@ func (o Order) last() Attempt {
 	return o.Attempts[len(o.Attempts)-1]
 }
 
-// An Event is one line of an order's story.
+// An Event is one line of an order's history.
 type Event struct {
 	At    time.Time `json:"at"`
 	User  string    `json:"user"`
 	Host  string    `json:"host"`
 	What  string    `json:"what"`
-	State State     `json:"state"` // that it led to
+	State State     `json:"state"` // after the event
 	Content
 	Callback   string `json:"callback"`
 	Key        string `json:"key"`
@@ -164,23 +166,23 @@ type Event struct {
 	Reason     string `json:"reason"`
 }
 
-// What events are called.
+// The names of events.
 const (
 	eventPlanned  = "planned"       // recorded, not sent
 	eventSending  = "sending"       // an attempt begins
-	eventAnswered = "answered"      // it has ended
-	eventLate     = "answered late" // after it was given up for unknown
+	eventAnswered = "answered"      // the attempt has ended
+	eventLate     = "answered late" // after the order was made unknown
 	eventDied     = "sender died"
-	eventShown    = "shown" // on the service's list, of which no more was read
+	eventShown    = "shown" // on the service's list, in a scan that settled nothing
 	eventFound    = "found" // on the service's list
 	eventDiffers  = "differs"
 	eventPaidAs   = "paid-as" // a person's decisions
 	eventNotSent  = "not-sent"
 )
 
-// An Account is a service's address and a name for the merchant there: the attributes by which a Ledger is found.
+// An Account is a service's address and a name for the merchant there. A Ledger is found by these attributes.
 type Account struct {
-	Address string `json:"address"` // the base URL; of a sandbox its identity
+	Address string `json:"address"` // the base URL; of a sandbox, its identity
 	Name    string `json:"name"`
 }
 
@@ -191,7 +193,7 @@ func (a Account) String() string {
 	return fmt.Sprintf("the account %s at %s", a.Name, a.Address)
 }
 
-// Outcome is how an attempt ended, as it is recorded.
+// Outcome is how an attempt ended, in the form in which it is recorded.
 type Outcome struct {
 	Ending     Ending
 	Withdrawal string
@@ -200,5 +202,5 @@ type Outcome struct {
 	Reason     string
 }
 
-// A Person is who did something, for the record.
+// A Person is the user and machine that did something, for the record.
 type Person struct{ User, Host string }

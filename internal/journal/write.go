@@ -11,28 +11,30 @@ import (
 // pending is a write that waits for its commit.
 type pending struct {
 	work   func(*tx) error
-	claim  *claiming  // what work is, where many
-	finish *finishing // of the kind can be done with a few statements
-	made   bool       // together with others, in this transaction
-	said   error      // by work, in this transaction
+	claim  *claiming  // the claim to make; nil: work is no claim
+	finish *finishing // the outcome to record; nil: work is no outcome
+	made   bool       // done by finishMany or claimMany, in this transaction
+	said   error      // result of work, in this transaction
 	done   chan struct{}
 	err    error
 }
 
-// write runs work in a transaction, and returns when that is on the disk. Writes that come together are committed
-// together. An error of work that is a plain refusal, of the types of error.go, leaves the others alone, and what work has
-// changed before it stays: that must be valid by itself. Any other error undoes all of them, and the others are done
-// once more without it: work may run several times, and must begin anew each time.
+// write runs work in a transaction, and returns when the transaction is on the disk. Writes that wait at the
+// same time are committed together. If work returns a refusal, which is one of the types in error.go, the
+// other writes are not affected. The changes that work made before the refusal are kept, so they must be
+// valid by themselves. Any other error undoes all of the writes, and they run again without the failing one.
+// So work may run several times, and must start from the beginning each time.
 //
-// It cannot be cut short: a commit for whose outcome no caller waits would be a record that no caller knows.
+// write cannot be interrupted: if no caller waited for the outcome of a commit, no caller would know of its
+// record.
 func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 	p := &pending{work: work}
 	j.do(ctx, p)
 	return p.err
 }
 
-// do is write for works that go into the same commit. A goroutine of its own commits as long as somebody waits: what is
-// written for some is written while others are busy with what they have.
+// do is write for works that go into the same commit. A separate goroutine commits as long as writes wait:
+// while it writes some, other callers can work with what they have.
 func (j *Journal) do(ctx context.Context, all ...*pending) {
 	done := make(chan struct{})
 	for _, p := range all {
@@ -48,7 +50,7 @@ func (j *Journal) do(ctx context.Context, all ...*pending) {
 	<-done
 }
 
-// mostInACommit is how many of those who wait go into one commit.
+// mostInACommit is how many calls of do go into one commit.
 const mostInACommit = 16
 
 func (j *Journal) commitAll(ctx context.Context) {
@@ -56,7 +58,7 @@ func (j *Journal) commitAll(ctx context.Context) {
 	}
 }
 
-// commitSome reports whether there was anything to commit.
+// commitSome makes one commit. It reports whether there was anything to commit.
 func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -89,7 +91,8 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 
 var errNotWritten = errors.New("the record was not written")
 
-// commit does in one transaction what waits. Outcomes come first: an outcome that is missing can keep a claim from being made.
+// commit runs the waiting writes in one transaction. Outcomes come first, because a missing outcome can
+// prevent a claim.
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
 	kinds := []kind{{many: (*tx).finishMany}, {many: (*tx).claimMany}, {}}
 	for _, p := range batch {
@@ -103,8 +106,8 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 		k.all = append(k.all, p)
 	}
 	for apart := false; ; {
-		var failing *pending // whose work has failed, if that is why
-		failed := false      // what was done together has
+		var failing *pending // the write whose work has failed
+		failed := false      // finishMany or claimMany has failed
 		err := j.transact(ctx, func(t *tx) error {
 			for _, k := range kinds {
 				for _, p := range k.all {
@@ -129,11 +132,11 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 			return nil
 		})
 		switch {
-		case len(batch) == 1: // no other one's
+		case len(batch) == 1: // there is no other write to repeat
 		case failed:
-			apart = true // to find out whose fault it is
+			apart = true // find out which write fails
 			continue
-		case failing != nil: // the others have done nothing wrong, and one of them may be about money that was sent
+		case failing != nil: // repeat the others: one of them may record that money was sent
 			failing.err = j.failed(err)
 			is := func(p *pending) bool { return p == failing }
 			batch = slices.DeleteFunc(batch, is)
@@ -144,7 +147,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 		}
 		for _, p := range batch {
 			p.err = p.said
-			if err != nil { // a refusal too: it may rest on what was undone
+			if err != nil { // even of a refusal: it may be based on what was undone
 				p.err = j.failed(err)
 			}
 		}
@@ -152,7 +155,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 	}
 }
 
-// kind is what waits of one kind, and how much of it is done with a few statements.
+// kind has the waiting writes of one kind, and the function that does most of them with a few statements.
 type kind struct {
 	all  []*pending
 	many func(*tx, []*pending) error
@@ -181,7 +184,7 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 			return
 		}
 		if _, e := j.conn.ExecContext(ctx, "ROLLBACK"); e != nil || errors.Is(err, driver.ErrBadConn) {
-			j.disconnect() // whatever state it is in
+			j.disconnect() // its state is unknown
 		}
 	}()
 	t := &tx{j: j, ctx: ctx, locked: map[int64]Account{}}
@@ -189,8 +192,8 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 		return err
 	}
 	t.now = stamp(t.at)
-	t.at = unstamp(t.now) // as it is read again
-	if j.sends {          // a new connection: what this process is sending should not look as if it had died
+	t.at = unstamp(t.now) // with the precision of a stored time
+	if j.sends {          // on a new connection: the orders that this process is sending must not look abandoned
 		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
 			return err
 		}
@@ -208,8 +211,9 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 	return nil
 }
 
-// begin begins a transaction. The connection that was kept from the last one may have gone meanwhile, and so may those that
-// have only read. Nothing was done on it yet, so another takes its place; a new one that fails as well is the last.
+// begin begins a transaction. The connection that was kept from the last one may be broken by now, and so may
+// those that have only read. Nothing was done on it yet, so begin replaces it. It gives up if even a new
+// connection fails.
 func (j *Journal) begin(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		if err := j.connect(ctx); err != nil {
@@ -219,7 +223,7 @@ func (j *Journal) begin(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		j.disconnect() // whatever state it is in
+		j.disconnect() // its state is unknown
 		if !j.dialect.broken(err) || tries > maxConnections {
 			return err
 		}
