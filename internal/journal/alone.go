@@ -2,8 +2,9 @@ package journal
 
 import "context"
 
-// Alone notes that this process applies a plan of the account, and sees to it that it is the only one that does so from a
-// journal in a file; another one that is at it is a *BusyError. A journal in PostgreSQL is for several.
+// Alone notes that this process applies a plan of the account. If the journal is a file, it returns a
+// *BusyError while another process applies a plan. Several processes can apply plans from a journal in
+// PostgreSQL.
 func (l *Ledger) Alone(ctx context.Context, run string) error {
 	account, err := l.number(ctx)
 	if err != nil {
@@ -60,7 +61,7 @@ func appliers(q querier) (all []Applier, err error) {
 	return all, rows.Err()
 }
 
-// Appliers returns the processes that apply a plan from the journal now, of whatever account.
+// Appliers returns the processes that apply a plan from the journal now, for any account.
 func (j *Journal) Appliers(ctx context.Context) (living []Applier, err error) {
 	r := j.read(ctx)
 	noted, err := appliers(r)

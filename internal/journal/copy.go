@@ -13,8 +13,9 @@ import (
 	"example.com/till/internal/atomicfile"
 )
 
-// Copy writes a consistent copy of the journal to another place: a file that does not exist yet, or an empty PostgreSQL
-// database. The copy is of one moment, also while others send. If it fails, there is no file.
+// Copy writes a consistent copy of the journal to another place: a file that does not exist yet, or an empty
+// PostgreSQL database. The copy shows one moment, even if others send meanwhile. If Copy fails, it leaves no
+// file.
 func (j *Journal) Copy(ctx context.Context, place string) error {
 	if IsPostgres(place) {
 		to := &postgresDialect{address: place, wait: j.options.wait}
@@ -30,7 +31,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		err = fs.ErrExist
 		return &Error{Place: place, Msg: "is not made: a copy never takes the place of a file; name one that is not there", Err: err}
 	}
-	// In a directory of its own, so that no file of anybody's is in the way, or is removed with it.
+	// A separate directory, so that no other file is in the way or is removed with it.
 	dir := filepath.Dir(place)
 	err := makeDirectories(dir)
 	if err == nil {
@@ -44,11 +45,12 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	if err := j.copyTo(ctx, part); err != nil {
 		return err
 	}
-	// SQLite moves its log into the file and removes it when the file is closed, and does not report that it could not.
+	// SQLite moves its log into the file and removes it when the file is closed, and does not report that it
+	// could not.
 	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
 		return &Error{Place: place, Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
 	}
-	err = os.Link(part, place) // unlike a rename, it fails where somebody was quicker
+	err = os.Link(part, place) // unlike a rename, it fails if the file exists by now
 	if err == nil {
 		err = atomicfile.SyncDirectory(filepath.Dir(place))
 	}

@@ -10,23 +10,24 @@ type Error struct {
 	Place string // without a password
 	Msg   string // what is wrong and what to do
 	Err   error
-	Lost  bool // its files are gone: trying again is no use
+	Lost  bool // its files are gone: do not try again
 
-	Config bool // the setting is wrong, and not the journal
+	Config bool // the setting is wrong, not the journal
 }
 
 func (e *Error) Error() string { return "the journal " + e.Place + " " + e.Msg }
 func (e *Error) Unwrap() error { return e.Err }
 
-// notThere is for who only reads. A wrong name should not look like a journal in which nothing has happened.
+// notThere returns the error for a journal that is only to be read and does not exist. A wrong name must not
+// look like a journal in which nothing has happened.
 func notThere(place string) error {
 	return &Error{Place: place, Msg: "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", Err: fs.ErrNotExist}
 }
 
-// An ExistsError says that an order is not sent, because the journal has it in a state that does not allow it.
+// An ExistsError says that an order is not sent because its state in the journal does not allow it.
 type ExistsError struct {
 	Order Order
-	Same  bool // the content that was to be sent is the one that it has
+	Same  bool // the order has the content that was to be sent
 	Alive bool // a living process is sending it
 }
 
@@ -34,17 +35,17 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("order %s is %s in the journal", e.Order.OrderID, e.Order.State)
 }
 
-// A DuplicateError says that an order is not sent, because another has the same content.
+// A DuplicateError says that an order is not sent because another order has the same content.
 type DuplicateError struct {
-	Order Order // the other
-	Alive bool  // a living process is sending that one
+	Order Order // the other order
+	Alive bool  // a living process is sending it
 }
 
 func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("order %s has the same content and is %s", e.Order.OrderID, e.Order.State)
 }
 
-// A GoneError says that an order is not in a state from which a step could begin, or is not there.
+// A GoneError says that an order is not in the journal, or not in a state that allows the change.
 type GoneError struct {
 	OrderID string
 	State   State // empty: there is no such order
@@ -69,7 +70,7 @@ func (e *HolderError) Error() string {
 	return fmt.Sprintf("withdrawal %s belongs to order %s in the journal", e.Withdrawal, e.OrderID)
 }
 
-// An AccountError says that an account is not what it was taken for, or cannot be renamed.
+// An AccountError says that an account has changed, or cannot be renamed.
 type AccountError struct {
 	Account Account
 	Msg     string
@@ -77,19 +78,19 @@ type AccountError struct {
 
 func (e *AccountError) Error() string { return e.Account.String() + " " + e.Msg }
 
-// A RunError says that a run cannot begin or go on.
+// A RunError says that a run cannot begin or continue.
 type RunError struct {
 	Run   string
 	Msg   string
-	Batch bool // it is about the batch that the run is of
+	Batch bool // it is about the batch of the run
 }
 
 func (e *RunError) Error() string { return "run " + e.Run + " " + e.Msg }
 
-// A BusyError says that another process sends withdrawals, which has to end first.
+// A BusyError says that another process sends withdrawals and has to end first.
 type BusyError struct {
-	Run        string // that it applies; empty: it sends a single order
-	OrderID    string // which it sends, where it applies no run
+	Run        string // the run that it applies; empty: it sends a single order
+	OrderID    string // the order that it sends, if it applies no run
 	User, Host string
 }
 

@@ -11,19 +11,19 @@ import (
 	"example.com/till/internal/place"
 )
 
-// A journal in SQLite is several files: the database, the log of what is not in it yet, the index of that log that the
-// processes share, and the file of their locks. Each of them by itself is worth nothing.
+// A journal in SQLite is several files: the database, the log with the latest changes, the index of that log
+// that the processes share, and the lock file. None of them is of use without the others.
 const (
 	logFile   = "-wal"
 	indexFile = "-shm"
 	locksFile = ".lock"
 )
 
-// fileSet is what the files of a journal were when it was opened.
+// fileSet describes the files of a journal when it was opened.
 type fileSet struct {
 	path    string
-	opened  map[string]fs.FileInfo // by the end of the name
-	logSize atomic.Int64           // how large the log was at least; SQLite never makes it shorter while it is open
+	opened  map[string]fs.FileInfo // by suffix of the name
+	logSize atomic.Int64           // size that the log had at least; SQLite never truncates it while it is open
 	stat    func(name string) (fs.FileInfo, error)
 }
 
@@ -39,11 +39,11 @@ func newFileSet(path string) (*fileSet, error) {
 	return s, nil
 }
 
-// intact returns an error if one of the files was removed, replaced or cut short: what is recorded then, the next process
-// may not find.
+// intact returns an error if one of the files was removed, replaced or truncated. The next process might not
+// find what is recorded then.
 func (s *fileSet) intact() error {
 	for end, opened := range s.opened {
-		least := s.logSize.Load() // before another one sees it grow
+		least := s.logSize.Load() // read before the size of the log, which may grow
 		now, err := s.stat(s.path + end)
 		switch {
 		case err != nil:
@@ -61,7 +61,7 @@ func (s *fileSet) intact() error {
 	return nil
 }
 
-// lostFile is a file of a journal that is no longer what it was.
+// lostFile is the error for a file that has changed in this way.
 type lostFile struct {
 	name string
 	err  error
@@ -70,8 +70,9 @@ type lostFile struct {
 func (e *lostFile) Error() string { return fmt.Sprintf("%s: %v", e.name, e.err) }
 func (e *lostFile) Unwrap() error { return e.err }
 
-// checkFiles refuses a journal that somebody else can change, that is in one place with one of its files and in another with
-// the rest, or that has another name, under which SQLite would look for another log, and a sender for other locks.
+// checkFiles refuses a journal that other users can change. It also refuses one whose files are not all in
+// the same place, and one with another name: under that name, SQLite would use another log, and a sender
+// would use other locks.
 func checkFiles(path string) error {
 	for _, end := range []string{"", logFile, indexFile, locksFile} {
 		name := path + end
@@ -102,7 +103,7 @@ func checkFiles(path string) error {
 	return nil
 }
 
-// checkDirectory refuses a journal whose files somebody else can exchange for others.
+// checkDirectory refuses a directory in which other users can replace the journal's files.
 func checkDirectory(name string) error {
 	dir, why, err := place.Directory(name)
 	if err == nil && why != "" {
@@ -111,7 +112,7 @@ func checkDirectory(name string) error {
 	return err
 }
 
-// logIsEmpty reports whether there is no log, or one with nothing in it.
+// logIsEmpty reports whether the log is missing or empty.
 func logIsEmpty(path string) bool {
 	const header = 32
 	info, err := os.Stat(path + logFile)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkFileSystem refuses file systems that are not of this machine.
+// checkFileSystem refuses file systems that are not on this machine.
 func checkFileSystem(dir string) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -18,5 +18,5 @@ func checkFileSystem(dir string) error {
 	return nil
 }
 
-// isMountPoint finds nothing: only directories are mounted there.
+// isMountPoint always returns false, because only directories are mounted on macOS.
 func isMountPoint(string) (bool, error) { return false, nil }

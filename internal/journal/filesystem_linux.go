@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkFileSystem refuses file systems over a network: locks on them may hold on one machine and not on another, and a
-// commit may be on the disk or not.
+// checkFileSystem refuses network file systems. Their locks may hold on one machine and not on another, and a
+// commit may not be on the disk.
 func checkFileSystem(dir string) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -34,7 +34,7 @@ func checkFileSystem(dir string) error {
 	return nil
 }
 
-// networkFileSystem names a type of file system that is reached over a network; of others it says nothing.
+// networkFileSystem returns the name of a type of network file system; empty: it is not one.
 func networkFileSystem(magic int64) string {
 	return map[int64]string{
 		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
@@ -43,8 +43,9 @@ func networkFileSystem(magic int64) string {
 	}[magic]
 }
 
-// networkFuse names what a program keeps at a mount that has this device's number, if that is reached over a network. Only the
-// list of mounts tells: all such file systems are of one type.
+// networkFuse returns the name of the program whose file system is mounted with this device number, if it is
+// a network file system. All FUSE file systems have the same type, so only the list of mounts tells them
+// apart.
 func networkFuse(mounts string, major, minor uint32) string {
 	for line := range strings.Lines(mounts) {
 		before, after, _ := strings.Cut(line, " - ")
@@ -60,7 +61,7 @@ func networkFuse(mounts string, major, minor uint32) string {
 	return ""
 }
 
-// isMountPoint reports whether a file is mounted by itself, as a container's engine does with a single file.
+// isMountPoint reports whether a file is mounted by itself. Container engines can mount a single file.
 func isMountPoint(path string) (bool, error) {
 	var s unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &s)
@@ -72,7 +73,7 @@ func isMountPoint(path string) (bool, error) {
 	return err == nil && mountedAt(string(mounts), path), nil
 }
 
-// mountedAt looks for a path among the places where something is mounted.
+// mountedAt reports whether a path is in the list of mounts.
 func mountedAt(mounts, path string) bool {
 	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 	for line := range strings.Lines(mounts) {

@@ -2,8 +2,8 @@
 
 package journal
 
-// checkFileSystem cannot tell here what a directory is on.
+// checkFileSystem does nothing: the type of file system is not known on this system.
 func checkFileSystem(string) error { return nil }
 
-// isMountPoint cannot tell either.
+// isMountPoint does nothing either.
 func isMountPoint(string) (bool, error) { return false, nil }

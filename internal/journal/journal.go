@@ -18,79 +18,81 @@ import (
 type Journal struct {
 	dialect dialect
 	options Options
-	sender  int64 // the number of this process's lock
+	sender  int64 // number of this process's lock
 	db      *sql.DB
 
 	queueing sync.Mutex
-	queue    [][]*pending // those that come together
-	commits  bool         // somebody takes from it
+	queue    [][]*pending // writes that wait; those of one call go into the same commit
+	commits  bool         // a goroutine is committing the queue
 
-	writing sync.Mutex // holds what follows
-	conn    *sql.Conn  // the one that writes; nil: none, or one that has broken
-	held    bool       // sender's lock is
-	sends   bool       // it was held at least once
+	writing sync.Mutex // guards what follows
+	conn    *sql.Conn  // the connection that writes; nil: none, or it broke
+	held    bool       // sender's lock is held
+	sends   bool       // the lock was held at least once
 	stmts   map[string]*sql.Stmt
 	tied    map[keyTie]bool // keys that are known to be tied to their accounts
 }
 
-// Options are what a journal needs to know of the process that opens it.
+// Options describe the process that opens a journal.
 type Options struct {
 	Now        func() time.Time
-	User, Host string // who it is, for the record
-	Existing   bool   // make nothing: a journal that is not there is an *Error with fs.ErrNotExist in its chain
+	User, Host string // user and machine, for the record
+	Existing   bool   // make no journal: if there is none, the error is an *Error with fs.ErrNotExist in its chain
 
 	ownClock bool // in tests, Now is also the clock of a database's server
 
-	wait  time.Duration // for others that write; 0: as long as it says in sqlite.go
-	steps []string      // in the place of those of schema.go
+	wait  time.Duration // time to wait for other writers; 0: the default in sqlite.go
+	steps []string      // replaces the steps of schema.go
 }
 
-// dialect is what differs between the two kinds of journal.
+// dialect has the differences between the two kinds of journal.
 type dialect interface {
 	// open opens the database and checks that it can be used, but neither reads nor changes its tables.
 	open(ctx context.Context) (*sql.DB, error)
-	// limit ends a commit that would go on for ever.
+	// limit sets a time limit for a commit, so that it does not run forever.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
-	// writer is a statement for the connection that writes, once it is there, or nothing.
+	// writer returns a statement to run on each new connection that writes; empty: none.
 	writer() string
-	// opened is called once the tables are what they should be. It calls lost if the journal does not have all that was
-	// recorded in it.
+	// opened is called after the tables were made or updated. It calls lost if the journal lacks something
+	// that was recorded in it.
 	opened(ctx context.Context, lost func() error) error
-	// still returns an error if the journal is no longer what was opened.
+	// still returns an error if the journal has been removed or replaced since it was opened.
 	still() error
 	// begin begins a transaction that writes.
 	begin(ctx context.Context, conn *sql.Conn) error
-	// broken reports whether an error says that a connection has gone since it was last used.
+	// broken reports whether an error means that the connection broke since it was last used.
 	broken(err error) bool
-	// commit makes what was done durable, or returns an error.
+	// commit makes the transaction durable, or returns an error.
 	commit(ctx context.Context, conn *sql.Conn) error
-	// rewrite turns a statement with ?1, ?2 ... and the types of SQLite into the dialect's own.
+	// rewrite translates a statement with ?1, ?2 ... and the types of SQLite to the dialect.
 	rewrite(query string) string
-	// tables is a query that counts the table till_journal, and exclude keeps other processes from making it.
+	// tables returns a query that counts the tables named till_journal. exclude keeps other processes from
+	// making it.
 	tables() string
 	exclude(t *tx) error
-	// snapshot is the statement that begins a transaction which reads one moment, and numbered lets the numbers that the
-	// database gives go on after rows that came with theirs.
+	// snapshot returns the statement that begins a transaction which reads the state of one moment. numbered
+	// sets the counters of the database, after rows were copied with their numbers.
 	snapshot() string
 	numbered(t *tx) error
-	// hold takes a sender's lock for as long as this process and this connection live.
+	// hold takes a sender's lock until this process or this connection ends.
 	hold(ctx context.Context, conn *sql.Conn, sender int64) error
-	// holds reports whether any process holds that lock.
+	// holds reports whether any process holds a sender's lock.
 	holds(ctx context.Context, q querier, sender int64) (bool, error)
-	// now is the time by the clock that all who share the journal have in common; the zero time where that is this machine's.
+	// now returns the time of the clock that all users of the journal share, or the zero time if that is this
+	// machine's clock.
 	now(q querier) (time.Time, error)
-	// place names the journal, without a password.
+	// place returns the journal's name, without a password.
 	place() string
-	// explain says in a sentence what is wrong and what to do.
+	// explain returns a sentence that says what is wrong and what to do.
 	explain(err error) string
 	close(db *sql.DB) error
 }
 
-// IsPostgres tells a database's address from a file's name.
+// IsPostgres reports whether a name is the address of a database, rather than the name of a file.
 func IsPostgres(name string) bool { return place.IsPostgres(name) }
 
-// Open opens a journal: a file, which is made where there is none, or the address of a PostgreSQL database, whose tables are
-// made where there are none, unless the options say that it is there. The error is an *Error.
+// Open opens a journal. The name is a file or the address of a PostgreSQL database. Open makes the file or
+// the tables if there are none, unless o.Existing is set. The error is an *Error.
 func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if err := place.Check(name); err != nil {
 		return nil, &Error{Place: place.Redact(name), Msg: "cannot be used: " + err.Error(), Err: err, Config: true}
@@ -120,16 +122,16 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Place names the journal as it may be shown.
+// Place returns the journal's name, without a password.
 func (j *Journal) Place() string { return j.dialect.place() }
 
 // Shared reports whether several machines can share the journal.
 func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
 
-// Claims reports whether an order is one that this process is sending, as the record says.
+// Claims reports whether the journal says that this process is sending an order.
 func (j *Journal) Claims(o Order) bool { return o.State == Sending && o.last().sender == j.sender }
 
-// Close lets go of the journal and of this process's lock.
+// Close closes the journal and releases this process's lock.
 func (j *Journal) Close() error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -150,10 +152,10 @@ func (j *Journal) failed(err error) error {
 func randomNumber() int64 {
 	var b [8]byte
 	rand.Read(b[:])
-	return int64(binary.BigEndian.Uint64(b[:]) >> 2) // leaves room above for a lock's range
+	return int64(binary.BigEndian.Uint64(b[:]) >> 2) // the largest numbers are for the range of a lock
 }
 
-// querier is what can be asked: the connection that writes inside a transaction, or any one that reads.
+// querier runs queries: on the connection that writes inside a transaction, or on any connection that reads.
 type querier interface {
 	rows(query string, args ...any) (*sql.Rows, error)
 	row(query string, args ...any) *sql.Row
@@ -164,9 +166,9 @@ type tx struct {
 	j      *Journal
 	ctx    context.Context
 	at     time.Time // by the journal's clock
-	now    string    // the same as it is recorded
+	now    string    // at, as it is recorded
 	locked map[int64]Account
-	ties   []keyTie // that it has recorded
+	ties   []keyTie // ties that it has recorded
 }
 
 func (t *tx) stmt(query string) (*sql.Stmt, error) {
@@ -192,7 +194,7 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	return done.RowsAffected()
 }
 
-// script runs several statements that are needed once.
+// script runs statements without preparing them: each of them runs only once.
 func (t *tx) script(text string) error {
 	for statement := range strings.SplitSeq(t.j.dialect.rewrite(text), ";") {
 		if _, err := t.j.conn.ExecContext(t.ctx, statement); err != nil {
@@ -213,7 +215,7 @@ func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
 func (t *tx) row(query string, args ...any) *sql.Row {
 	s, err := t.stmt(query)
 	if err != nil {
-		return t.j.conn.QueryRowContext(t.ctx, t.j.dialect.rewrite(query), args...) // which fails in the same way
+		return t.j.conn.QueryRowContext(t.ctx, t.j.dialect.rewrite(query), args...) // it fails in the same way
 	}
 	return s.QueryRowContext(t.ctx, args...)
 }
@@ -263,8 +265,8 @@ func (j *Journal) disconnect() {
 	j.conn, j.stmts, j.held = nil, nil, false
 }
 
-// clock is the time by which the journal's records are dated: that of the database's server, which several machines have in
-// common, or this machine's.
+// clock returns the time for the journal's records. It is the time of the database server, which several
+// machines share, or of this machine.
 func (j *Journal) clock(q querier) (now time.Time, err error) {
 	if !j.options.ownClock {
 		now, err = j.dialect.now(q)
@@ -275,7 +277,7 @@ func (j *Journal) clock(q querier) (now time.Time, err error) {
 	return now, err
 }
 
-// Clock is what the journal's clock says now.
+// Clock returns the time of the journal's clock.
 func (j *Journal) Clock(ctx context.Context) (time.Time, error) {
 	now, err := j.clock(j.read(ctx))
 	return now, j.failed(err)
@@ -283,7 +285,7 @@ func (j *Journal) Clock(ctx context.Context) (time.Time, error) {
 
 func (j *Journal) person() Person { return Person{j.options.User, j.options.Host} }
 
-// holdLock takes this process's lock, if it does not have it yet.
+// holdLock takes this process's lock, if it does not hold it yet.
 func (t *tx) holdLock() error {
 	if t.j.held {
 		return nil
@@ -295,7 +297,7 @@ func (t *tx) holdLock() error {
 	return nil
 }
 
-// alive reports whether the process with this lock still lives.
+// alive reports whether the process with this lock is alive.
 func (j *Journal) alive(ctx context.Context, q querier, sender int64) (bool, error) {
 	if sender == j.sender {
 		return true, nil
@@ -303,7 +305,7 @@ func (j *Journal) alive(ctx context.Context, q querier, sender int64) (bool, err
 	return j.dialect.holds(ctx, q, sender)
 }
 
-// timeLayout writes times so that their order is that of their texts.
+// timeLayout formats times so that their texts sort by time.
 const timeLayout = "2006-01-02T15:04:05.000000Z"
 
 func stamp(t time.Time) string {
@@ -314,6 +316,6 @@ func stamp(t time.Time) string {
 }
 
 func unstamp(text string) time.Time {
-	t, _ := time.Parse(timeLayout, text) // the zero time where there is none
+	t, _ := time.Parse(timeLayout, text) // the zero time if text is empty
 	return t
 }

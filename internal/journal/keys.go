@@ -6,22 +6,23 @@ import (
 	"errors"
 )
 
-// How a key came to be noted under an account.
+// The ways in which a key came to be noted for an account.
 const (
 	KeyFirst   = "first"   // nothing was accepted or unknown before it
 	KeyChecked = "checked" // it could read what was accepted before it
 	KeyAdopted = "adopted" // a person said so
 )
 
-// KeyUsedBy returns the accounts that a key, named by its fingerprint, was used with. It is tied to an account once the
-// service has answered it there, or may have: a first attempt that never left can be corrected.
+// KeyUsedBy returns the accounts that a key was used with. The key is given by its fingerprint. A key is tied
+// to an account once the service has answered a call with it, or may have. A first attempt that never left
+// this machine ties nothing.
 func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts []Account, err error) {
 	return j.accounts(ctx, `SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.answered <> '' ORDER BY k.noted`, fingerprint)
 }
 
-// NoteKey notes that a key is used with the account. Unless a person says so, one that has come to be used with another
-// account meanwhile is an *AccountError, and so is a first key that is not the first. A person's word needs no sender beside
-// it: while another process sends or applies, it is a *BusyError.
+// NoteKey notes that a key is used with the account. If the key has been used with another account meanwhile,
+// it returns an *AccountError, unless a person adopts the key. It also does so for a first key if another key
+// was first. While another process sends or applies, a person's adoption is a *BusyError.
 func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 	if err := l.Enter(ctx); err != nil {
 		return err
@@ -71,14 +72,14 @@ type keyTie struct {
 	fingerprint string
 }
 
-// tieKey ties a key to an account, in the commit that records that something is sent with it. A first key is tied only if no
-// other one is by now, and to one account only.
+// tieKey ties a key to an account, in the commit that records that something is sent with it. A first key is
+// tied only if no other key is tied to the account, and this key to no other account.
 func (t *tx) tieKey(account int64, fingerprint string) error {
 	tie := keyTie{account, fingerprint}
 	if fingerprint == "" || t.j.tied[tie] {
 		return nil
 	}
-	answered := t.now // as if, where no key is noted for such an account
+	answered := t.now // a key that is not noted counts as tied
 	if err := t.row(`SELECT answered FROM keys WHERE account = ?1 AND fingerprint = ?2`, account, fingerprint).Scan(&answered); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -98,8 +99,9 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 	return nil
 }
 
-// untieKey lets a first key be used elsewhere after all: nothing that was sent with the account has ever left this machine. An
-// attempt that the service answered about the key or the number of calls has left it, which its event says.
+// untieKey lets a first key be used with another account again, if nothing that was sent for the account has
+// ever left this machine. An attempt has left it if the service answered about the key or the number of
+// calls. Then its event has a status.
 func (t *tx) untieKey(account int64, fingerprint string) error {
 	n, err := t.exec(`UPDATE keys SET answered = '' WHERE account = ?1 AND fingerprint = ?2 AND how = '`+KeyFirst+`'
 		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(SaidNothing)+`')

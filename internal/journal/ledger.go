@@ -8,24 +8,26 @@ import (
 	"sync/atomic"
 )
 
-// A Ledger is the record of one account, whose name and address are only its attributes. Who sends finds it once and keeps it
-// for every claim and every outcome: what is recorded under it stays together, whatever the account is called by then.
+// A Ledger is the record of one account. The account's name and address are only attributes. A sender finds
+// its Ledger once and uses it for every claim and outcome. So they are recorded for the same account even if
+// it is renamed.
 type Ledger struct {
 	j       *Journal
 	account Account
 	id      atomic.Int64 // 0: the journal does not have the account yet
 }
 
-// Ledger finds the record of an account. An account that is not there has an empty one, until Enter makes it.
+// Ledger returns the record of an account. If the journal does not have the account, the record is empty
+// until Enter makes the account.
 func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j: j, account: a} }
 
-// Account is what the ledger was found by.
+// Account returns the account by which the ledger was found.
 func (l *Ledger) Account() Account { return l.account }
 
-// Journal is the journal that the ledger is in.
+// Journal returns the journal of the ledger.
 func (l *Ledger) Journal() *Journal { return l.j }
 
-// number is the account's own number; 0 if the journal does not have it.
+// number returns the account's number; 0 if the journal does not have it.
 func (l *Ledger) number(ctx context.Context) (int64, error) {
 	if id := l.id.Load(); id != 0 {
 		return id, nil
@@ -42,7 +44,7 @@ func (l *Ledger) number(ctx context.Context) (int64, error) {
 	return l.id.Load(), nil
 }
 
-// Enter makes the account where the journal does not have it yet. Nothing else makes one.
+// Enter makes the account if the journal does not have it yet. Only Enter makes accounts.
 func (l *Ledger) Enter(ctx context.Context) error {
 	if l.id.Load() != 0 {
 		return nil
@@ -60,8 +62,9 @@ func (l *Ledger) Enter(ctx context.Context) error {
 	})
 }
 
-// lock keeps every other process from changing anything of the account until the commit, and returns its number. An account
-// that has another name or address by now, or is gone, is an *AccountError: the sender would send for another merchant.
+// lock keeps other processes from changing anything of the account until the commit, and returns the
+// account's number. If the account was renamed or is gone, it returns an *AccountError, because the sender
+// would otherwise send for another merchant.
 func (t *tx) lock(l *Ledger) (id int64, err error) {
 	if id = l.id.Load(); id == 0 { // another process may have made it since
 		if id, err = t.accountNumber(l.account); err != nil {
@@ -84,7 +87,8 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	return id, nil
 }
 
-// lockNumber is lock for an account of whatever name. An outcome belongs to its attempt, and is recorded in any case.
+// lockNumber is lock for an account that may have been renamed. An outcome belongs to its attempt, and is
+// recorded in any case.
 func (t *tx) lockNumber(id int64) (a Account, err error) {
 	if a, found := t.locked[id]; found {
 		return a, nil
@@ -100,16 +104,17 @@ func (t *tx) lockNumber(id int64) (a Account, err error) {
 type AccountStatus struct {
 	Newest   *Order // the order that was accepted last; nil: none
 	Unknown  int    // how many orders are unknown or being sent
-	Found    int    // how many it has from the service's list alone: it was not there when they were sent
+	Found    int    // how many it knows only from the service's list
 	Merchant string // the service's id of the merchant; empty: not known
-	// OrderIDs says whether the service's records bear the order ids that they were sent with.
+	// OrderIDs says whether the service's records have the order ids that they were sent with.
 	OrderIDs Keeping
 	Keys     []string // fingerprints of the keys that were used with it
-	// Restored reports whether the journal may lack orders that were sent: each of them has to be looked up before it is sent.
+	// Restored reports whether the journal may lack orders that were sent. Then each order has to be looked
+	// up before it is sent.
 	Restored bool
 }
 
-// Keeping is whether a service's records bear the order ids that they were sent with.
+// Keeping says whether a service's records have the order ids that they were sent with.
 type Keeping string
 
 const (
@@ -118,11 +123,12 @@ const (
 	Dropped  Keeping = "dropped"
 )
 
-// byTime is the order in which the newest comes first. The index orders_newest has it, since it is asked for before each
-// withdrawal.
+// byTime sorts the newest order first. The index orders_newest has the same expression, because each
+// withdrawal asks for the newest order.
 const byTime = `CASE WHEN sent = '' THEN changed ELSE sent END DESC, id DESC`
 
-// Status returns what the journal knows of the account; of one that it does not have, that is nothing.
+// Status returns what the journal knows of the account. It is the zero value if the journal does not have the
+// account.
 func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	id, err := l.number(ctx)
 	if err == nil {
@@ -134,7 +140,7 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	q := l.j.read(ctx)
 	var keeping string
 	err = q.row(`SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id).Scan(&s.Merchant, &keeping)
-	if errors.Is(err, sql.ErrNoRows) { // it was renamed over
+	if errors.Is(err, sql.ErrNoRows) { // another account was renamed to its name
 		return s, nil
 	}
 	if err != nil {
@@ -169,8 +175,8 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	return s, l.j.failed(rows.Err())
 }
 
-// NoteService notes what a record of the service has shown about the account: the merchant's id, and whether order ids are
-// kept. What is empty stays as it was.
+// NoteService records what the service has shown about the account: the merchant's id, and whether order ids
+// are kept. Empty values change nothing.
 func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keeping) error {
 	return l.j.write(ctx, func(t *tx) error {
 		id, err := t.lock(l)
@@ -183,8 +189,9 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 	})
 }
 
-// Rename carries the history of an account to a new name or address. An account that has a history of its own is an
-// *AccountError, and so is one that is not there. While a living process sends or applies for one of the two, it is a *BusyError.
+// Rename moves the history of an account to a new name or address. If the new account has a history already,
+// or the old one does not exist, it returns an *AccountError. While a living process sends or applies for one
+// of the two, it returns a *BusyError.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	return j.write(ctx, func(t *tx) error {
 		from, err := t.accountNumber(old)
@@ -227,7 +234,7 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	})
 }
 
-// accountNumber finds an account and locks it; 0 if it is not there.
+// accountNumber finds an account and locks it. It returns 0 if there is none.
 func (t *tx) accountNumber(a Account) (id int64, err error) {
 	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2 {lock}`, a.Address, a.Name).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -236,7 +243,7 @@ func (t *tx) accountNumber(a Account) (id int64, err error) {
 	return id, err
 }
 
-// idle refuses while another process sends for the account, or applies a plan of it.
+// idle returns an error while another process sends for the account or applies a plan of it.
 func (t *tx) idle(account int64) error {
 	sending, err := t.orders(`account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account)
 	if err != nil {
@@ -292,7 +299,7 @@ func (j *Journal) accounts(ctx context.Context, query string, args ...any) (acco
 
 var errNoID = errors.New("a withdrawal without an id cannot be recorded")
 
-// holder returns which other order of the account has a withdrawal's id.
+// holder returns the other order of the account that has a withdrawal's id; empty: none.
 func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string, err error) {
 	if withdrawal == "" {
 		return "", nil
@@ -304,8 +311,8 @@ func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string
 	return others[0].OrderID, nil
 }
 
-// current finds the account and an order in it, which has become unknown if its sender has died. The order's state is empty
-// if it is not there.
+// current returns the account and an order in it. If the order's sender has died, the order becomes unknown
+// first. The order's state is empty if the journal does not have the order.
 func (t *tx) current(l *Ledger, orderID string) (account int64, o Order, err error) {
 	if account, err = t.lock(l); err != nil {
 		return 0, Order{}, err

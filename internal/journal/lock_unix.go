@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile is the file in which each process that sends holds a lock on one byte, that with its own number. The system takes
-// the lock away when the process ends in any way. The file is empty, and stays.
+// lockFile is the lock file of a journal. Each process that sends holds a lock on one byte of it, at the
+// offset of its number. The system releases the lock when the process ends in any way. The file is empty, and
+// is never removed.
 type lockFile struct{ file *os.File }
 
 func openLockFile(path string) (*lockFile, error) {
@@ -37,7 +38,7 @@ func (l *lockFile) held(sender int64) (bool, error) {
 	return lock.Type != unix.F_UNLCK, nil
 }
 
-// try takes a lock on a byte, for this process alone or for all who share it, unless others have one that keeps it away.
+// try takes an exclusive or a shared lock on a byte. It reports whether it has got the lock.
 func (l *lockFile) try(at int64, shared bool) (bool, error) {
 	kind := int16(unix.F_WRLCK)
 	if shared {

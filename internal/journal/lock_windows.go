@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile is the file in which each process that sends holds a lock on one byte, that with its own number. The system takes
-// the lock away when the process ends in any way. The file is empty, and stays.
+// lockFile is the lock file of a journal. Each process that sends holds a lock on one byte of it, at the
+// offset of its number. The system releases the lock when the process ends in any way. The file is empty, and
+// is never removed.
 type lockFile struct {
 	file *os.File
-	mine int64 // whose lock this process holds; 0: none
+	mine int64 // the sender whose lock this process holds; 0: none
 }
 
 func openLockFile(path string) (*lockFile, error) {
@@ -24,7 +25,7 @@ func openLockFile(path string) (*lockFile, error) {
 }
 
 func (l *lockFile) hold(sender int64) error {
-	if l.mine == sender { // a second time it would be refused
+	if l.mine == sender { // Windows would refuse it a second time
 		return nil
 	}
 	if err := l.lock(sender); err != nil {
@@ -38,7 +39,7 @@ func (l *lockFile) lock(sender int64) error {
 	return windows.LockFileEx(windows.Handle(l.file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at(sender))
 }
 
-// held tries the lock, since it cannot only be looked at.
+// held tries to take the lock, because Windows cannot test a lock.
 func (l *lockFile) held(sender int64) (bool, error) {
 	err := l.lock(sender)
 	switch {
@@ -54,8 +55,8 @@ func at(sender int64) *windows.Overlapped {
 	return &windows.Overlapped{Offset: uint32(sender), OffsetHigh: uint32(sender >> 32)}
 }
 
-// try takes a lock on a byte, for this process alone or for all who share it, unless others have one that keeps it away. One
-// that this process has already is another's in its way.
+// try takes an exclusive or a shared lock on a byte. It reports whether it has got the lock. A lock that this
+// process holds already is in the way, like any other.
 func (l *lockFile) try(byte int64, shared bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if !shared {

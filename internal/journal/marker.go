@@ -11,22 +11,23 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A journal whose log is lost looks like one in which less has happened: what was sent would be sent again. So the database
-// itself says whether it is open. The first process that writes sets this marker, and brings it from the log into the
-// database before anything that it records counts; the last one takes it away again, which goes into the database with
-// everything else when SQLite closes it. A database that says that it is open, and has no log beside it, has lost that.
+// A journal that has lost its log looks like one in which less has happened: what was sent would be sent
+// again. So the database has a marker that says whether the journal is open. The first process that writes
+// sets the marker, and moves it from the log into the database before any of its records counts. The last
+// process takes the marker away. When SQLite closes the file, this change goes into the database with
+// everything else. A database that has the marker and no log has lost its log.
 //
-// Two bytes of the file of locks keep this in order: one is shared by all who write, and the other one is had by who asks
-// whether there are any, or comes to be one.
+// Two bytes of the lock file synchronise this. All writers share one of them. A process holds the other while
+// it checks for writers, or becomes one.
 const (
-	gateByte   = int64(1) << 62 // above all senders
+	gateByte   = int64(1) << 62 // above the numbers of all senders
 	writerByte = gateByte + 1
 	turnByte   = gateByte + 2 // see begin
 )
 
-const pause = time.Millisecond // between two tries for what others have
+const pause = time.Millisecond // between two tries to get what other processes hold
 
-// enter waits for the gate.
+// enter takes the gate.
 func (d *sqliteDialect) enter(ctx context.Context) error {
 	for began := time.Now(); ; {
 		if got, err := d.locks.try(gateByte, false); got || err != nil {
@@ -45,7 +46,8 @@ func (d *sqliteDialect) leave() error { return d.locks.free(gateByte) }
 
 var errLocked = errors.New("another process does not let go of its lock")
 
-// rest waits for about this long: who waits for the same should not come back at the same moments.
+// rest waits for about this long. The time varies, so that two processes do not keep trying at the same
+// moments.
 func rest(ctx context.Context, about time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -55,8 +57,8 @@ func rest(ctx context.Context, about time.Duration) error {
 	}
 }
 
-// nobodyWrites reports whether no process writes, this one included. The caller has the gate: a process that begins to write
-// waits for it.
+// nobodyWrites reports whether no process writes, including this one. The caller holds the gate, which a
+// process needs to begin to write.
 func (d *sqliteDialect) nobodyWrites() (bool, error) {
 	got, err := d.locks.try(writerByte, false)
 	if got {
@@ -65,7 +67,8 @@ func (d *sqliteDialect) nobodyWrites() (bool, error) {
 	return got, err
 }
 
-// inspect looks how the journal was left. If it has lost its log, the gate stays closed until that is on record.
+// inspect checks how the journal was left. If the journal has lost its log, the gate stays closed until that
+// is recorded.
 func (d *sqliteDialect) inspect(ctx context.Context) error {
 	for began := time.Now(); ; {
 		if err := d.enter(ctx); err != nil {
@@ -76,7 +79,7 @@ func (d *sqliteDialect) inspect(ctx context.Context) error {
 		err = errors.Join(err, e)
 		switch {
 		case err != nil:
-		case open && logIsEmpty(d.path) && alone: // only now: a log with this marker in it stays as long as the connection does
+		case open && logIsEmpty(d.path) && alone: // checked last: while this connection is open, a log with the marker stays
 			d.lost = true
 			return nil
 		case open && logIsEmpty(d.path):
@@ -97,7 +100,7 @@ var errReplaced = errors.New("another process uses a file that was here before")
 
 var errLogTaken = errors.New("its log was taken away from a process that uses it")
 
-// saysOpen reads the marker. A journal that is new, or of an older version, has none.
+// saysOpen reads the marker. A new journal, or one of an older version, has none.
 func (d *sqliteDialect) saysOpen(ctx context.Context) (open bool, err error) {
 	err = d.anchor.QueryRowContext(ctx, "SELECT opened FROM till_journal").Scan(&open)
 	d.marks = err == nil
@@ -121,12 +124,12 @@ func (d *sqliteDialect) opened(ctx context.Context, lost func() error) error {
 	return err
 }
 
-// join makes this process one of those who write.
+// join makes this process a writer.
 func (d *sqliteDialect) join(ctx context.Context) error {
 	if d.writes {
 		return nil
 	}
-	if !d.lost { // the gate is this process's then
+	if !d.lost { // if it is lost, this process holds the gate already
 		if err := d.enter(ctx); err != nil {
 			return err
 		}
@@ -140,8 +143,8 @@ func (d *sqliteDialect) join(ctx context.Context) error {
 	return err
 }
 
-// mark sets the marker, and brings it into the database. A process that reads for long can keep it out; it is tried again
-// with each transaction until it is there, but does not hold up who wants to send.
+// mark sets the marker, and moves it into the database. A process that reads for long can prevent that. mark
+// then tries again with each transaction, and does not delay the sender.
 func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	if !d.marks || d.marked {
 		return nil
@@ -178,8 +181,9 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// unmark takes the marker away if no other process writes, and reports whether it is away. Then the gate stays closed until the
-// locks go, so that none sets it before the log is gone. It need not be on the disk before the rest is.
+// unmark takes the marker away if no other process writes, and reports whether it is away. Then the gate
+// stays closed until the locks are released, so that no process sets the marker before the log is gone. The
+// change need not be on the disk before all else is.
 func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 	if d.files.intact() != nil {
 		return false, nil
@@ -197,7 +201,7 @@ func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 	if err != nil || !alone {
 		return false, errors.Join(err, d.leave())
 	}
-	if logIsEmpty(d.path) { // nothing was written since the last one to close it
+	if logIsEmpty(d.path) { // the last process that closed it has removed the marker, and nothing was written since
 		return true, nil
 	}
 	open, err := d.saysOpen(ctx)
@@ -212,8 +216,8 @@ func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 	return true, nil
 }
 
-// exec runs a statement that may have to wait for others. SQLite by itself tries ever more rarely, up to ten times a second,
-// and beside a process that writes all the time hardly ever gets its turn.
+// exec runs a statement that may have to wait for other processes. SQLite's own waiting gets slower, down to
+// ten tries a second. While another process writes all the time, it would hardly ever succeed.
 func (d *sqliteDialect) exec(ctx context.Context, conn *sql.Conn, statement string) error {
 	for began := time.Now(); ; {
 		_, err := conn.ExecContext(ctx, statement)

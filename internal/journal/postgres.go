@@ -19,21 +19,21 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresDialect keeps the journal in a database that several machines share. A sender's lock is an advisory lock of the
-// session that writes: when the connection breaks, or the database starts anew, the lock is gone with it, and the next write
-// takes it again.
+// postgresDialect keeps the journal in a database that several machines share. A sender's lock is an advisory
+// lock of the session that writes. If the connection breaks or the database restarts, the lock is released.
+// The next write takes it again.
 type postgresDialect struct {
 	address  string
 	wait     time.Duration
-	existing bool   // its tables are not made
-	password string // which a server can echo, and no error shows
+	existing bool   // make no tables
+	password string // never shown in an error, although a server can echo it
 }
 
 func newPostgres(address string, wait time.Duration, existing bool) dialect {
 	return &postgresDialect{address: address, wait: wait, existing: existing}
 }
 
-// place is the address without what is secret in it, and without its parameters, some of which may be.
+// place returns the address without secrets. It has no parameters, because some of them may be secret.
 func (d *postgresDialect) place() string {
 	u, err := url.Parse(d.address)
 	if err != nil || place.Check(d.address) != nil {
@@ -46,10 +46,10 @@ func (d *postgresDialect) place() string {
 	return u.String()
 }
 
-// connectLimit is how long a connection to the database may take.
+// connectLimit is the time limit for a connection to the database.
 const connectLimit = 10 * time.Second
 
-// maxConnections is how many a process has: one that writes, and some that read.
+// maxConnections is how many connections a process has: one that writes, and others that read.
 const maxConnections = 4
 
 func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
@@ -63,7 +63,7 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 		"synchronous_commit": "on", // a commit is on the disk when it returns
 		"application_name":   "till",
 		"lock_timeout":       fmt.Sprint(d.wait.Milliseconds()),
-		// The database notices within a minute that a machine is gone, and frees its locks.
+		// The database notices within a minute that a machine is gone, and releases its locks.
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3",
 	} {
 		config.RuntimeParams[name] = value
@@ -72,7 +72,7 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	db.SetMaxOpenConns(maxConnections)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
-		if ctx.Err() != nil { // which the driver calls a bad connection
+		if ctx.Err() != nil { // the driver calls this a bad connection
 			err = ctx.Err()
 		}
 		return nil, err
@@ -90,8 +90,9 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
-// config is how the database is reached. An address without sslmode means verify-full, whatever PGSSLMODE says; that and less
-// are looked for in what the driver would do, for every host that it would try.
+// config returns the settings for the connection. An address without sslmode means verify-full, whatever
+// PGSSLMODE says. config checks this, and any weaker mode, in the driver's own settings for every host that
+// it would try.
 func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
 	if err := place.Check(d.address); err != nil {
 		return nil, &Error{Place: d.place(), Msg: "cannot be used: " + err.Error(), Config: true}
@@ -100,7 +101,7 @@ func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
 		return nil, &Error{Place: d.place(), Msg: fmt.Sprintf("cannot be used: a file that its address or the environment names cannot be read (%v)", file), Config: true}
 	}
-	if err != nil { // which may show the password
+	if err != nil { // the error may show the password
 		return nil, &Error{Place: d.place(), Msg: "has an address or settings in the environment (PG...) that cannot be understood: write postgres://USER@HOST/DATABASE, with parameters that PostgreSQL knows", Config: true}
 	}
 	hosts := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
@@ -120,7 +121,7 @@ func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// verifyFull is an address with the sslmode that it means.
+// verifyFull returns an address with its sslmode. If it has none, the sslmode is verify-full.
 func verifyFull(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Query().Has("sslmode") || u.Query().Has("ssl") {
@@ -143,7 +144,7 @@ func onThisMachine(host string, port uint16) bool {
 	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// commitLimit is how long a commit may take. A machine that is gone without a word never answers.
+// commitLimit is the time limit for a commit. A machine that is gone may never answer.
 const commitLimit = 2 * time.Minute
 
 func (d *postgresDialect) limit(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -152,14 +153,14 @@ func (d *postgresDialect) limit(ctx context.Context) (context.Context, context.C
 
 func (d *postgresDialect) writer() string { return "" }
 
-// The level is named, since a database can have another as its default: what exists once an account's lock is held must be
-// what is read.
+// begin names the isolation level, because the database can have another default. Reads after the lock on the
+// account must see what exists then.
 func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED")
 	return err
 }
 
-// opened has nothing to call: a server does not lose its log alone.
+// opened does nothing: a server does not lose its log alone.
 func (d *postgresDialect) opened(context.Context, func() error) error { return nil }
 
 func (d *postgresDialect) still() error { return nil }
@@ -172,7 +173,7 @@ func (d *postgresDialect) broken(err error) bool {
 	return true
 }
 
-// commit looks at what the server did, which after a failed statement is to undo everything and call that a success.
+// commit checks what the server did. After a failed statement, a server rolls back and reports success.
 func (d *postgresDialect) commit(ctx context.Context, conn *sql.Conn) error {
 	return conn.Raw(func(c any) error {
 		done, err := c.(*stdlib.Conn).Conn().Exec(ctx, "COMMIT")
@@ -191,7 +192,7 @@ func (d *postgresDialect) tables() string {
 	return "SELECT count(*) FROM pg_catalog.pg_class WHERE oid = to_regclass('till_journal')"
 }
 
-// checkEmpty refuses a database with tables in it that are not a journal's. What an extension has made does not count.
+// checkEmpty refuses a database with tables that are not a journal's. Tables of extensions do not count.
 func (d *postgresDialect) checkEmpty(ctx context.Context) error {
 	db, err := d.open(ctx)
 	if err != nil {
@@ -218,7 +219,8 @@ func (d *postgresDialect) exclude(t *tx) error {
 	return err
 }
 
-// schemaLock is the number of the lock that is held while tables are made. A sender's number is never negative.
+// schemaLock is the number of the lock that is held while tables are made. A sender's number is never
+// negative.
 const schemaLock int64 = -8_432_907_441_052_116
 
 func (d *postgresDialect) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
@@ -232,7 +234,7 @@ func (d *postgresDialect) numbered(t *tx) error {
 	return nil
 }
 
-// hold waits a moment for the session before this one, which the server may still be ending.
+// hold waits a few seconds if the lock is not free: the server may still be ending the previous session.
 func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64) error {
 	for tries := 1; ; tries++ {
 		got := false
@@ -257,7 +259,7 @@ func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (hel
 	return held, err
 }
 
-// hide takes a text away in which a server echoes the password, or a piece of it.
+// hide removes a text in which a server echoes the password or a part of it.
 func (d *postgresDialect) hide(text string) string {
 	const piece = 8
 	for i := 0; i+min(piece, len(d.password)) <= len(d.password) && len(d.password) >= piece/2; i++ {

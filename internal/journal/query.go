@@ -12,10 +12,11 @@ import (
 const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, withdrawal, shown, version, sent,
 	code, reason, user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed, number, sender, began, ended, outcome, decimals`
 
-// withAttempts adds the attempts of orders: a row for each, or one with nulls for an order without any.
+// withAttempts adds the attempts of orders. There is one row for each attempt, and one row with nulls for an
+// order without any.
 const withAttempts = `LEFT JOIN attempts ON attempts.order_row = orders.id`
 
-// scanOrder reads a row of orderColumns: an order and one of its attempts at most.
+// scanOrder reads a row of orderColumns: an order and at most one of its attempts.
 func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var state, sent, decidedAt, created, changed string
 	var d Decided
@@ -36,7 +37,7 @@ func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	return o, err
 }
 
-// ordersOf puts the rows of a query together to orders: those of one order follow each other.
+// ordersOf returns the orders in the rows of a query. The rows of one order must be adjacent.
 func ordersOf(rows *sql.Rows) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		var o Order
@@ -64,7 +65,7 @@ func ordersOf(rows *sql.Rows) iter.Seq2[Order, error] {
 	}
 }
 
-// load returns the orders that a condition holds for, oldest first.
+// load returns the orders for which a condition holds, oldest first.
 func load(q querier, where string, args ...any) (orders []Order, err error) {
 	rows, err := q.rows(`SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...)
 	if err != nil {
@@ -82,7 +83,7 @@ func load(q querier, where string, args ...any) (orders []Order, err error) {
 
 func (t *tx) orders(where string, args ...any) ([]Order, error) { return load(t, where, args...) }
 
-// insert makes an order that has no state yet; move gives it one, in the same transaction.
+// insert makes an order without a state. move gives it one, in the same transaction.
 func (t *tx) insert(account int64, o Order) (Order, error) {
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
 		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15) RETURNING id, version`,
@@ -92,19 +93,19 @@ func (t *tx) insert(account int64, o Order) (Order, error) {
 	return o, err
 }
 
-// A Filter chooses orders. Its zero value chooses all of an account.
+// A Filter chooses orders. Its zero value chooses all orders of an account.
 type Filter struct {
-	From, To time.Time // of the last attempt or, where there is none, of the first record; To is not included
+	From, To time.Time // time of the last attempt or, if there is none, of the first record; To is exclusive
 	States   []State
 	Currency string // kind and code
 	Address  string
 	Run      string // its name
-	Runs     bool   // only those of any run
+	Runs     bool   // only orders that belong to a run
 	OrderID  string
 }
 
-// Orders returns the orders of the account that a filter chooses, oldest first; those of a run in the order of its plan. It
-// stops after an error.
+// Orders returns the orders of the account that a filter chooses, oldest first, or in the order of the plan
+// for a run. It stops after an error.
 func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		account, err := l.number(ctx)
@@ -130,7 +131,7 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	}
 }
 
-// query is the statement of a filter.
+// query returns the statement for a filter.
 func (f Filter) query(account int64) (query string, args []any) {
 	where, args := []string{"orders.account = ?1"}, []any{account}
 	add := func(condition string, value any) {
@@ -173,12 +174,12 @@ func (f Filter) query(account int64) (query string, args []any) {
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + order + `, number`, args
 }
 
-// ofRun chooses the rows of a run that has begun, whose account is the first argument.
+// ofRun returns the condition for the rows of a run that has begun. The account is the first argument.
 func ofRun(name int) string {
 	return fmt.Sprintf("run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND runs.name = ?%d AND runs.began <> '')", name)
 }
 
-// Order returns one order. One that is not there is a *GoneError.
+// Order returns one order. If there is none, it returns a *GoneError.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	for o, err := range l.Orders(ctx, Filter{OrderID: orderID}) {
 		return o, err
@@ -186,7 +187,7 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	return Order{}, &GoneError{OrderID: orderID}
 }
 
-// Story returns everything that has happened to an order, oldest first.
+// Story returns the history of an order, oldest event first.
 func (j *Journal) Story(ctx context.Context, o Order) (events []Event, err error) {
 	rows, err := j.read(ctx).rows(`SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
 		FROM events WHERE order_row = ?1 ORDER BY id`, o.id)

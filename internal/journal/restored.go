@@ -5,9 +5,9 @@ import (
 	"database/sql"
 )
 
-// A journal that is found to lack what was recorded last is counted as restored, and each of its accounts remembers the count
-// at which it was last compared with the service's list. One that was compared before, or that the journal does not have
-// any more, may have sent orders that are not on record.
+// If a journal is found to lack what was recorded last, its count of restores is incremented. Each account
+// has the count at which it was last compared with the service's list. An account whose count is lower, or
+// that the journal has lost, may have sent orders that are not in the journal.
 
 // Restored reports whether the journal may lack orders that were sent for the account.
 func (l *Ledger) Restored(ctx context.Context) (restored bool, err error) {
@@ -42,7 +42,7 @@ func (j *Journal) markRestored(ctx context.Context) error {
 	})
 }
 
-// copyRestored lets a copy lack what its original lacks.
+// copyRestored copies the count of restores: a copy lacks what its original lacks.
 func (j *Journal) copyRestored(ctx context.Context, from *sql.Conn, t *tx) error {
 	var restored int64
 	if err := from.QueryRowContext(ctx, "SELECT restored FROM till_journal").Scan(&restored); err != nil {
@@ -52,6 +52,6 @@ func (j *Journal) copyRestored(ctx context.Context, from *sql.Conn, t *tx) error
 	return err
 }
 
-// Intact returns an error if the journal is no longer what was opened, such as a file that was removed meanwhile. Who was
-// given a ticket a while ago asks before using it.
+// Intact returns an error if the journal is no longer what was opened, for example because a file was
+// removed. A sender calls it before it uses a ticket.
 func (j *Journal) Intact() error { return j.failed(j.dialect.still()) }

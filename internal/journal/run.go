@@ -18,7 +18,7 @@ type Run struct {
 	Plan   string    `json:"plan"`  // the name of its file
 	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
 	Since  string    `json:"-"`     // the newest run of the batch when the plan was made; empty: none had begun
-	Before int       `json:"-"`     // how many of its orders may be paid already, by a person's word
+	Before int       `json:"-"`     // how many of its orders may be paid already, as a person said
 	Began  time.Time `json:"-"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
@@ -34,19 +34,22 @@ type Row struct {
 	Note     string
 }
 
-// A RunRow is a row as the journal recorded it when its run began, and its order as it is now. Only this is sent.
+// A RunRow is a row as it was recorded when its run began, and its order in its current state. Only recorded
+// rows are sent.
 type RunRow struct {
 	Row
 	Place int // in the plan, from 0
 	Order Order
 }
 
-// BeginRun records a run and all its rows, or none of them, and returns the run; of one that has begun before it records
-// only that more of its orders may be paid already. An order that the journal has keeps its state; if it has other content, if
-// another run of the batch has begun since the plan was made, or if another plan has the run's name, that is a *RunError.
+// BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
+// BeginRun records only that more of its orders may be paid already. An order that the journal has keeps its
+// state. The error is a *RunError if such an order has other content, if another run of the batch has begun
+// since the plan was made, or if another plan has the run's name.
 //
-// The rows are recorded in pieces, so that others can write in between. Until the last one is, the run has not begun: if it
-// does not come to that, what is there of it is removed again, by this process or by one that finds it dead.
+// The rows are recorded in pieces, so that other processes can write in between. The run begins with the last
+// piece. If recording ends before it, the rows are removed again, by this process or by one that finds it
+// dead.
 func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]) (Run, error) {
 	if err := l.Enter(ctx); err != nil {
 		return Run{}, err
@@ -56,16 +59,17 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 		return run, err
 	}
 	if err := l.recordRows(ctx, &run, rows); err != nil {
-		l.discard(context.WithoutCancel(ctx), run) // or the next one that begins does
+		l.discard(context.WithoutCancel(ctx), run) // if this fails, the next run that begins does it
 		return Run{}, err
 	}
 	return run, nil
 }
 
-// enterRun makes a run that has not begun yet, or returns the one that has. One run of an account begins at a time.
+// enterRun makes a run that has not begun yet, or returns the run that has begun. An account begins only one
+// run at a time.
 func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err error) {
 	for {
-		var dead, alive []Run // others' that have not begun
+		var dead, alive []Run // runs of other processes that have not begun
 		err := l.j.write(ctx, func(t *tx) error {
 			account, err := t.lock(l)
 			if err != nil {
@@ -117,7 +121,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	if err := t.holdLock(); err != nil {
 		return run, false, err
 	}
-	if _, err := t.exec(`UPDATE appliers SET account = ?1 WHERE sender = ?2`, account, t.j.sender); err != nil { // it may be new
+	if _, err := t.exec(`UPDATE appliers SET account = ?1 WHERE sender = ?2`, account, t.j.sender); err != nil { // the account may be new
 		return run, false, err
 	}
 	run = r
@@ -127,7 +131,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	return run, false, err
 }
 
-// stillNewest refuses a plan if a run of its batch has begun since it was made.
+// stillNewest refuses a plan if a run of its batch has begun since the plan was made.
 func (t *tx) stillNewest(account int64, r Run) error {
 	newest, err := t.newestOf(account, r.Batch)
 	if err != nil || newest != r.Since {
@@ -136,7 +140,7 @@ func (t *tx) stillNewest(account int64, r Run) error {
 	return nil
 }
 
-// newestOf is the run of a batch that began last; empty if there is none.
+// newestOf returns the run of a batch that began last; empty: there is none.
 func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 	if batch == "" {
 		return "", nil
@@ -149,14 +153,15 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 }
 
 const (
-	// rowsInAPiece is how many rows one commit records: a few hundredths of a second, in which no other process can write.
+	// rowsInAPiece is how many rows one commit records. That takes a few hundredths of a second, in which no
+	// other process can write.
 	rowsInAPiece = 16 * maxRowsAtOnce
-	// betweenPieces is how long the journal is left to others after it. A process that waits for its turn tries again only
-	// now and then, and would find the moment between two commits too seldom.
+	// betweenPieces is the pause after each piece. A process that waits to write tries again only now and
+	// then, and would seldom hit the moment between two commits.
 	betweenPieces = 2 * time.Millisecond
 )
 
-// recordRows records the rows of a run and, when it has them all, that the run has begun.
+// recordRows records the rows of a run. With the last row, it records that the run has begun.
 func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, error]) error {
 	place := 0
 	for piece, err := range pieces(rows) {
@@ -190,8 +195,8 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 	})
 }
 
-// stillRecording refuses to go on with a run that another process has begun to take back, because this one looked dead: some of
-// its rows may be gone.
+// stillRecording returns an error if another process has begun to remove the run, because this process looked
+// dead. Some of the run's rows may be gone.
 func (t *tx) stillRecording(run Run) error {
 	n := 0
 	err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender).Scan(&n)
@@ -222,7 +227,7 @@ func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 	}
 }
 
-// recordPiece makes the orders that are not there yet, which is their step to planned, and records the rows as the run's.
+// recordPiece makes the orders that do not exist yet, in the state planned, and records the rows of the run.
 func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 	account, err := t.lock(l)
 	if err == nil {
@@ -259,7 +264,7 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 	})
 }
 
-// insertPlanned makes the orders that are not there yet, and returns their numbers.
+// insertPlanned makes the orders that do not exist yet, and returns their numbers.
 func (t *tx) insertPlanned(account int64, run Run, rows []Row) (ids map[string]int64, err error) {
 	values := make([][]any, len(rows))
 	for i, r := range rows {
@@ -284,7 +289,7 @@ func (t *tx) insertPlanned(account int64, run Run, rows []Row) (ids map[string]i
 	return ids, inserted.Err()
 }
 
-// findRest finds the orders that were there before, which must be the same that the run is to send.
+// findRest finds the orders that existed before. Their content must be what the run is to send.
 func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) error {
 	for _, r := range rows {
 		if ids[r.OrderID] != 0 {
@@ -302,7 +307,8 @@ func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) 
 	return nil
 }
 
-// unfinished are the runs of an account that have not begun: those of dead processes and those of living ones.
+// unfinished returns the runs of an account that have not begun: those of dead processes and those of living
+// ones.
 func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
 	rows, err := t.rows(`SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account)
 	if err != nil {
@@ -337,7 +343,7 @@ func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
 	return dead, alive, nil
 }
 
-// discardUnfinished removes what dead processes have recorded of runs that have not begun.
+// discardUnfinished removes the runs of dead processes that have not begun.
 func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 	n := 0
 	if err := l.j.read(ctx).row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).Scan(&n); err != nil || n == 0 {
@@ -356,14 +362,15 @@ func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 	return err
 }
 
-// discard removes a run that has not begun, in pieces, and with it the orders that it has made and that were not touched
-// since. No other run has them: one run of an account begins at a time. The first piece takes the run away from its sender,
-// which may live after all, and would otherwise begin it with what is left.
+// discard removes a run that has not begun, in pieces. It also removes the orders that the run has made and
+// that have not changed since. No other run has these orders, because an account begins only one run at a
+// time. The first piece takes the run away from its sender. If that is alive after all, it cannot begin the
+// run with the rows that are left.
 func (l *Ledger) discard(ctx context.Context, run Run) error {
 	for left := true; left; {
 		err := l.j.write(ctx, func(t *tx) error {
 			left = false
-			if _, err := t.lockNumber(l.id.Load()); errors.Is(err, sql.ErrNoRows) { // the account was removed, and its runs with it
+			if _, err := t.lockNumber(l.id.Load()); errors.Is(err, sql.ErrNoRows) { // the account was removed with its runs
 				return nil
 			} else if err != nil {
 				return err
@@ -434,7 +441,8 @@ func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
 	return runs, l.j.failed(rows.Err())
 }
 
-// RunRows returns up to n rows of a run from a place on, as they were recorded when it began, with their orders as they are.
+// RunRows returns up to n rows of a run, starting at a place, as they were recorded when the run began. Each
+// row has its order in its current state.
 func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunRow, err error) {
 	const columns = `, place, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note`
 	rows, err := l.j.read(ctx).rows(`SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
@@ -459,7 +467,7 @@ func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunR
 	return part, l.j.failed(rows.Err())
 }
 
-// Held returns those of some orders that the journal has.
+// Held returns those of the orders that the journal has.
 func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Order, err error) {
 	held = make(map[string]Order)
 	err = l.among(ctx, orderIDs, func(account int64, args []any, list string) error {
@@ -472,7 +480,7 @@ func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]O
 	return held, err
 }
 
-// Paid returns those of some addresses to which a withdrawal of the account was accepted, in whatever spelling.
+// Paid returns those of the addresses to which a withdrawal of the account was accepted, in any spelling.
 func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]bool, err error) {
 	paid = make(map[string]bool)
 	spelt := map[string][]string{}
@@ -504,7 +512,8 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 	return paid, err
 }
 
-// among asks about a list in parts that a statement can take; the first argument is the account's number.
+// among calls ask with the parts of a list that are small enough for a statement. The first argument of the
+// statement is the account's number.
 func (l *Ledger) among(ctx context.Context, list []string, ask func(account int64, args []any, list string) error) error {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {

@@ -5,11 +5,12 @@ import (
 	"fmt"
 )
 
-// schema holds the steps that carry a journal from one version to the next; the version is how many of them it has taken. A
-// step that was in a release is never changed: what is new is a step of its own. {id} is a number that the database gives.
+// schema returns the steps that bring a journal from one version to the next. The version is the number of
+// steps that were taken. A step that was in a release is never changed: a change is a new step. {id} is a
+// number that the database assigns.
 //
-// Every index costs each row of a payout. Those that are asked about few orders hold only these, and a query has to name their
-// condition word by word for SQLite to use them.
+// Every index makes each row of a payout slower. An index for queries about few orders contains only these
+// orders. For SQLite to use it, a query must repeat the condition of the index word by word.
 func schema() []string {
 	return []string{`
 CREATE TABLE accounts (
@@ -194,7 +195,7 @@ ALTER TABLE accounts ADD COLUMN checked BIGINT NOT NULL DEFAULT 0
 `}
 }
 
-// fillKeys gives the orders of an older journal the texts by which their contents and payees are found.
+// fillKeys fills in the hashes of contents and payees in the orders of an older journal.
 func (t *tx) fillKeys() error {
 	orders, err := t.orders(`content = ''`)
 	if err != nil {
@@ -208,8 +209,8 @@ func (t *tx) fillKeys() error {
 	return nil
 }
 
-// migrate makes the tables, or carries an old journal forward. The version is in a table of its own, so that both
-// dialects keep it in the same way; the change of version and the change of the tables are one commit.
+// migrate makes the tables, or updates those of an older journal. The version has its own table, so that both
+// dialects store it in the same way. The changes of the tables and of the version are one commit.
 func (j *Journal) migrate(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -221,7 +222,7 @@ func (j *Journal) migrate(ctx context.Context) error {
 		if err := j.dialect.exclude(t); err != nil {
 			return err
 		}
-		version, err := j.version(t) // another process may have been quicker
+		version, err := j.version(t) // another process may have updated it
 		if err != nil {
 			return err
 		}
@@ -248,7 +249,7 @@ func (j *Journal) migrate(ctx context.Context) error {
 	}))
 }
 
-// version is how far the journal is; 0 where there is none yet.
+// version returns the version of the journal; 0 if there is none yet.
 func (j *Journal) version(q querier) (version int, err error) {
 	found := 0
 	if err := q.row(j.dialect.tables()).Scan(&found); err != nil {

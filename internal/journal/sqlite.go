@@ -18,24 +18,24 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteDialect keeps the journal in a file of this machine. A commit is on the disk when it returns: the log is synced with
-// every one, in full where the system makes a difference, and so are the directories that were made for it.
+// sqliteDialect keeps the journal in a file on this machine. A commit is on the disk when it returns. Every
+// commit syncs the log, with a full sync on systems that have one. New directories are synced too.
 type sqliteDialect struct {
-	name     string // as it was given
+	name     string // as given by the caller
 	wait     time.Duration
-	existing bool      // it is not made
-	path     string    // with links followed
-	files    *fileSet  // what they were when it was opened
-	anchor   *sql.Conn // keeps SQLite from removing the log while this process is between two other connections
+	existing bool      // do not make the journal
+	path     string    // with links resolved
+	files    *fileSet  // the files when they were opened
+	anchor   *sql.Conn // keeps SQLite from removing the log while this process has no other connection
 	locks    *lockFile
 
-	marks  bool // it has the marker of marker.go
-	lost   bool // it was left open, and its log is gone; the gate is this process's
-	writes bool // this process shares the writers' byte
-	set    bool // it has set the marker
-	marked bool // which is in the database itself
-	tried  bool // to bring it there, for as long as it may take
-	frames int  // of the log, of which the marker is one
+	marks  bool // the journal has the marker of marker.go
+	lost   bool // it was left open and its log is gone; this process holds the gate
+	writes bool // this process shares the lock on writerByte
+	set    bool // this process has set the marker
+	marked bool // the marker is in the database, and not only in the log
+	tried  bool // mark has once tried for its full time
+	frames int  // frames of the log up to the marker
 }
 
 func newSQLite(name string, wait time.Duration, existing bool) dialect {
@@ -44,10 +44,10 @@ func newSQLite(name string, wait time.Duration, existing bool) dialect {
 
 func (d *sqliteDialect) place() string { return d.name }
 
-// wait is how long a process waits for others that write.
+// wait is how long a process waits for other writers.
 const wait = 10 * time.Second
 
-// checkedSize is up to which size a journal is looked through as a whole when it is opened.
+// checkedSize is the largest size in bytes of a journal that is checked completely when it is opened.
 const checkedSize = 32 << 20
 
 func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
@@ -68,7 +68,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, errors.Join(err, d.locks.close())
 	}
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
-		"mode":    {"rw"}, // a file that was moved away must not be made anew
+		"mode":    {"rw"}, // a file that was moved away must not be made again
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", d.wait.Milliseconds()), "synchronous(full)", "fullfsync(on)", "checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", address.String())
@@ -78,7 +78,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	d.anchor, err = db.Conn(ctx)
 	if err == nil {
 		err = d.check(ctx, d.anchor)
-		if err != nil && logIsEmpty(path) { // without its log a file in use looks damaged
+		if err != nil && logIsEmpty(path) { // without its log, a file in use looks damaged
 			if alone, e := d.nobodyWrites(); e == nil && !alone {
 				err = errLogTaken
 			}
@@ -91,7 +91,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		d.files, err = newFileSet(path)
 	}
 	if err == nil {
-		err = checkFiles(path) // which SQLite has made, or somebody else has
+		err = checkFiles(path) // again, because files may have been made since
 	}
 	if err != nil {
 		d.disconnect(db, true)
@@ -100,7 +100,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
-// disconnect ends all connections. The last one takes the log away, unless it is to be kept.
+// disconnect closes all connections. The last one removes the log, unless keepLog is set.
 func (d *sqliteDialect) disconnect(db *sql.DB, keepLog bool) error {
 	db.SetMaxIdleConns(-1) // the anchor is the last
 	var err error
@@ -117,7 +117,7 @@ func (d *sqliteDialect) disconnect(db *sql.DB, keepLog bool) error {
 	return errors.Join(err, db.Close(), d.locks.close())
 }
 
-// check refuses a file that is not a journal's, or is damaged.
+// check refuses a file that is not a journal, or is damaged.
 func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 	var tables, own int
 	if err := db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'till_journal') FROM sqlite_schema").Scan(&tables, &own); err != nil {
@@ -126,7 +126,7 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 	if tables > 0 && own == 0 {
 		return &Error{Place: d.name, Msg: "is a database of something else: name another file with --journal"}
 	}
-	mode, err := d.logMode(ctx, db) // only now, since it stays with the file
+	mode, err := d.logMode(ctx, db) // only now, because the mode is stored in the file
 	if err != nil {
 		return err
 	}
@@ -146,9 +146,9 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 	return nil
 }
 
-// logMode switches a new journal to a log that is written ahead, and returns the mode that it then has. Of several processes
-// that do this at the same moment, SQLite turns away all but one at once, whatever busy_timeout says, because each of them
-// holds what another one waits for.
+// logMode switches a new journal to a write-ahead log, and returns its mode. If several processes do this at
+// the same moment, SQLite refuses all but one immediately, despite busy_timeout, because each holds a lock
+// that another one waits for.
 func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string, err error) {
 	for began := time.Now(); ; {
 		err = db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
@@ -165,22 +165,22 @@ func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string,
 
 var errDamaged = errors.New("the file is damaged")
 
-// limit is none: a file answers, or busy_timeout ends it.
+// limit sets no limit: a file answers, or busy_timeout ends the wait.
 func (d *sqliteDialect) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() {}
 }
 
-// writer keeps in memory how the pages were that a statement changes, which is there until the statement has ended. It would be
-// a file of its own for each transaction.
-// It waits for others in exec alone.
+// writer returns two settings. SQLite keeps the old content of the pages that a statement changes until the
+// statement ends. The first setting keeps it in memory: otherwise it would be a file for each transaction.
+// The second one makes exec the only place that waits for other processes.
 func (d *sqliteDialect) writer() string { return "PRAGMA temp_store = memory; PRAGMA busy_timeout = 0" }
 
 func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	if err := d.mark(ctx, conn); err != nil {
 		return err
 	}
-	// Who waits has the turn, so that one that has just ended a transaction cannot begin the next one first. One that was
-	// stopped with it keeps the others back for a while only.
+	// The process that waits holds the turn, so that one that has just ended a transaction cannot begin the
+	// next one first. If a process stops while it holds the turn, the others wait for a limited time only.
 	for began := time.Now(); time.Since(began) < d.wait/2; {
 		got, err := d.locks.try(turnByte, false)
 		if err != nil {
@@ -206,7 +206,7 @@ func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
 	return d.still()
 }
 
-// still refuses a journal of which a file is no longer where it was.
+// still refuses a journal if one of its files is not in its place any more.
 func (d *sqliteDialect) still() error {
 	err := d.files.intact()
 	if err == nil {
@@ -223,11 +223,11 @@ func (d *sqliteDialect) tables() string {
 	return "SELECT count(*) FROM sqlite_schema WHERE name = 'till_journal'"
 }
 
-func (d *sqliteDialect) exclude(*tx) error { return nil } // BEGIN IMMEDIATE does
+func (d *sqliteDialect) exclude(*tx) error { return nil } // BEGIN IMMEDIATE does that
 
 func (d *sqliteDialect) snapshot() string { return "BEGIN" }
 
-func (d *sqliteDialect) numbered(*tx) error { return nil } // SQLite counts from the largest
+func (d *sqliteDialect) numbered(*tx) error { return nil } // SQLite continues after the largest number
 
 func (d *sqliteDialect) hold(_ context.Context, _ *sql.Conn, sender int64) error {
 	return d.locks.hold(sender)
@@ -283,7 +283,7 @@ func (d *sqliteDialect) close(db *sql.DB) error {
 	return errors.Join(err, d.disconnect(db, !unmarked))
 }
 
-// secureFile makes the journal's file where it is missing, and refuses one that others could change.
+// secureFile makes the journal's file if it is missing, and refuses one that other users could change.
 func (d *sqliteDialect) secureFile(ctx context.Context) error {
 	if err := checkFiles(d.path); err != nil {
 		return err
@@ -295,14 +295,15 @@ func (d *sqliteDialect) secureFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() == 0 { // this process has made it, or another one that may not have come to this yet
+	if info.Size() == 0 { // made by this process, or by another one that has not written to it yet
 		return atomicfile.SyncDirectory(filepath.Dir(d.path))
 	}
 	return nil
 }
 
-// makeFile makes the journal's file where it is missing, readable by its owner only. It refuses to where the other files say
-// that the journal was there, and is in use: a new one would know nothing of what is under way.
+// makeFile makes the journal's file if it is missing, readable only by its owner. It refuses if the other
+// files show that the journal existed and is in use: a new journal would know nothing of the orders under
+// way.
 func (d *sqliteDialect) makeFile(ctx context.Context) error {
 	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -330,8 +331,8 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 	if len(left) > 0 {
 		return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and ")), Lost: true}
 	}
-	// Where it is there already it is not opened: closing it again would take SQLite's own locks away from another journal of
-	// this process.
+	// An existing file is not opened: closing it would release the locks that SQLite holds for another
+	// journal of this process.
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -342,8 +343,8 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 	return f.Close()
 }
 
-// prepareFile makes the directories above a journal's file where they are missing, readable by their owner only, and returns its
-// path with links followed.
+// prepareFile makes the missing directories of a journal's path, readable only by their owner, and returns
+// the path with links resolved.
 func prepareFile(name string) (path string, err error) {
 	if path, err = filepath.Abs(name); err != nil {
 		return "", err
@@ -356,7 +357,7 @@ func prepareFile(name string) (path string, err error) {
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
-	} else if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 { // perhaps to a disk that is not there, and the journal with it
+	} else if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 { // perhaps to a disk that is not mounted, and has the journal
 		return "", fmt.Errorf("it is a link that leads nowhere (%w)", err)
 	}
 	if err := checkFileSystem(filepath.Dir(path)); err != nil {
@@ -365,7 +366,7 @@ func prepareFile(name string) (path string, err error) {
 	return path, nil
 }
 
-// makeDirectories is os.MkdirAll, but that each new directory's name is on the disk as well.
+// makeDirectories is os.MkdirAll, but also syncs the name of each new directory.
 func makeDirectories(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A Sum is of the orders of a run in one state.
+// A Sum counts orders of a run that are in the same state.
 type Sum struct {
 	State   State
-	Unit    string // what the amounts are counted in
-	SentBy  bool   // it was this run that sent them
-	Claimed bool   // this process is sending them, as the record says
+	Unit    string // unit of the amounts
+	SentBy  bool   // this run has sent them
+	Claimed bool   // the journal says that this process is sending them
 	Rows    int
-	Minor   int64  // of all of them, in minor units
+	Minor   int64  // sum of their amounts, in minor units
 	OrderID string // one of them
-	// First and Last are when they were sent or, where they were not, when they came into their state.
+	// First and Last are when they were sent or, if they were not, when they reached their state.
 	First, Last time.Time
 }
 
@@ -48,8 +48,9 @@ func (l *Ledger) Sums(ctx context.Context, run string) (sums []Sum, err error) {
 	return sums, j.failed(rows.Err())
 }
 
-// Results returns the orders of a run in the order of its plan, each with its order id, state, withdrawal and reason only, and
-// stops after an error. An order that this process is sending, as the record says, is one that it could not record the end of.
+// Results returns the orders of a run in the order of its plan. Each has only its order id, state, withdrawal
+// and reason. It stops after an error. If the journal says that this process is sending an order, this
+// process could not record its outcome.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		account, err := l.number(ctx)

@@ -129,9 +129,9 @@ func (e claimed) changes(o Order) (Order, error) {
 
 func (e claimed) told(_, _ Order) Event { return Event{What: eventSending, Key: e.Key} }
 
-// ended is the event that the sender of an attempt records how it ended. This event can be late. By then, the
-// order was made unknown because its sender was taken for dead, and a person or another attempt may have
-// changed it since.
+// ended is the event that the sender of an attempt records how it ended. It can come late: the order has
+// become unknown because its sender was taken for dead, and a person or another attempt may have changed it
+// since.
 type ended struct {
 	attempt int64
 	content Content // of the attempt

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// Rows that come together are given to the database with one statement: most of what a statement costs does not depend on how
-// many they are.
+// Rows that come together are given to the database with one statement, because most of the cost of a
+// statement does not depend on the number of rows.
 
-// maxRowsAtOnce is how many rows one statement takes.
+// maxRowsAtOnce is the most rows in one statement.
 const maxRowsAtOnce = 64
 
-// inPieces does something for rows in pieces that a statement can take.
+// inPieces calls do with pieces of rows that are small enough for a statement.
 func inPieces[R any](rows []R, do func([]R) error) error {
 	for len(rows) > 0 {
 		n := min(len(rows), maxRowsAtOnce)
@@ -23,7 +23,8 @@ func inPieces[R any](rows []R, do func([]R) error) error {
 	return nil
 }
 
-// filled is rows about orders, filled up to a power of two with some about none: so there are few statements to be prepared.
+// filled fills rows up to a power of two with rows about no order. So only a few different statements have to
+// be prepared.
 func filled(rows [][]any) [][]any {
 	rows = slices.Clip(rows)
 	none := append([]any{int64(0)}, rows[0][1:]...)
@@ -33,9 +34,9 @@ func filled(rows [][]any) [][]any {
 	return rows
 }
 
-// valueList makes rows of int64 and string a table v at the head of a statement. It returns that head, what the statement calls
-// each column, and all arguments, of which the given ones come first. The first column tells the rows apart; another one that is
-// the same in all of them is given once.
+// valueList returns the head of a statement that makes rows of int64 and string a table v. It also returns an
+// expression for each column, and all arguments, which begin with first. The first column identifies the row.
+// Any other column is passed as a single argument if it has the same value in all rows.
 func valueList(rows [][]any, first ...any) (head string, names []string, args []any) {
 	args = first
 	names = make([]string, len(rows[0]))
@@ -68,7 +69,7 @@ func valueList(rows [][]any, first ...any) (head string, names []string, args []
 		for i, k := range differing {
 			text = append(text, "(,"[min(i, 1)])
 			args = append(args, row[k])
-			if r == 0 { // PostgreSQL gives the types of the first row to all
+			if r == 0 { // PostgreSQL uses the types of the first row for all rows
 				text = append(text, typed(row[k], len(args))...)
 			} else {
 				text = strconv.AppendInt(append(text, '?'), int64(len(args)), 10)
@@ -87,7 +88,7 @@ func typed(value any, place int) string {
 	return "CAST(?" + strconv.Itoa(place) + " AS " + kind + ")"
 }
 
-// numbers runs a statement that returns numbers.
+// numbers runs a query that returns numbers.
 func (t *tx) numbers(query string, args ...any) (map[int64]bool, error) {
 	rows, err := t.rows(query, args...)
 	if err != nil {
