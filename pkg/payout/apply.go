@@ -46,9 +46,9 @@ type ApplyOptions struct {
 // there is an error. Applied again, also by another process after a crash, the plan continues where it
 // stopped. A row that the service rejects is not an error: see Tally.States.
 //
-// An order that was accepted before, and not by this run, belongs to a batch that was half sent in another
-// way, or its order id is being reused. If there are more such orders than ApplyOptions.AlreadyPaid, nothing
-// is sent and the error is ErrRefused.
+// An order that was accepted before, and not by this run, comes from another run that was half done, or its
+// order id is an old one that is used again. If there are more such orders than ApplyOptions.AlreadyPaid,
+// nothing is sent and the error is ErrRefused.
 //
 // When ctx ends, nothing more is sent, and Apply waits for the calls in flight. Apply also stops at the first
 // order whose outcome is unknown, when the service refuses the key or the rate of calls, and when it cannot
@@ -127,7 +127,7 @@ func (t Tally) LeftRows() (n int) {
 	return n
 }
 
-// Applier checks a plan against the account, the time and the journal. If the journal is a file, it also
+// Applier checks that a plan fits the account, the time and the journal. If the journal is a file, it also
 // checks that no other process applies a plan. It changes nothing permanently.
 func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
@@ -191,7 +191,7 @@ func (a *Applier) Begun() bool { return a.run.Digest != "" }
 // UnderWay reports whether a call is in flight, or its outcome is not recorded yet.
 func (a *Applier) UnderWay() bool { return a.sender.UnderWay() > 0 }
 
-// Approved returns how many orders may be paid already, as a person has said when the run began.
+// Approved returns how many orders may be paid already, as a person has said before.
 func (a *Applier) Approved() int { return a.run.Before }
 
 // chunk is how many rows are read at a time.

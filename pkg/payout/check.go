@@ -9,11 +9,11 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Difference is a withdrawal about which the journal and the service's list do not agree.
+// A Difference is a withdrawal on which the journal and the service's list disagree.
 type Difference struct {
 	What   string          // OnlyThere, OnlyHere or Different
 	Order  *Order          // nil: the journal does not have it
-	Record *api.Withdrawal // nil: the list does not have it
+	Record *api.Withdrawal // nil: it is not on the list
 	Why    string
 }
 
@@ -29,15 +29,15 @@ const (
 	Different = "different"
 )
 
-// Compare compares the journal with the service's list, both restricted to a period: filter is for the list, and f for the
-// journal. An order belongs to the journal's side once the service has accepted it. If the list cannot be read as a whole, the
-// error is ErrReadFailed. It changes no order.
+// Compare compares the journal with the service's list. filter restricts the list to a period, and f
+// restricts the journal to the same period. An order of the journal is compared if the service has accepted
+// it. If the list cannot be read completely, the error is ErrReadFailed. Compare changes no order.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
 	defer toError(&err)
 	if err := s.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
-	here := map[string]journal.Order{} // by withdrawal
+	here := map[string]journal.Order{} // by withdrawal id
 	byOrder := map[string]journal.Order{}
 	for o, err := range s.ledger.Orders(ctx, journal.Filter{}) {
 		if err != nil {
@@ -58,7 +58,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: NewHint("ask the service's provider about this record")}
 				return false
 			}
-			if ids[w.ID] { // rows shift while the list is read
+			if ids[w.ID] { // rows move while the list is read
 				return true
 			}
 			ids[w.ID] = true
@@ -92,7 +92,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 	return all, nil
 }
 
-// conflictNow says of an order in conflict that what the list has of it now is what was sent.
+// conflictNow says that an order in conflict now agrees with the list.
 func conflictNow(o journal.Order) string {
 	return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s", o.Reason, o.OrderID, o.Withdrawal)
 }
@@ -102,7 +102,7 @@ func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Differen
 	if found {
 		r := recordOf(w)
 		why := differs(o.Content, r)
-		named := len(r.orderIDs) == 0 && o.Decided != nil // a person has said which one it is
+		named := len(r.orderIDs) == 0 && o.Decided != nil // a person has said which withdrawal it is
 		if why == "" && !r.bearsOnly(o.OrderID) && !named {
 			why = fmt.Sprintf("its order id is %q, and %s was sent", strings.Join(r.orderIDs, ""), o.OrderID)
 		}

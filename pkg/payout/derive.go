@@ -14,20 +14,22 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// deriveOrderID is the order id of a row that was given none: it follows from the name of the batch, from what the row is,
-// and from its count among those rows of the file that are the same, from 1. Nothing else goes into it, so that the same row
-// has the same order id on every machine, wherever it is in the file and whatever rows surround it.
+// deriveOrderID returns the order id of a row that has none in the file. It depends only on the name of the
+// batch, the content of the row, and the count of the row among the rows with the same content, from 1. So
+// the same row has the same order id on every machine, wherever it is in the file and whatever rows surround
+// it.
 //
-// It is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency and the amount's unit as
-// kind:code in lower case, the minor units, the address in the form of address.Canonical, the memo and the count. The first eight bytes of it are a number, the
-// first byte the highest; its remainder by 2^53-1, plus 1, is the order id.
+// The order id is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency
+// and the amount's unit as kind:code in lower case, the minor units, the address in the form of
+// address.Canonical, the memo and the count. The first eight bytes are a big-endian number. Its remainder
+// modulo 2^53-1, plus 1, is the order id.
 func deriveOrderID(batch string, c journal.Content, count int) string {
 	text := append(appendContent([]byte(batch+"\n"), c), strconv.Itoa(count)+"\n"...)
 	sum := sha256.Sum256(text)
 	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%api.MaxOrderID+1, 10)
 }
 
-// appendContent writes the lines of a content. None of its texts can have a line feed in it.
+// appendContent appends the lines of a content. None of its texts can contain a line feed.
 func appendContent(b []byte, c journal.Content) []byte {
 	b = append(appendLower(b, c.Currency), '\n')
 	b = append(appendLower(b, c.Unit), '\n')
@@ -36,7 +38,7 @@ func appendContent(b []byte, c journal.Content) []byte {
 	return append(append(b, c.Memo...), '\n')
 }
 
-// appendLower appends a code, which has ASCII letters only, in small letters.
+// appendLower appends a code, which has only ASCII letters, in lower case.
 func appendLower(b []byte, code string) []byte {
 	for _, c := range []byte(code) {
 		if c >= 'A' && c <= 'Z' {
@@ -47,7 +49,8 @@ func appendLower(b []byte, code string) []byte {
 	return b
 }
 
-// contentHash tells contents apart. It differs in every process, so that no file can be made whose rows collide.
+// contentHash returns equal hashes for equal contents. The hashes differ in every process, so no file can be
+// made whose rows collide.
 func contentHash(c journal.Content) hash128 {
 	var room [256]byte
 	text := appendContent(room[:0], c)
@@ -61,7 +64,7 @@ type hash128 [2]uint64
 
 const maxBatch = 64 // bytes
 
-// CheckBatch refuses a name for a batch that two people could read and type differently.
+// CheckBatch refuses a name of a batch that two people could read or type differently.
 func CheckBatch(name string) error {
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxBatch || strings.TrimSpace(name) != name || strings.ContainsFunc(name, hidden) {

@@ -9,28 +9,28 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Kind is what an Error means for what comes next.
+// Kind says what an Error means for what to do next.
 type Kind string
 
 const (
-	Refused       Kind = "refused"        // a guard said no, and nothing was sent
+	Refused       Kind = "refused"        // a check refused it, and nothing was sent
 	Busy          Kind = "busy"           // another process is sending
 	Unknown       Kind = "unknown"        // it may have been paid: do not send it again
 	Conflict      Kind = "conflict"       // the service's record is not what the journal has
 	Rejected      Kind = "rejected"       // the service refused it; the *api.Error in the chain says why
-	NotSent       Kind = "not sent"       // it never left this machine, and can be sent again
-	Partial       Kind = "partial"        // something was sent, and the rest was not
-	ReadFailed    Kind = "read failed"    // the service gave no usable answer to a question, and nothing was sent
+	NotSent       Kind = "not sent"       // it never left this machine, and may be sent again
+	Partial       Kind = "partial"        // some orders were sent, and others were not
+	ReadFailed    Kind = "read failed"    // the service gave no usable answer to a read, and nothing was sent
 	Invalid       Kind = "invalid"        // an argument or a file is wrong
 	NotFound      Kind = "not found"      // the journal has no such order or run
 	NoRoom        Kind = "no room"        // the disk is full, and nothing was sent
 	JournalBroken Kind = "journal broken" // the journal cannot be opened, read or written
 	JournalPlace  Kind = "journal place"  // the journal's address is wrong
-	FailedStatus  Kind = "failed status"  // an order that is waited for has a status to fail on
-	NotYet        Kind = "not yet"        // the time of a wait ran out
+	FailedStatus  Kind = "failed status"  // an order of a wait has a status to fail on
+	NotYet        Kind = "not yet"        // the time limit of a wait has passed
 )
 
-// For errors.Is, an error of a kind is one of these.
+// Every Kind has one of these errors, for errors.Is.
 var (
 	ErrRefused       error = kindError(Refused)
 	ErrBusy          error = kindError(Busy)
@@ -70,38 +70,38 @@ const (
 	RulePaidBefore   = "paid_before"
 )
 
-// An Error is why something was not done, or not known to be done. It is the only error of this package,
-// besides that of a context.
+// An Error says why something was not done, or may not have been done. It is the only error type of this
+// package, apart from the error of a context.
 type Error struct {
 	Kind Kind
-	Rule string // of a Refused error
+	Rule string // for a Refused error
 	Msg  string
 	Hint Hint // what to do next
 	Err  error
 
-	// What it is about, for a program that reads it. Each is empty where there is none.
+	// What the error is about, for a program that reads it. A field is empty if it does not apply.
 	OrderID  string
-	OrderIDs []string // where there are several; OrderID is empty then
-	ID       string   // of the withdrawal at the service
+	OrderIDs []string // if there are several; OrderID is empty then
+	ID       string   // the service's id of the withdrawal
 	Run      string
 
-	Details []Detail // one for each row that it is about, in the order of the file; nil: it is about no row
+	Details []Detail // one for each row with an error, in the order of the file; nil: the error is about no row
 }
 
-// A Detail is what is wrong at one place of a file.
+// A Detail is an error at one place of a file.
 type Detail struct {
-	Line    int    `json:"line"`  // from 1; 0: nowhere
+	Line    int    `json:"line"`  // from 1; 0: no line
 	Field   string `json:"field"` // the column; empty: the whole line
 	Message string `json:"message"`
 }
 
-// A Warning is a Detail about a row that is right as to its form. The reader of a plan knows the row by its order id.
+// A Warning is a Detail about a row that is valid. The reader of a plan knows the row by its order id.
 type Warning struct {
 	Detail
-	OrderID string // empty: it is about no single row
+	OrderID string // empty: it is not about a single row
 }
 
-// String is the detail as a line of text.
+// String formats the detail as a line of text.
 func (d Detail) String() string {
 	text := d.Message
 	if d.Field != "" {
@@ -116,16 +116,17 @@ func (d Detail) String() string {
 func (e *Error) Error() string { return e.Msg }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is the error of e's kind, such as ErrUnknown.
+// Is reports whether target is the error for e's kind, such as ErrUnknown.
 func (e *Error) Is(target error) bool {
 	kind, ok := target.(kindError)
 	return ok && Kind(kind) == e.Kind
 }
 
-// toError is asError for a result.
+// toError applies asError to a named result.
 func toError(err *error) { *err = asError(*err) }
 
-// asError makes an *Error of what the journal or a call returns, so that there is no other kind of error to know.
+// asError converts any error of the journal or of a call to an *Error, so that callers have to know only one
+// type.
 func asError(err error) error {
 	var (
 		broken  *journal.Error
@@ -168,7 +169,7 @@ func asError(err error) error {
 	return e
 }
 
-// refused is an error whose hint has a text and, if there is one, a command.
+// refused returns an error of the kind Refused, whose hint has a text and, if there is one, a command.
 func refused(rule, msg, text string, command ...string) error {
 	return &Error{Kind: Refused, Rule: rule, Msg: msg, Hint: NewHint(text, command...)}
 }

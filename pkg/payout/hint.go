@@ -6,22 +6,22 @@ import (
 	"unicode"
 )
 
-// A Hint says what to do after an error, for a person who has the program till.
+// A Hint says what to do after an error, for a person who uses the program till.
 type Hint struct {
-	Text    string   // a clause, such as "do not send it again"; empty: the command says all
-	Command []string // the arguments of till, such as withdraw, reconcile, 4711; nil: there is no command for it
+	Text    string   // a clause, such as "do not send it again"; empty: the command is enough
+	Command []string // the arguments of till, such as withdraw, reconcile, 4711; nil: there is no command
 }
 
-// NewHint is the hint with a text and a command.
+// NewHint returns a hint with a text and a command.
 func NewHint(text string, command ...string) Hint { return Hint{text, command} }
 
-// IsZero reports whether there is nothing to say.
+// IsZero reports whether the hint is empty.
 func (h Hint) IsZero() bool { return h.Text == "" && len(h.Command) == 0 }
 
-// String is the hint as a person reads it: the text, a colon, and the command as it is typed.
+// String formats the hint for a person: the text, a colon, and the command as it is typed.
 func (h Hint) String() string { return h.With() }
 
-// With is String, with flags between the program and its command.
+// With is String with flags between the program and its command.
 func (h Hint) With(flags ...string) string {
 	if len(h.Command) == 0 {
 		return h.Text
@@ -37,7 +37,7 @@ func (h Hint) With(flags ...string) string {
 	return h.Text + ": " + command
 }
 
-// quoted is a text as one word of a shell.
+// quoted returns a text quoted as one word for a shell.
 func quoted(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)

@@ -14,13 +14,13 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// The notations of an input.
+// The formats of an input.
 const (
 	CSV   = "csv"
 	JSONL = "jsonl"
 )
 
-// A column is a property of a row of an input.
+// A column is a field of a row of an input.
 type column int
 
 const (
@@ -28,7 +28,7 @@ const (
 	colCurrency
 	colAmount
 	colAmountMinor
-	colAmountCurrency // of amount and amount_minor, as an export has it
+	colAmountCurrency // the code for amount and amount_minor, as in an export
 	colAddress
 	colMemo
 	colCallback
@@ -45,11 +45,11 @@ func columnNamed(name string) (column, bool) {
 	return column(i), i >= 0
 }
 
-// cells are a row's fields; empty: not given.
+// cells are the fields of a row; empty: missing.
 type cells [columns]string
 
-// source is an input, one row at a time. A row that is wrong in its form has details and no cells; an input that cannot be
-// read on ends with an error, io.EOF at its end.
+// source reads an input row by row. A row that is not well-formed has details and no cells. The error is
+// io.EOF at the end of the input, and another error if the input cannot be read further.
 type source interface {
 	next() (row cells, line int, wrong []Detail, err error)
 }
@@ -58,19 +58,19 @@ func wrongf(line int, field, format string, args ...any) []Detail {
 	return []Detail{{line, field, fmt.Sprintf(format, args...)}}
 }
 
-// errInput says that an input cannot be read on: its details have been told.
+// errInput says that an input cannot be read further. The row's details say why.
 var errInput = errors.New("the input cannot be read on")
 
-// errEncoding says that an input is not UTF-8: its details say where that begins.
+// errEncoding says that an input is not UTF-8. The row's details say where.
 var errEncoding = errors.New("the input is not UTF-8")
 
-// textLines are the lines of an input that have something on them, without their ends.
+// textLines reads the lines of an input without their ends. It skips empty lines.
 type textLines struct {
 	in   *lines
 	line int
 }
 
-// next returns a line, and details instead where it cannot be text.
+// next returns a line. If the line is not valid text, it returns details instead.
 func (t *textLines) next() (text []byte, wrong []Detail, err error) {
 	for {
 		text, _, err = t.in.next()
@@ -101,7 +101,7 @@ func (t *textLines) next() (text []byte, wrong []Detail, err error) {
 	}
 }
 
-// notUTF8 is the place of the first byte that is not UTF-8, or -1.
+// notUTF8 returns the index of the first byte that is not UTF-8, or -1.
 func notUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return -1
@@ -130,7 +130,7 @@ type parser struct {
 	csv     bool // the rows may come from a spreadsheet
 }
 
-// parse reports everything that is wrong with a row.
+// parse parses a row and returns everything that is wrong with it.
 func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 	var told [columns]bool
 	no := func(col column, format string, args ...any) {
@@ -193,11 +193,11 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 	return row, append(wrong, p.validate(row.CreateWithdrawal, line, wrong)...)
 }
 
-// spreadsheetErrors are what a spreadsheet shows in the place of a value.
+// spreadsheetErrors are what a spreadsheet shows instead of a value.
 var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA"}
 
-// isSpoiled reports whether a text is what a spreadsheet makes of a long number, 1.23457E+12 or ####, or of a formula that it
-// cannot work out.
+// isSpoiled reports whether a spreadsheet has replaced a value: a long number by 1.23457E+12 or ####, or a
+// formula by an error.
 func isSpoiled(text string) bool {
 	switch {
 	case text == "":
@@ -216,7 +216,7 @@ func isSpoiled(text string) bool {
 	return len(whole) >= 1 && len(whole) <= 3 && strings.Trim(whole+fraction+exponent[1:], "0123456789") == ""
 }
 
-// amount reads the amount, which may be there twice if it is the same.
+// amount reads the amount. It may be in two columns if both have the same amount.
 func (p *parser) amount(c cells, withdrawn api.Currency) (a api.Amount, col column, err error) {
 	read := func(col column, parse func(string, api.Currency) (api.Amount, error)) (api.Amount, error) {
 		text := c[col]
@@ -246,8 +246,8 @@ func (p *parser) amount(c cells, withdrawn api.Currency) (a api.Amount, col colu
 	return minor, colAmountMinor, err
 }
 
-// validate asks the request itself, which names one thing at a time: what it has named is put right, as far as it goes, and
-// it is asked again.
+// validate returns all errors of a request. Since Validate returns one error at a time, validate replaces the
+// wrong field and calls it again.
 func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wrong []Detail) {
 	says := func(field string) bool {
 		return slices.ContainsFunc(known, func(d Detail) bool { return d.Field == field })
@@ -267,7 +267,7 @@ func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wro
 		case "address":
 			r.Address = "x"
 		case "memo":
-			r.Memo = "1" // which any currency takes
+			r.Memo = "1" // valid for any currency
 		case "callback":
 			r.Callback = ""
 		default:
@@ -280,12 +280,12 @@ func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wro
 	return wrong
 }
 
-// unreadable reports what no field may have in it.
+// unreadable reports whether a character is not allowed in any field.
 func unreadable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 const maxShown = 200 // bytes of a text in a message
 
-// shorten quotes a text of any length.
+// shorten quotes a text, and cuts it if it is long.
 func shorten(text string) string { return fmt.Sprintf("%q", shortenText(text)) }
 
 func shortenText(text string) string {
@@ -297,7 +297,7 @@ func shortenText(text string) string {
 
 func shortened(err error) string { return shortenText(err.Error()) }
 
-// advised is an error with the advice that it has.
+// advised returns the text of an error with its hint, if it has one.
 func advised(err error) string {
 	text := shortened(err)
 	if e, ok := errors.AsType[*money.Error](err); ok && e.Hint() != "" {

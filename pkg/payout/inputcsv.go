@@ -8,12 +8,12 @@ import (
 	"unicode"
 )
 
-// csvRows is a CSV file. Its records are lines, because no field may hold a line break: so that a quote too many spoils its
-// own line, and not the rest of the file.
+// csvRows reads a CSV file. No field may contain a line break, so each record is one line. A stray quote then
+// spoils only its own line, and not the rest of the file.
 type csvRows struct {
 	text      textLines
-	delimiter string // between fields; empty until it is known
-	derives   bool   // order ids are, so that the column may be missing
+	delimiter string // empty until it is known
+	derives   bool   // the order ids are derived, so the column may be missing
 	header    []column
 	fields    []string
 }
@@ -52,18 +52,18 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 	return row, line, nil, nil
 }
 
-// noColumn is one of a header that means nothing, or was there before.
+// noColumn is the column of a header that is unknown, or that occurs a second time.
 const noColumn column = -1
 
-// delimiterNames are the characters that may separate fields.
+// delimiterNames has the characters that may separate fields.
 var delimiterNames = map[string]string{",": "comma", ";": "semicolon", "\t": "tab"}
 
-// blank reports whether a row has nothing in it, such as those that a spreadsheet adds below the last one.
+// blank reports whether a row has only empty fields, such as the rows that a spreadsheet adds at the end.
 func (r *csvRows) blank() bool {
 	return !slices.ContainsFunc(r.fields, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// firstText is the first line with anything on it but delimiters.
+// firstText returns the first line that has more than delimiters.
 func (r *csvRows) firstText() (text string, wrong []Detail, err error) {
 	empty := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`",;`, r) }
 	for strings.TrimFunc(text, empty) == "" && wrong == nil && err == nil {
@@ -74,7 +74,7 @@ func (r *csvRows) firstText() (text string, wrong []Detail, err error) {
 	return text, wrong, err
 }
 
-// takeDelimiter takes it from a line sep=; as Excel reads one.
+// takeDelimiter takes the delimiter from a line such as "sep=;", which Excel reads too.
 func (r *csvRows) takeDelimiter(char string) []Detail {
 	switch name := delimiterNames[char]; {
 	case name == "":
@@ -86,7 +86,8 @@ func (r *csvRows) takeDelimiter(char string) []Detail {
 	return nil
 }
 
-// guessDelimiter finds the delimiter with which a header has most columns that are known, or else most columns.
+// guessDelimiter chooses the delimiter with which a header has the most known columns or, if that is equal,
+// the most columns.
 func (r *csvRows) guessDelimiter(header string) {
 	best, most := ",", -1
 	for _, char := range []string{",", ";", "\t"} {
@@ -107,8 +108,8 @@ func (r *csvRows) guessDelimiter(header string) {
 	r.delimiter = best
 }
 
-// readHeader reads the first line. Where a column is missing, nothing can be said about the rows; the fields of one that is too
-// much are passed over.
+// readHeader reads the header. If a column is missing, the rows are not checked. The fields of an unknown
+// column are skipped.
 func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	text, wrong, err := r.firstText()
 	if first, char, _ := strings.Cut(text, "="); err == nil && wrong == nil && strings.EqualFold(first, "sep") {
@@ -178,12 +179,12 @@ func unknownColumn(name string) string {
 	return text
 }
 
-// plainName is the name of a column as it is probably meant.
+// plainName returns the name of a column that a header probably means.
 func plainName(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
 }
 
-// split takes a line apart.
+// split splits a line into its fields.
 func (r *csvRows) split(text string) []Detail {
 	line := r.text.line
 	r.fields = r.fields[:0]

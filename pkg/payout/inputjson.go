@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonRows is a file of JSON lines.
+// jsonRows reads a file of JSON lines.
 type jsonRows struct {
 	text textLines
 	dec  jsontext.Decoder
@@ -29,9 +29,9 @@ func (r *jsonRows) next() (row cells, line int, wrong []Detail, err error) {
 	return row, line, wrong, nil
 }
 
-// object reads the one object of a line. The error is one of syntax.
+// object reads the JSON object of a line. The error is a syntax error.
 func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err error) {
-	r.dec.Reset(bytes.NewReader(text), jsontext.AllowDuplicateNames(true)) // they get a sentence of their own
+	r.dec.Reset(bytes.NewReader(text), jsontext.AllowDuplicateNames(true)) // repeated names are reported below, in plain words
 	if r.dec.PeekKind() != '{' {
 		value, err := r.dec.ReadValue()
 		if err != nil {
@@ -77,7 +77,7 @@ func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err
 	return row, wrong, nil
 }
 
-// textOf is the text of a member, or what is wrong with it.
+// textOf returns the text of a member, or says what is wrong with it.
 func textOf(col column, value jsontext.Value) (text, why string) {
 	switch value.Kind() {
 	case '"':
@@ -121,7 +121,7 @@ func kindOf(k jsontext.Kind) string {
 	return "something else"
 }
 
-// syntax is what a decoder has against a line.
+// syntax returns the reason of a decoder's error.
 func syntax(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it is cut off"

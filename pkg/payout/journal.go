@@ -13,18 +13,18 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can have the same
-// one open. Its file belongs on a local disk: a copy, or a file that is restored from a backup, does not know what was paid
-// since it was made.
+// A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can
+// have it open. Its file belongs on a local disk. A copy, or a file that is restored from a backup, does not
+// know what was paid after it was made.
 type Journal struct{ journal *journal.Journal }
 
-// OpenJournal opens a journal, and makes it if it is not there: an SQLite file, or a PostgreSQL database that several machines
-// share, as postgres://user@host/database. The error is an *Error.
+// OpenJournal opens a journal, and makes it if it does not exist. A journal is an SQLite file, or a
+// PostgreSQL database that several machines share, as postgres://user@host/database. The error is an *Error.
 func OpenJournal(ctx context.Context, where string) (*Journal, error) {
 	return openJournal(ctx, where, false)
 }
 
-// OpenExistingJournal is OpenJournal for reading what there is: it makes nothing. If there is no journal, fs.ErrNotExist is in
+// OpenExistingJournal is OpenJournal for reading: it makes no journal. If there is none, fs.ErrNotExist is in
 // the error's chain.
 func OpenExistingJournal(ctx context.Context, where string) (*Journal, error) {
 	return openJournal(ctx, where, true)
@@ -56,10 +56,10 @@ func hostName() string {
 	return name
 }
 
-// Close closes the journal, once nothing uses it any more.
+// Close closes the journal. Call it when nothing uses the journal any more.
 func (j *Journal) Close() error { return asError(j.journal.Close()) }
 
-// Place names the journal, without a password.
+// Place returns the journal's name, without a password.
 func (j *Journal) Place() string { return j.journal.Place() }
 
 // Accounts returns every account of the journal.
@@ -72,32 +72,36 @@ func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
 	return accounts, asError(err)
 }
 
-// Copy writes a copy of the journal as it is at one moment, while others may use it: to a file that does not exist yet, or to
-// an empty PostgreSQL database. If it fails, there is no file. The journal and its copy do not protect each other: use one.
+// Copy writes a copy of the journal at one moment, even if others use it meanwhile. The copy goes to a file
+// that does not exist yet, or to an empty PostgreSQL database. If Copy fails, it leaves no file. The journal
+// and its copy do not protect each other: use only one of them.
 func (j *Journal) Copy(ctx context.Context, where string) error {
 	return asError(j.journal.Copy(ctx, where))
 }
 
-// Rename gives the history of an account another name or address. An account that has a history already, or one that is not
-// there, is an *Error that is Invalid, and one for which a process is sending one that is Busy.
+// Rename gives the history of an account another name or address. The error is ErrInvalid if the new account
+// has a history already, or if the old one does not exist. It is ErrBusy while a process sends for one of
+// them.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	return asError(j.journal.Rename(ctx, journal.Account(old), journal.Account(to)))
 }
 
-// Ledger returns the part of the journal that is about one account. An account that is not there has an empty one.
+// Ledger returns the part of the journal for one account. It is empty if the journal does not have the
+// account.
 func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j.journal.Ledger(journal.Account(a))} }
 
-// A Ledger is the part of a journal that is about one account. It can be read without a service and without a key.
+// A Ledger is the part of a journal for one account. It can be read without a service and without a key.
 type Ledger struct{ ledger *journal.Ledger }
 
-// Account is whose ledger it is.
+// Account returns the account of the ledger.
 func (l *Ledger) Account() Account { return Account(l.ledger.Account()) }
 
-// Reap makes every order unknown whose process died while sending it. Orders, Order and Runs do that themselves.
+// Reap makes every order unknown whose process died while sending it. Orders, Order and Runs call it
+// themselves.
 func (l *Ledger) Reap(ctx context.Context) error { return asError(l.ledger.Reap(ctx)) }
 
-// Orders returns the orders that a filter chooses, the oldest first, and those of a run in the order of its plan. An order
-// whose process has died is unknown by then. It stops after an error.
+// Orders returns the orders that a filter chooses, oldest first, or in the order of the plan for a run. An
+// order whose process has died becomes unknown first. The sequence stops after an error.
 func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		if err := l.ledger.Reap(ctx); err != nil {
@@ -112,7 +116,7 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	}
 }
 
-// Order returns one order. If it is not there, the error is ErrNotFound.
+// Order returns one order. If the journal does not have it, the error is ErrNotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	o, err := l.order(ctx, orderID)
 	return orderOf(o), asError(err)
@@ -125,7 +129,7 @@ func (l *Ledger) order(ctx context.Context, orderID string) (journal.Order, erro
 	return l.ledger.Order(ctx, orderID)
 }
 
-// History returns an order with everything that has happened to it, the oldest first.
+// History returns an order with everything that has happened to it, oldest event first.
 func (l *Ledger) History(ctx context.Context, orderID string) (Order, []Event, error) {
 	o, err := l.order(ctx, orderID)
 	if err != nil {
@@ -144,14 +148,15 @@ func (l *Ledger) history(ctx context.Context, o journal.Order) ([]Event, error) 
 	return events, asError(err)
 }
 
-// An Exported is an order of any account with its history.
+// An Exported is an order of any account, with its history.
 type Exported struct {
 	Account Account
 	Order   Order
 	Events  []Event
 }
 
-// Export returns everything that the journal has, account by account, the oldest order first. It stops after an error.
+// Export returns all orders of the journal, account by account, oldest order first. The sequence stops after
+// an error.
 func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {
 		accounts, err := j.Accounts(ctx)
@@ -174,20 +179,21 @@ func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
 	}
 }
 
-// AdoptKey records a person's word that a key, named by its fingerprint, belongs to the account although that cannot be seen:
-// the withdrawal that was accepted last is not found with it, or nothing was accepted yet.
+// AdoptKey records a person's decision that a key belongs to the account. The key is given by its
+// fingerprint. This is for a key that cannot be verified: it does not find the withdrawal that was accepted
+// last, or nothing was accepted yet.
 func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
 	return asError(l.ledger.NoteKey(ctx, fingerprint, journal.KeyAdopted))
 }
 
-// Restored reports whether the journal may lack orders that were sent, as one does that was copied without its log: every
-// order is looked up at the service before it is sent then.
+// Restored reports whether the journal may lack orders that were sent, for example because it was copied
+// without its log. If so, every order is looked up at the service before it is sent.
 func (l *Ledger) Restored(ctx context.Context) (bool, error) {
 	restored, err := l.ledger.Restored(ctx)
 	return restored, asError(err)
 }
 
-// ClearRestored records that nothing of the account is missing in the journal, see Sender.Compare.
+// ClearRestored records that the journal has all orders of the account; see Sender.Compare.
 func (l *Ledger) ClearRestored(ctx context.Context) error {
 	return asError(l.ledger.ClearRestored(ctx))
 }
@@ -197,7 +203,7 @@ type Run struct {
 	Name   string    `json:"run"` // the first characters of the digest
 	Digest string    `json:"digest"`
 	Plan   string    `json:"plan"`  // the name of its file
-	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
+	Batch  string    `json:"batch"` // from which its order ids were derived; empty: the input had them
 	Began  time.Time `json:"began"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
@@ -216,8 +222,8 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 	return runs, asError(err)
 }
 
-// Run finds a run by its name, or by more of its plan's digest, with or without "sha256:". If it is not there, the error is
-// ErrNotFound.
+// Run finds a run by its name or by a longer prefix of its plan's digest, with or without "sha256:". If there
+// is none, the error is ErrNotFound.
 func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 	runs, err := l.Runs(ctx)
 	if err != nil {
@@ -232,12 +238,12 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 	return Run{}, &Error{Kind: NotFound, Msg: fmt.Sprintf("there is no run %q in this account", name), Hint: NewHint("see which there are", "payout", "list")}
 }
 
-// Results returns the orders of a run in the order of its plan as this process leaves them, each with its order id, state, id
-// and reason only. It stops after an error.
+// Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and
+// reason. An order whose outcome this process could not record is unknown. The sequence stops after an error.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		for o, err := range l.ledger.Results(ctx, run) {
-			if l.ledger.Journal().Claims(o) { // it could not record the end: the order is unknown to the next process
+			if l.ledger.Journal().Claims(o) { // its outcome could not be recorded: the next process makes it unknown
 				o.State = journal.Unknown
 			}
 			if !yield(Order{OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Reason: o.Reason}, asError(err)) {

@@ -7,24 +7,26 @@ import (
 	"io"
 )
 
-// maxRecord is how long a line of an input may be, in bytes. A plan has more around the same fields, and escapes some.
+// maxRecord is the most bytes in a line of an input. A line of a plan may be longer, because it has more text
+// around the same fields and escapes some characters.
 const (
 	maxRecord = 64 << 10
 	maxLine   = 4 * maxRecord
 )
 
-// lines reads a text line by line, in memory that a hostile one cannot make larger.
+// lines reads a text line by line. A line of any length needs only limited memory.
 type lines struct {
 	in   *bufio.Reader
-	long []byte // of a line that was cut off: its beginning
+	long []byte // the beginning of a line that is too long
 }
 
 func readLines(in io.Reader, most int) *lines { return &lines{in: bufio.NewReaderSize(in, most)} }
 
-// errLong says that a line is longer than lines are. The next call goes on behind it.
+// errLong says that a line is too long. The next call returns the line after it.
 var errLong = errors.New("the line is too long")
 
-// next returns a line without its end, valid until the next call, and whether it had one; at the end of the text io.EOF.
+// next returns a line without its end, and reports whether it had one. The line is valid until the next call.
+// At the end of the text, the error is io.EOF.
 func (l *lines) next() (line []byte, ended bool, err error) {
 	line, err = l.in.ReadSlice('\n')
 	switch {
@@ -45,7 +47,7 @@ func (l *lines) next() (line []byte, ended bool, err error) {
 	return nil, false, err
 }
 
-// nextOf is next for a line that may be longer than others.
+// nextOf is next with another limit for the length of the line.
 func (l *lines) nextOf(most int) (line []byte, ended bool, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')

@@ -7,9 +7,9 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Live returns the service's own status of the orders that a filter chooses, by the id of their withdrawal, from one complete
-// scan of the list. An order that has no withdrawal, or one that the list does not have, is not among them. A reading that
-// does not count is an *Error.
+// Live returns the service's status of the orders that a filter chooses, by withdrawal id, from one complete
+// scan of the list. It leaves out orders that have no withdrawal, or that are not on the list. If no scan was
+// complete, the error is an *Error.
 func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
 	defer toError(&err)
 	sought, from := map[string]bool{}, s.options.Since
@@ -45,7 +45,8 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	return statuses, nil
 }
 
-// since is how far back the list has to be read for an order as well: to the beginning where the order is older than Since.
+// since returns how far back the list must be read so that it includes an order: from or, if the order is
+// older than SinceTime, the beginning.
 func (s *Sender) since(from string, o journal.Order) string {
 	if o.Created.Before(s.options.SinceTime) {
 		return ""
@@ -53,8 +54,8 @@ func (s *Sender) since(from string, o journal.Order) string {
 	return from
 }
 
-// Glance reads the list until it has seen the withdrawals that are sought, and returns the service's own status of those that
-// it saw. It is for looking again and again: what it has missed this time, it will see the next.
+// Glance reads the list until it has seen all withdrawals in sought, and returns the service's status of
+// those that it saw. It is for polling: a single Glance may miss some.
 func (s *Sender) Glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
 	defer toError(&err)
 	statuses = make(map[string]string, len(sought))

@@ -16,46 +16,46 @@ import (
 	"example.com/till/internal/money"
 )
 
-// PlanInput is what a plan is made of.
+// PlanInput is the input of MakePlan.
 type PlanInput struct {
 	Path       string    // of the plan
 	Input      io.Reader // the rows
 	Name       string    // of the input, for messages
 	Format     string    // CSV or JSONL
-	Delimiter  string    // between the fields of CSV: "," or ";" or a tab; empty: as the header shows
+	Delimiter  string    // field separator of CSV: ",", ";" or a tab; empty: guessed from the header
 	Currencies Currencies
 	Limits     Limits
-	Now        time.Time     // zero: the present
-	Expires    time.Duration // how long the plan may wait for its run to begin; 0: 72 hours
+	Now        time.Time     // zero: the current time
+	Expires    time.Duration // how long after Now its run can begin; 0: 72 hours
 
-	Batch         string // of which the order ids are made; empty: the rows have them
-	BatchChanged  bool   // the rows may differ from those of the batch's newest run
-	AllowEmpty    bool   // make a plan without rows, too
-	FailOnWarning bool   // a warning is an *Error that is Refused, and nothing is written
+	Batch         string // the order ids are derived from it; empty: the rows have order ids
+	BatchChanged  bool   // the rows may differ from the batch's newest run
+	AllowEmpty    bool   // make a plan even if there are no rows
+	FailOnWarning bool   // if there are warnings, write nothing: the error is an *Error of the kind Refused
 }
 
 const defaultExpires = 72 * time.Hour
 
-// Made is a plan that was made.
+// Made is the result of MakePlan.
 type Made struct {
 	*Plan              // closed: open it with OpenPlan to read its rows
 	Accepted int       // how many of its orders were accepted before
 	Found    int       // how many of these are known from the service's list alone
-	First    time.Time // when the first of the others was sent
+	First    time.Time // when the first of the other accepted orders was sent
 	Last     time.Time // when the last of them was sent
 	Unknown  int       // how many orders are unknown or being sent
 	Conflict int       // how many are in conflict
 	Warned   []Warning // the warnings
-	Details  []Detail  // the same without order ids
+	Details  []Detail  // the warnings without order ids
 }
 
-// maxDetails is how many errors are told of one file, and maxWarnings how many warnings of one kind.
+// maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
 const (
 	maxDetails  = 10_000
 	maxWarnings = 10
 )
 
-// details gathers what is wrong with a file.
+// details collects the errors of a file.
 type details struct {
 	list []Detail
 	more int
@@ -73,7 +73,7 @@ func (d *details) add(more ...Detail) {
 
 func (d *details) empty() bool { return len(d.list) == 0 }
 
-// err is an error about all of them; msg says what is wrong with how many.
+// err returns e with all details.
 func (d *details) err(e Error) error {
 	slices.SortStableFunc(d.list, func(a, b Detail) int { return cmp.Compare(a.Line, b.Line) })
 	if d.more > 0 {
@@ -83,14 +83,14 @@ func (d *details) err(e Error) error {
 	return &e
 }
 
-// maker is a plan that is being made.
+// maker is the state of one MakePlan.
 type maker struct {
 	PlanInput
 	ledger *journal.Ledger
 	ctx    context.Context
 	spool  *spool
 	units  unitsOf
-	order  []uint32 // places of marks, sorted for one question after the other
+	order  []uint32 // indexes of marks, sorted by one key after the other
 	made   Made
 	warn   warnings
 
@@ -98,9 +98,10 @@ type maker struct {
 	moreDoubts int
 }
 
-// MakePlan reads an input, checks every row of it, and writes a plan. What is wrong with the input is an *Error that is Invalid
-// and has all of it as details, and what a guard has against the plan one that is Refused; nothing is written then. The
-// service is not asked anything. What was made is returned also with an error, as far as it came to it, for its warnings.
+// MakePlan reads an input, checks every row of it, and writes a plan. If the input is wrong, the error is an
+// *Error of the kind Invalid, with all errors of the input as details. If a check refuses the plan, its kind
+// is Refused. In both cases, no plan is written. MakePlan does not call the service. With an error, it
+// returns what it has found so far, including the warnings.
 func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err error) {
 	defer toError(&err)
 	if m.Input == nil {
@@ -133,7 +134,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	return mk.made, nil
 }
 
-// stopped is an input that ends where a signal comes: a line of it may have no end.
+// stopped is an input that ends when the context does. Otherwise a line without an end could block forever.
 type stopped struct {
 	ctx context.Context
 	in  io.Reader
@@ -158,10 +159,10 @@ func (m *maker) read() error {
 		if err == io.EOF {
 			break
 		}
-		if e := m.ctx.Err(); e != nil { // which may be why it ended
+		if e := m.ctx.Err(); e != nil { // the context may be why it ended
 			return e
 		}
-		if err == errEncoding { // whatever else is wrong with it may come from that
+		if err == errEncoding { // the wrong encoding may cause the other errors
 			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: NewHint("save it as UTF-8, and plan it again")})
 		}
 		if err != nil && err != errInput {
@@ -177,7 +178,7 @@ func (m *maker) read() error {
 		}
 		if ill != nil {
 			bad++
-			if id := parseID(row.ExternalOrderID); id != 0 { // another row may have it too
+			if id := parseID(row.ExternalOrderID); id != 0 { // another row may have the same order id
 				m.spool.marks = append(m.spool.marks, mark{id: id, line: uint32(line)})
 			}
 			continue
@@ -227,7 +228,7 @@ func (m *maker) invalid(why, advice string, err error) error {
 	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: NewHint(advice), Err: err}
 }
 
-// keep takes a row that is right. The rows themselves are wanted only as long as all are.
+// keep keeps a valid row. If all is false, some row was invalid, and only the row's mark is needed.
 func (m *maker) keep(r parsedRow, all bool) error {
 	row := r.row
 	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line), unit: m.units.of(row.Amount)}
@@ -243,13 +244,13 @@ func (m *maker) keep(r parsedRow, all bool) error {
 }
 
 func parseID(text string) int64 {
-	id, _ := strconv.ParseInt(text, 10, 64) // checked before
+	id, _ := strconv.ParseInt(text, 10, 64) // checked by parse
 	return id
 }
 
 func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// sorted returns the places of the marks in an order, and in that of the file where it says nothing.
+// sorted returns the indexes of the marks, sorted by compare. Equal marks are in the order of the file.
 func (m *maker) sorted(compare func(a, b *mark) int) []uint32 {
 	marks := m.spool.marks
 	m.order = slices.Grow(m.order[:0], len(marks))[:len(marks)]
@@ -271,7 +272,7 @@ func bySame(a, b *mark) int {
 	return cmp.Or(cmp.Compare(a.same[0], b.same[0]), cmp.Compare(a.same[1], b.same[1]))
 }
 
-// doubled names the rows whose order id an earlier one has.
+// doubled returns an error for each row with the order id of an earlier row.
 func (m *maker) doubled() (wrong []Detail) {
 	var before *mark
 	for _, i := range m.sorted(byID) {
@@ -288,7 +289,7 @@ func (m *maker) doubled() (wrong []Detail) {
 	return wrong
 }
 
-// derive gives the rows their order ids, where they have none.
+// derive derives the order ids of the rows if they belong to a batch.
 func (m *maker) derive() error {
 	if m.Batch == "" {
 		return nil
@@ -300,7 +301,7 @@ func (m *maker) derive() error {
 			count = 0
 		}
 		count++
-		marks[i].id = int64(count) // until the row itself is at hand
+		marks[i].id = int64(count) // a placeholder until the row is read again
 	}
 	n := 0
 	for row, err := range m.rows() {
@@ -313,7 +314,7 @@ func (m *maker) derive() error {
 	return nil
 }
 
-// sameIDs looks at order ids that were derived: that two are the same is unlikely, and not impossible.
+// sameIDs checks the derived order ids. It is unlikely, but possible, that two of them are equal.
 func (m *maker) sameIDs() error {
 	if m.Batch == "" {
 		return nil
@@ -324,7 +325,8 @@ func (m *maker) sameIDs() error {
 	return nil
 }
 
-// rows are the rows of the spool. That they cannot be kept is said of the plan, in whose directory they are.
+// rows returns the rows of the spool. An error of the spool is reported for the plan, because the spool is in
+// its directory.
 func (m *maker) rows() iter.Seq2[PlanRow, error] {
 	return func(yield func(PlanRow, error) bool) {
 		for row, err := range m.spool.rows() {
@@ -338,7 +340,6 @@ func (m *maker) rows() iter.Seq2[PlanRow, error] {
 	}
 }
 
-// write writes the plan.
 func (m *maker) write() error {
 	return m.made.save(func(yield func([]byte, error) bool) {
 		for line, err := range m.spool.lines() {

@@ -16,8 +16,8 @@ import (
 type listed struct {
 	api.Withdrawal
 	unread []string // fields that cannot be read, see api.UnreadableWithdrawal
-	page   int      // as the service counts
-	place  int      // on the page, from 0
+	page   int      // the service's number of the page
+	place  int      // index on the page, from 0
 	err    error    // why it cannot be read; nil: it can
 }
 
@@ -25,8 +25,8 @@ func (l listed) readable(field string) bool {
 	return api.UnreadableWithdrawal{Unread: l.unread}.Readable(field)
 }
 
-// nameless reports whether a record may be any order's: the fields that would say whose cannot be read, or their names are
-// written in another case. One that bears no order id is not nameless.
+// nameless reports whether a record may belong to any order: its order id cannot be read, or the field's name
+// has the wrong case. A record without an order id is not nameless.
 func (l listed) nameless() bool {
 	if len(bears(l.Withdrawal)) > 0 {
 		return false
@@ -34,7 +34,8 @@ func (l listed) nameless() bool {
 	return !l.readable("external_order_id") || !l.readable("external_id") || l.misspelt() != ""
 }
 
-// misspelt is the name of a field that would be an order id if its case were right; empty: there is none.
+// misspelt returns the name of a field that would be an order id if its case were right; empty: there is
+// none.
 func (l listed) misspelt() string {
 	var fields map[string]json.RawMessage
 	json.Unmarshal(l.RawJSON(), &fields)
@@ -48,7 +49,7 @@ func (l listed) misspelt() string {
 	return ""
 }
 
-// String names a record that cannot be read, and says why.
+// String says which record cannot be read, and why.
 func (l listed) String() string {
 	name := "withdrawal " + l.ID
 	if l.ID == "" {
@@ -60,41 +61,44 @@ func (l listed) String() string {
 	return fmt.Sprintf("%s: %v", name, l.err)
 }
 
-// A scan is one reading of the whole list, page after page, in constant memory but for 8 bytes for each withdrawal.
+// A scan is one reading of the whole list, page after page. Its memory is constant, except for 8 bytes for
+// each withdrawal.
 //
-// It is complete when it has seen all pages, as many different withdrawals as the largest total that any page told, and the
-// one that was accepted last, if one is named. Rows that move while it reads can make it miss some, and see others twice,
-// which is why a number of rows proves nothing and a number of ids does: as long as rows only move and are added, so many
-// different ones are all. What has moved to the beginning meanwhile is found there by looking again.
+// A scan is complete when it has seen all pages, as many different withdrawals as the largest total of any
+// page, and the withdrawal that was accepted last, if it is known. Rows that move during the scan can make it
+// miss some and see others twice. So the number of rows proves nothing, but the number of ids does: as long
+// as rows only move and are added, a scan that has seen so many different ids has seen all. Rows that have
+// moved to the beginning are found by reading the beginning again.
 type scan struct {
-	newest *journal.Order // that must be on the list; nil: none is known
+	newest *journal.Order // an order that must be on the list; nil: none is known
 	see    func(listed) (more bool)
-	stop   func() // ends the pages that come
+	stop   func() // stops the reading of pages
 
-	// ids are hashes of the ids that were seen. Two ids with one hash would be counted as one, which can only make a complete
-	// scan look incomplete, and the next one has another seed.
+	// ids has the hashes of the ids that were seen. Two ids with the same hash count as one. That can only
+	// make a complete scan look incomplete, and the next scan uses another seed.
 	ids  map[uint64]struct{}
 	seed maphash.Seed
 
-	pages, promised int64 // how many pages came, and the most that one of them spoke of
-	expected        int64 // how many there are by what the first one said
-	empty           int   // how many of the last ones had nothing on them
-	most            int64 // the largest total that a page told
-	first           int   // the number of the first page
+	pages, promised int64 // how many pages were read, and the largest number of pages that one of them reported
+	expected        int64 // how many pages the first one promised
+	empty           int   // how many of the last pages were empty
+	most            int64 // the largest total of any page
+	first           int   // number of the first page
 	hit             bool  // newest was seen
 
 	again   int  // how many pages were read again
-	news    bool // the list has something new at its beginning
-	quiet   bool // the page that was read again brings nothing new, which is where the looking again ends
+	news    bool // the beginning of the list has new rows
+	quiet   bool // a page that was read again has nothing new, so the reading ends
 	endless bool
-	enough  bool // no more records are needed
+	enough  bool // see needs no more records
 }
 
-// A list may grow while it is read, but one that is found to be more than twice as long, and by many pages, has no end.
+// A list may grow while it is read. But if it becomes more than twice as long, and by many pages, it has no
+// end.
 const manyPages = 100
 
-// scan reads the list once, and shows every record to see until that has seen enough. A record may be shown more than once.
-// incomplete says why the scan does not count; empty: it is complete, or see has seen enough.
+// scan reads the list once, and calls see with every record until see has enough. see may get a record more
+// than once. incomplete says why the scan does not count; empty: the scan is complete, or see has enough.
 func (s *Sender) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
 	show := func(w listed) bool {
 		seen.see(w)
@@ -112,7 +116,7 @@ func (s *Sender) scan(ctx context.Context, seen sightings, filter api.Withdrawal
 	return "", first
 }
 
-// glance reads the list until see has seen enough of it.
+// glance reads the list until see has enough.
 func (s *Sender) glance(ctx context.Context, see func(listed) (more bool)) error {
 	var first error
 	for _, size := range pageSizes() {
@@ -126,22 +130,22 @@ func (s *Sender) glance(ctx context.Context, see func(listed) (more bool)) error
 	return first
 }
 
-// pageSizes are how many withdrawals are asked for at a time. The interface does not show the largest page, so where a service
-// refuses, it is asked for fewer.
+// pageSizes returns the page sizes to ask for, one after the other. The interface does not show the largest
+// page size, so if the service refuses one, the scan uses the next smaller one.
 func pageSizes() []int { return []int{api.DefaultPageSize, 50, 20, 10} }
 
 func newScan(newest *journal.Order, see func(listed) (more bool)) *scan {
 	return &scan{newest: newest, see: see, ids: map[uint64]struct{}{}, seed: maphash.MakeSeed(), hit: newest == nil}
 }
 
-// whole reads the list once, and then its beginning again until that brings nothing new.
+// whole reads the list once, and then its beginning again until it has nothing new.
 func (s *scan) whole(ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
 	err = s.pass(ctx, sender, filter, size, sender.options.FirstPage, s.page)
 	base := sender.options.FirstPage
 	if s.first == 1 {
 		base = api.PageBaseOne
 	}
-	// Nothing can have moved while one page was read.
+	// If the list has only one page, nothing can have moved.
 	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
 		s.news, s.quiet = false, false
 		err = s.pass(ctx, sender, filter, size, base, s.pageAgain)
@@ -157,7 +161,7 @@ func (s *scan) whole(ctx context.Context, sender *Sender, filter api.WithdrawalF
 	return s.lacks(), nil
 }
 
-// lacks says what a scan has not seen; empty: it is complete.
+// lacks says what is missing for a complete scan; empty: nothing.
 func (s *scan) lacks() string {
 	switch {
 	case s.endless && s.again > manyPages:
@@ -174,10 +178,10 @@ func (s *scan) lacks() string {
 	return ""
 }
 
-// over reports whether no more pages are wanted.
+// over reports whether no more pages are needed.
 func (s *scan) over() bool { return s.endless || s.enough }
 
-// pass goes through the list from its first page on, until that ends or no more pages are wanted.
+// pass reads the list from its first page, until the list ends or no more pages are needed.
 func (s *scan) pass(ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
@@ -193,7 +197,7 @@ func (s *scan) pass(ctx context.Context, sender *Sender, filter api.WithdrawalFi
 	return nil
 }
 
-// page takes a page of the list.
+// page processes a page of the first pass.
 func (s *scan) page(p api.WithdrawalPage) {
 	rows := len(p.Items) + len(p.Unreadable)
 	if s.pages++; s.pages == 1 {
@@ -210,8 +214,9 @@ func (s *scan) page(p api.WithdrawalPage) {
 	}
 }
 
-// pageAgain takes a page of the list's beginning, which was read before. Nothing new on it ends the looking, and so does having
-// seen exactly as many as the service counts now: withdrawals may be made as fast as the page can be read.
+// pageAgain processes a page of the beginning, which was read before. The reading ends if the page has
+// nothing new. It also ends if the number of ids is exactly the service's current total, because withdrawals
+// may be made as fast as the page can be read.
 func (s *scan) pageAgain(p api.WithdrawalPage) {
 	if fresh := s.take(p); fresh == 0 || int64(len(s.ids)) == p.Total {
 		s.quiet = true
@@ -225,7 +230,7 @@ func (s *scan) pageAgain(p api.WithdrawalPage) {
 	}
 }
 
-// take shows the records of a page, and returns how many were not seen before.
+// take processes the records of a page, and returns how many were not seen before.
 func (s *scan) take(p api.WithdrawalPage) (fresh int) {
 	before := len(s.ids)
 	s.most = max(s.most, p.Total)
@@ -240,7 +245,7 @@ func (s *scan) take(p api.WithdrawalPage) (fresh int) {
 
 func (s *scan) record(w listed) {
 	name := "id " + w.ID
-	if w.ID == "" { // it cannot be read
+	if w.ID == "" { // the id cannot be read
 		name = fmt.Sprint("order ", bears(w.Withdrawal))
 	}
 	s.ids[maphash.String(s.seed, name)] = struct{}{}

@@ -7,36 +7,36 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// State is how far an order is.
+// State is the state of an order.
 type State = journal.State
 
 // The states of an order.
 const (
-	StatePlanned  State = "planned"  // recorded and not sent: it can be sent
+	StatePlanned  State = "planned"  // recorded and not sent: it may be sent
 	StateSending  State = "sending"  // a process is sending it
 	StateAccepted State = "accepted" // the service took it and gave it an id
-	StateRejected State = "rejected" // the service refused it: it can be sent again
+	StateRejected State = "rejected" // the service refused it: it may be sent again
 	StateUnknown  State = "unknown"  // it may have been paid: see Sender.Reconcile
 	StateConflict State = "conflict" // the service's record differs from the order: see Sender.Resolve
 )
 
-// States returns all of them.
+// States returns all states.
 func States() []State { return journal.States() }
 
-// An Account is whose orders they are: a name that you choose for the merchant, and the base URL of the service. The same
-// order id in two accounts is two orders.
+// An Account identifies a merchant: a name that you choose, and the base URL of the service. The same order
+// id in two accounts is two orders.
 type Account struct {
-	Address string `json:"address"` // the base URL; of till's sandbox its identity
+	Address string `json:"address"` // the base URL; for till's sandbox, its identity
 	Name    string `json:"name"`
 }
 
 func (a Account) String() string { return journal.Account(a).String() }
 
-// An Order is a withdrawal as the journal has it, under the order id that you gave it.
+// An Order is a withdrawal in the journal, under the order id that you gave it.
 type Order struct {
 	OrderID  string       `json:"order_id"`
 	State    State        `json:"state"`
-	ID       string       `json:"id"` // the service's, if it has accepted the order
+	ID       string       `json:"id"` // the service's id, if it has accepted the order
 	Currency api.Currency `json:"currency"`
 	Amount   api.Amount   `json:"amount"`
 	Address  string       `json:"address"`
@@ -49,8 +49,8 @@ type Order struct {
 	Changed  time.Time    `json:"changed"`
 	User     string       `json:"user"` // who made the last attempt or, if there is none, the first record
 	Host     string       `json:"host"`
-	Key      string       `json:"key"`    // the fingerprint of the key of the last attempt, see api.Client.KeyFingerprint
-	Code     int64        `json:"code"`   // the service's, of a rejection
+	Key      string       `json:"key"`    // fingerprint of the key of the last attempt, see api.Client.KeyFingerprint
+	Code     int64        `json:"code"`   // the service's code of a rejection
 	Reason   string       `json:"reason"` // why it has this state
 	Resolved *Resolution  `json:"resolved"`
 	Attempts []Attempt    `json:"attempts"` // oldest first
@@ -62,13 +62,14 @@ type Attempt struct {
 	Began    time.Time `json:"began"`
 	Ended    time.Time `json:"ended"`    // zero: its process has not recorded the end
 	Outcome  Ending    `json:"outcome"`  // empty while it is under way
-	Decimals int64     `json:"decimals"` // of the amount as it was shown when it was sent; negative: unknown
+	Decimals int64     `json:"decimals"` // decimals of the amount as it was shown when it was sent; negative: unknown
 }
 
-// Ending is how an attempt ended: accepted, rejected, unknown or, if the service took no notice of the order, "said nothing".
+// Ending is how an attempt ended: accepted, rejected, unknown or, if the service did not decide about the
+// order, "said nothing".
 type Ending = journal.Ending
 
-// A Resolution is a person's decision, the last one about an order.
+// A Resolution is the last decision of a person about an order.
 type Resolution struct {
 	As     string    `json:"as"` // paid-as or not-sent
 	Reason string    `json:"reason"`
@@ -81,7 +82,7 @@ type Resolution struct {
 type Event struct {
 	At         time.Time    `json:"at"`
 	What       string       `json:"what"`
-	State      State        `json:"state"` // that it led to
+	State      State        `json:"state"` // after the event
 	Currency   api.Currency `json:"currency"`
 	Amount     api.Amount   `json:"amount"`
 	Address    string       `json:"address"`
@@ -96,21 +97,21 @@ type Event struct {
 	Host       string       `json:"host"`
 }
 
-// A Filter chooses orders. Its zero value chooses all of an account.
+// A Filter chooses orders. Its zero value chooses all orders of an account.
 type Filter struct {
-	From, To time.Time // of the last attempt or, if there is none, of the first record; To is not included
+	From, To time.Time // time of the last attempt or, if there is none, of the first record; To is exclusive
 	States   []State
 	Currency api.Currency
 	Address  string
-	Run      string // its name
-	Runs     bool   // only those of any run
+	Run      string // name of the run
+	Runs     bool   // only orders that belong to a run
 	OrderID  string
 }
 
-// Attempted reports whether the order was ever on its way to the service.
+// Attempted reports whether an attempt to send the order was ever made.
 func (o Order) Attempted() bool { return len(o.Attempts) > 0 }
 
-// SentBy reports whether this run sent the order, and not another one, a single Send or another machine.
+// SentBy reports whether this run sent the order, rather than another run, a single Send or another machine.
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempted() }
 
 func (f Filter) journal() journal.Filter {

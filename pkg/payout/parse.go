@@ -5,28 +5,29 @@ import (
 	"runtime"
 )
 
-// A parsedRow is a row of an input with all that can be found out about it without the rows around it.
+// A parsedRow is a row of an input, with everything that can be found out about it without other rows.
 type parsedRow struct {
 	cells cells
 	line  int
 	row   PlanRow
 	wrong []Detail
-	doubt string  // what is doubtful about its address
+	doubt string  // a warning about its address
 	same  hash128 // contentHash
 	err   error   // why the input ends here; io.EOF at its end
 }
 
-// A rowGroup is some rows that are parsed together.
+// A rowGroup is a group of rows that are parsed together.
 type rowGroup struct {
 	rows   []parsedRow
-	parsed chan struct{} // closed when they are
+	parsed chan struct{} // closed when all are parsed
 }
 
-// rowsInGroup is how many rows one goroutine parses at a time, so that handing them over costs next to nothing.
+// rowsInGroup is how many rows one goroutine parses at a time. It is large enough to make the cost of the
+// channels negligible.
 const rowsInGroup = 256
 
-// parsed reads the input and yields its rows in order. Checking an address takes longer than reading it, so several goroutines
-// parse. The last row has an error.
+// parsed reads the input and yields its rows in order. Several goroutines parse, because checking an address
+// takes longer than reading it. The last row has an error.
 func (m *maker) parsed() iter.Seq[parsedRow] {
 	return func(yield func(parsedRow) bool) {
 		workers := min(runtime.GOMAXPROCS(0), 4)
@@ -47,7 +48,8 @@ func (m *maker) parsed() iter.Seq[parsedRow] {
 	}
 }
 
-// readGroups reads the input until it ends or no more of it is wanted. It is not waited for then: a read may take forever.
+// readGroups reads the input until it ends or stop is closed. The caller does not wait for it to return,
+// because a read may block forever.
 func (m *maker) readGroups(inOrder, toParse chan<- *rowGroup, stop <-chan struct{}) {
 	defer close(inOrder)
 	defer close(toParse)

@@ -15,28 +15,28 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Plan is an open plan file whose digest is right.
+// A Plan is an open plan file whose digest was verified.
 type Plan struct {
 	Path          string
 	Digest        string // "sha256:" and 64 hexadecimal digits
 	Account       Account
 	Made, Expires time.Time // UTC
-	Batch         string    // from which the order ids were derived; empty: they were given
-	Since         string    // the batch's newest run that the rows were held against; empty: none had begun
+	Batch         string    // from which the order ids were derived; empty: the input had them
+	Since         string    // the batch's newest run when the plan was made; empty: none had begun
 	Rows          int
 	Totals        []Total // by unit, in the order of first appearance
-	OneCase       int     // how many rows pay to an Ethereum address without a checksum, see address.OneCase
-	Limits        Limits  // when it was made
+	OneCase       int     // rows that pay to an Ethereum address without a checksum, see address.OneCase
+	Limits        Limits  // when the plan was made
 	Warnings      []string
 
 	file     *os.File
 	size     int64
-	from     int64 // where the rows begin
-	head     int   // how many lines come before them
+	from     int64 // offset of the first row
+	head     int   // number of lines before the rows
 	decimals decimals
 }
 
-// A Total is what the rows of one unit come to.
+// A Total is the sum of the rows of one unit.
 type Total struct {
 	Amount api.Amount
 	Rows   int
@@ -45,27 +45,27 @@ type Total struct {
 // A PlanRow is one withdrawal of a plan. ExternalOrderID is its order id.
 type PlanRow struct {
 	api.CreateWithdrawal
-	Note string // kept and shown, never sent
+	Note string // recorded and shown, never sent
 }
 
-// row is the row as the journal takes it.
+// row returns the row in the journal's type.
 func (r PlanRow) row() journal.Row {
 	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note}
 }
 
-// Name is the name of the plan's run: the first eight hexadecimal digits of its digest.
+// Name returns the name of the plan's run: the first eight hexadecimal digits of its digest.
 func (p *Plan) Name() string { return runName(p.Digest) }
 
 func runName(digest string) string { return strings.TrimPrefix(digest, digestKind)[:8] }
 
-// Expired reports whether the plan may no longer begin.
+// Expired reports whether it is too late for the plan's run to begin.
 func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 
-// Decimals are those with which the plan shows amounts of a unit, or UnknownDecimals.
+// Decimals returns the number of decimals with which the plan shows amounts of a unit, or UnknownDecimals.
 func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
 
-// CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today: the person who approved it has read
-// other amounts than these are now.
+// CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today. The person
+// who approved it has read amounts that differ from what would be shown now.
 func (p *Plan) CheckDecimals(c Currencies) error {
 	m := c.registry
 	for _, t := range p.Totals {
@@ -79,7 +79,7 @@ func (p *Plan) CheckDecimals(c Currencies) error {
 	return nil
 }
 
-// decimalsText is a number of decimals in words.
+// decimalsText returns a number of decimals in words.
 func decimalsText(n int) string {
 	switch n {
 	case money.Unknown:
@@ -90,7 +90,7 @@ func decimalsText(n int) string {
 	return fmt.Sprintf("%d decimals", n)
 }
 
-// WriteTo writes the whole text of the plan, hashing it once more: see All.
+// WriteTo writes the whole text of the plan, and verifies the digest again: see All.
 func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.NewSectionReader(p.file, 0, p.size-tailSize))
@@ -107,11 +107,11 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 // Close closes the file.
 func (p *Plan) Close() error { return p.file.Close() }
 
-// Pays writes an amount with the decimals with which the plan was made, as money.Registry.Format does.
+// Pays formats an amount with the decimals of the plan, as money.Registry.Format does.
 func (p *Plan) Pays(a api.Amount) string { return p.decimals.format(a) }
 
-// All returns the rows, from the file that was opened, and hashes them again: it ends with an error when the file is not the
-// one that it was. It can be called several times, also at the same time.
+// All returns the rows from the open file, and verifies the digest again. If the file has changed, the
+// sequence ends with an error. All can be called several times, also concurrently.
 func (p *Plan) All() iter.Seq2[PlanRow, error] {
 	return func(yield func(PlanRow, error) bool) {
 		r, err := p.reader()
@@ -134,10 +134,10 @@ func (p *Plan) All() iter.Seq2[PlanRow, error] {
 	}
 }
 
-// totals adds up amounts by unit.
+// totals has a total for each unit.
 type totals []Total
 
-// add reports whether the sum fits into 64 bits.
+// add adds an amount, and reports whether the sum fits into 64 bits.
 func (t *totals) add(a api.Amount) bool {
 	for i := range *t {
 		if sum := &(*t)[i]; sum.Amount.Kind == a.Kind && sum.Amount.Code == a.Code {
@@ -153,7 +153,7 @@ func (t *totals) add(a api.Amount) bool {
 	return true
 }
 
-// decimals are those of units.
+// decimals has the number of decimals of each unit.
 type decimals map[string]int
 
 func (d decimals) of(a api.Amount) int {
@@ -163,7 +163,7 @@ func (d decimals) of(a api.Amount) int {
 	return money.Unknown
 }
 
-// format writes an amount as money.Registry.Format does.
+// format formats an amount as money.Registry.Format does.
 func (d decimals) format(a api.Amount) string {
 	n := d.of(a)
 	if n == money.Unknown {
@@ -172,8 +172,8 @@ func (d decimals) format(a api.Amount) string {
 	return api.FormatDecimal(a.Minor, n) + " " + a.Code
 }
 
-// learn takes the decimals from an amount as it is written for the reader of a plan, and reports whether that is the amount,
-// in the same decimals as those before it.
+// learn takes the number of decimals from an amount as a plan shows it. It reports whether the text is the
+// amount, with the same decimals as the amounts of this unit before it.
 func (d decimals) learn(a api.Amount, pays string) bool {
 	n := money.Unknown
 	if number, _, _ := strings.Cut(pays, " "); pays != fmt.Sprintf("%d minor %s", a.Minor, a.Code) {

@@ -20,23 +20,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A plan file is JSON in which everything has its line: a person can read it, and sed can empty the digest, which is that of
-// the file without it. There is one way to write a plan down. A file in which a byte is otherwise than it would be written is
-// none, so that a doubled or unknown member, a null or a second spelling of a number needs no look of its own.
+// A plan file is JSON with one thing on each line. A person can read it, and sed can empty the digest, which
+// is the digest of the file with an empty digest. There is only one way to write a plan. A file with any
+// other byte is not a plan, so a repeated or unknown member, a null or another spelling of a number needs no
+// check of its own.
 const (
 	digestKind = "sha256:"
 	begins     = "{\n  \"account\": "
 	beforeRows = "  \"rows\": ["
 	afterRows  = "  ],"
 	tailFormat = "  \"digest\": \"%s\"\n}\n"
-	maxHead    = 16 << 20 // bytes before the rows; nearly all of them are addresses that the profile allows
+	maxHead    = 16 << 20 // bytes before the rows; nearly all of them are the addresses that the profile allows
 )
 
 var tailSize = int64(len(tail(digestKind + strings.Repeat("0", 64))))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
-// planHead is what comes before the rows.
+// planHead is the part before the rows.
 type planHead struct {
 	Account  string      `json:"account"`
 	BaseURL  string      `json:"base_url"`
@@ -55,7 +56,7 @@ type planTotal struct {
 	Pays   string     `json:"pays"`
 }
 
-// planLine is a row as a plan has it.
+// planLine is a row in the form that a plan has.
 type planLine struct {
 	OrderID  string       `json:"order_id"`
 	Currency api.Currency `json:"currency"`
@@ -67,10 +68,11 @@ type planLine struct {
 	Note     string       `json:"note,omitzero"`
 }
 
-// noOrderID is how the line of a row begins that has no order id yet.
+// noOrderID is the beginning of the line of a row that has no order id yet.
 const noOrderID = `{"order_id":""`
 
-// appendLine writes a row as json.Marshal writes its planLine, in a fraction of the time: a plan has many.
+// appendLine writes a row in the same form as json.Marshal writes its planLine. It is much faster, and a plan
+// has many rows.
 func appendLine(b []byte, r PlanRow, pays string) ([]byte, error) {
 	var err error
 	text := func(before, value string) {
@@ -99,7 +101,7 @@ func (l planLine) row() PlanRow {
 	return PlanRow{api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address, Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
 }
 
-// write writes the head, up to and with the line on which the rows begin.
+// write writes the head, including the line that begins the rows.
 func (h planHead) write(w io.Writer) error {
 	var err error
 	member := func(name string, value any) {
@@ -153,7 +155,7 @@ func (h planHead) write(w io.Writer) error {
 	return err
 }
 
-// comma comes before all elements but the first.
+// comma returns the text before element i of a list.
 func comma(i int) string {
 	if i == 0 {
 		return ""
@@ -161,10 +163,10 @@ func comma(i int) string {
 	return ","
 }
 
-// OpenPlan opens a plan and checks all of it. A file that is none is an *Error that is Invalid. One that is not as it was
-// written is an *Error that is Refused, with RulePlanChanged.
+// OpenPlan opens a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind
+// Invalid. If the plan has been changed, its kind is Refused, with RulePlanChanged.
 func OpenPlan(path string) (p *Plan, err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to open a pipe may take forever
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe may block forever
 		return nil, noPlan(path, "is not a regular file", nil)
 	}
 	f, err := os.Open(path)
@@ -199,16 +201,16 @@ func OpenPlan(path string) (p *Plan, err error) {
 	return p, p.check()
 }
 
-// mostBefore is within how many bytes a plan that was laid out anew still shows that it was one.
+// mostBefore is the number of bytes in which a plan that was reformatted can still be recognised.
 const mostBefore = 64
 
-// wasPlan reports whether a text begins as a plan does, but for white space and a byte order mark.
+// wasPlan reports whether a text begins as a plan does, apart from white space and a byte order mark.
 func wasPlan(start []byte) bool {
 	squeeze := func(text []byte) []byte { return bytes.Join(bytes.Fields(text), nil) }
 	return bytes.HasPrefix(squeeze(bytes.TrimPrefix(start, []byte("\ufeff"))), squeeze([]byte(begins)))
 }
 
-// cause is an error of the system without the path, which the sentence around it has.
+// cause returns the text of a system error without the path, which the surrounding sentence has.
 func cause(err error) string {
 	if e := (*os.PathError)(nil); errors.As(err, &e) {
 		return e.Err.Error()
@@ -223,13 +225,13 @@ func noPlan(path, why string, err error) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
 }
 
-// changed refuses a plan that is not as it was written.
+// changed returns the error for a plan that has been changed.
 func (p *Plan) changed(format string, args ...any) error {
 	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
 		"make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
-// readDigest reads the end of the file and holds the digest in it against the rest.
+// readDigest reads the digest at the end of the file and compares it with the digest of the rest.
 func (p *Plan) readDigest() (string, error) {
 	end := make([]byte, tailSize)
 	if p.size < tailSize {
@@ -262,14 +264,14 @@ func isDigest(text string) bool {
 	return ok && len(hexDigits) == 64 && strings.Trim(hexDigits, "0123456789abcdef") == ""
 }
 
-// digestOf is the digest of a plan of which everything before the digest has been hashed.
+// digestOf returns the digest of a plan, after everything before the digest has been hashed.
 func digestOf(sum hash.Hash) string {
 	io.WriteString(sum, tail(""))
 	return digestKind + hex.EncodeToString(sum.Sum(nil))
 }
 
-// check reads the whole plan and takes over what comes before the rows. Somebody who edits a plan can make a new digest as
-// well: what is not right in itself is refused whatever the digest says.
+// check reads the whole plan, and stores what comes before the rows. A person who edits a plan can also make
+// a new digest, so check refuses a plan that is inconsistent even if its digest is right.
 func (p *Plan) check() error {
 	r := p.lines(0, 0)
 	r.first = true
@@ -315,7 +317,7 @@ func (p *Plan) check() error {
 	return r.end(p)
 }
 
-// readHead reads what comes before the rows.
+// readHead reads the part before the rows.
 func (p *Plan) readHead(r *planReader) error {
 	var text []byte
 	for {
@@ -354,7 +356,7 @@ func (p *Plan) readHead(r *planReader) error {
 	return nil
 }
 
-// jsonCause is what a decoder found, without the names of types.
+// jsonCause returns the reason of a decoder's error, without the names of Go types.
 func jsonCause(err error) string {
 	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
 		if e.Err != nil {
@@ -374,11 +376,11 @@ type planReader struct {
 	sum  hash.Hash
 	in   *lines
 	line int   // the number of the last line read
-	at   int64 // where the next one begins
+	at   int64 // offset of the next line
 	rows int
 
-	comma bool // stood behind the last row
-	first bool // it is read for the first time; later on, it is enough that it has the same digest
+	comma bool // the last row ended with a comma
+	first bool // the plan is read for the first time; later the digest is enough
 }
 
 func (p *Plan) lines(from int64, line int) *planReader {
@@ -394,7 +396,7 @@ func (p *Plan) reader() (*planReader, error) {
 	return r, nil
 }
 
-// took takes note of a line that was read.
+// took hashes and counts a line that was read.
 func (r *planReader) took(line []byte, ended bool, err error) ([]byte, error) {
 	r.line++
 	switch {
@@ -411,10 +413,10 @@ func (r *planReader) took(line []byte, ended bool, err error) ([]byte, error) {
 	return line, nil
 }
 
-// errNoRow says that the rows have ended.
+// errNoRow says that there are no more rows.
 var errNoRow = errors.New("there is no further row")
 
-// row reads the next row, and what it says that it pays.
+// row reads the next row. It also returns the row's amount as the plan shows it.
 func (r *planReader) row() (PlanRow, string, error) {
 	line, err := r.took(r.in.next())
 	if err != nil {
@@ -443,7 +445,7 @@ func (r *planReader) row() (PlanRow, string, error) {
 	return l.row(), l.Pays, nil
 }
 
-// end reads on to the end of the file and holds everything that was read against the digest.
+// end checks that the file ends after the rows, and compares the digest of all that was read.
 func (r *planReader) end(p *Plan) error {
 	switch _, _, err := r.in.next(); {
 	case err == nil:

@@ -17,9 +17,10 @@ import (
 	"example.com/till/internal/money"
 )
 
-// writePlan writes a plan beside its place, syncs it and renames it, so that there is all of it or nothing. Of p it takes
-// everything but the digest, the rows and the totals, which are those of the rows; and it fills these in. The rows are asked
-// for twice. The registry is for the decimals that a reader of the plan sees.
+// writePlan writes a plan to a temporary file in the same directory, syncs it and renames it, so that the
+// plan is complete or missing. It sets the digest, the number of rows and the totals of p, and takes
+// everything else from p. It iterates over the rows twice. The registry has the decimals of the amounts that
+// the plan shows.
 func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error {
 	p.clear()
 	for row, err := range rows {
@@ -43,16 +44,17 @@ func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 	})
 }
 
-// clear forgets what count has filled in.
+// clear resets the fields that count sets.
 func (p *Plan) clear() { p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{} }
 
-// count fills in what follows from one more row, and reports whether the totals fit into 64 bits.
+// count adds one more row to the fields that follow from the rows, and reports whether the totals fit into
+// 64 bits.
 func (p *Plan) count(m money.Registry, row PlanRow) bool {
 	units := len(p.Totals)
 	if !(*totals)(&p.Totals).add(row.Amount) {
 		return false
 	}
-	if len(p.Totals) > units { // a unit that was not there before
+	if len(p.Totals) > units { // a new unit
 		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = m.DecimalsOf(row.Amount)
 	}
 	p.Rows++
@@ -62,13 +64,13 @@ func (p *Plan) count(m money.Registry, row PlanRow) bool {
 	return true
 }
 
-// save writes the file of a plan whose rows are counted, from the lines of its rows.
+// save writes the file of a plan whose rows were counted. lines are the lines of the rows.
 func (p *Plan) save(lines iter.Seq2[[]byte, error]) error {
 	f, err := planPlace(p.Path)
 	if err != nil {
 		return err
 	}
-	var broken error // of the rows, which is no fault of the file's
+	var broken error // an error of lines, rather than of the file
 	err = p.writeTo(f.File, func(yield func([]byte, error) bool) {
 		for line, err := range lines {
 			broken = err
@@ -94,7 +96,7 @@ func (p *Plan) save(lines iter.Seq2[[]byte, error]) error {
 	return nil
 }
 
-// writeTo writes the whole file, and syncs it.
+// writeTo writes the whole file and syncs it.
 func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 64<<10)
@@ -115,7 +117,7 @@ func tooMuch(code string) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: NewHint("make several plans of it")}
 }
 
-// noPlace is the error for a plan that cannot be written where it is to be.
+// noPlace returns the error for a plan that cannot be written to its path.
 func noPlace(path, why string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
@@ -123,7 +125,7 @@ func noPlace(path, why string, err error) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("name a file in a directory that you may write to"), Err: err}
 }
 
-// planPlace makes the file that is to become a plan. Whatever is in its place, and is no plan itself, stays there.
+// planPlace makes the file that is to become a plan. It does not replace anything that is not a plan.
 func planPlace(path string) (*atomicfile.File, error) {
 	if err := checkPlace(path); err != nil {
 		return nil, err
@@ -135,7 +137,7 @@ func planPlace(path string) (*atomicfile.File, error) {
 	return f, nil
 }
 
-// checkPlace refuses a place for a plan where something else is.
+// checkPlace returns an error if the path of a plan has anything other than a plan.
 func checkPlace(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -148,7 +150,7 @@ func checkPlace(path string) error {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
 	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: NewHint("name another file, or remove this one")}
-	if !info.Mode().IsRegular() { // to open a pipe may take forever
+	if !info.Mode().IsRegular() { // opening a pipe may block forever
 		return other
 	}
 	f, err := os.Open(path)
@@ -157,7 +159,7 @@ func checkPlace(path string) error {
 	}
 	defer f.Close()
 	start := make([]byte, len(begins))
-	if n, err := io.ReadFull(f, start); n > 0 && (err != nil || string(start) != begins) { // an empty one may be mktemp's
+	if n, err := io.ReadFull(f, start); n > 0 && (err != nil || string(start) != begins) { // an empty file may be from mktemp
 		return other
 	}
 	return nil
@@ -181,7 +183,7 @@ func (p *Plan) write(w *bufio.Writer, lines iter.Seq2[[]byte, error]) error {
 		}
 		w.WriteString(end)
 		w.WriteString("    ")
-		if _, err := w.Write(line); err != nil { // it keeps the first error of any
+		if _, err := w.Write(line); err != nil { // w keeps its first error
 			return err
 		}
 		end = ",\n"

@@ -8,10 +8,10 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// askedAtOnce is how many rows the journal is asked about at once.
+// askedAtOnce is how many rows one query to the journal is about.
 const askedAtOnce = 100
 
-// journal holds the rows against what the journal has under their order ids.
+// journal compares the rows with the orders in the journal.
 func (m *maker) journal() error {
 	if err := m.ledger.Reap(m.ctx); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (m *maker) journal() error {
 	return m.warnNew()
 }
 
-// isEmpty reports whether the journal has no orders of the account, so that there is nothing to ask it about.
+// isEmpty reports whether the journal has no orders of the account.
 func (m *maker) isEmpty() (bool, error) {
 	for _, err := range m.ledger.Orders(m.ctx, journal.Filter{}) {
 		return false, err
@@ -49,7 +49,7 @@ func (m *maker) isEmpty() (bool, error) {
 	return true, nil
 }
 
-// askAbout asks the journal about the order ids of some rows.
+// askAbout compares some rows with the orders in the journal.
 func (m *maker) askAbout(marks []mark, other *details) error {
 	ids := make([]string, len(marks))
 	for i, mk := range marks {
@@ -72,7 +72,7 @@ func (m *maker) askAbout(marks []mark, other *details) error {
 	return nil
 }
 
-// warnNew warns of addresses to which the journal has nothing accepted.
+// warnNew warns of addresses to which no withdrawal in the journal was accepted.
 func (m *maker) warnNew() error {
 	var part []string
 	place := 0
@@ -103,12 +103,12 @@ func (m *maker) warnNew() error {
 	return ask()
 }
 
-// describe is a content for a person.
+// describe formats a content for a person.
 func (m *maker) describe(c journal.Content) string {
 	return m.Currencies.registry.Format(amountOf(c)) + " to " + c.Address
 }
 
-// count takes note of an order that the journal has already, as it was planned.
+// count counts an order that the journal already has.
 func (m *Made) count(o journal.Order) {
 	switch o.State {
 	case journal.Unknown, journal.Sending:
@@ -135,7 +135,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// batch holds derived order ids against those of the batch's newest run.
+// batch compares the derived order ids with those of the batch's newest run.
 func (m *maker) batch() error {
 	if m.Batch == "" {
 		return nil
@@ -156,8 +156,8 @@ func (m *maker) batch() error {
 	return nil
 }
 
-// warnUnderWay warns of runs of the batch that are being applied at this moment, where its rows may have changed: a row that
-// was changed has another order id, and the other run may just be paying it as it was.
+// warnUnderWay warns of runs of the batch that are being applied now, if the rows may have changed. A changed
+// row has another order id, and the other run may be paying the old row at this moment.
 func (m *maker) warnUnderWay(runs []journal.Run) error {
 	if !m.BatchChanged {
 		return nil

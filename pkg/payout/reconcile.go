@@ -9,29 +9,30 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// A Result is what reconciling found out about an order.
+// A Result is the result of reconciling one order.
 type Result struct {
 	Order  Order
-	Listed bool   // the service's list has it
+	Listed bool   // the order is on the service's list
 	Note   string // what could not be compared
-	Status string // the service's own status of it, where it is listed
-	Agrees bool   // it is in conflict, and what the list has of it now is what was sent: that settles nothing, a person does
+	Status string // the service's status, if the order is listed
+	Agrees bool   // the order is in conflict, and the list now shows it as it was sent; only a person can settle that
 
-	withdrawal string // its id there
+	withdrawal string // its id on the list
 }
 
-// Reconcile reads the service's list and settles what it finds: an order that is listed as it was sent is accepted, one that
-// is listed otherwise is in conflict, and one that is not listed stays as it is, because a list can hide a row and a
-// withdrawal can come late. Without order ids, it is about every order of the account that is unknown.
+// Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
+// becomes accepted. One that is listed with other content becomes a conflict. One that is not listed does not
+// change, because a list can hide a row, and a withdrawal can appear late. Without order ids, Reconcile
+// settles every unknown order of the account.
 //
-// An error changes nothing. Results come in the order of the ids.
+// If the list cannot be read, no order changes. Results are in the order of the ids.
 func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
 	defer toError(&err)
 	orders, err := s.toReconcile(ctx, orderIDs)
 	if err != nil {
 		return nil, err
 	}
-	if len(orders) == 0 { // which says nothing about the orders of another account
+	if len(orders) == 0 { // there is nothing to read, but the key may belong to another account
 		_, err := s.knows(ctx)
 		return nil, err
 	}
@@ -59,7 +60,8 @@ func (s *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, 
 	return results, nil
 }
 
-// settleOne records what the list says about an order. Of most there is nothing to record: they were accepted, and are there.
+// settleOne records what the list says about an order. Usually there is nothing to record, because the order
+// was accepted and is on the list.
 func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
 	r = Result{Order: orderOf(o), Listed: len(records) > 0}
 	if !r.Listed {
@@ -104,7 +106,7 @@ func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 	return orders, nil
 }
 
-// unsettled is the error of a reading that failed: it leaves what is unknown unknown.
+// unsettled returns the error for a scan that failed: the unknown orders stay unknown.
 func unsettled(orders []journal.Order, err error) error {
 	var unknown []string
 	for _, o := range orders {
@@ -115,9 +117,9 @@ func unsettled(orders []journal.Order, err error) error {
 	return stayUnknown(unknown, err)
 }
 
-// stayUnknown is unsettled for orders that are known to be unknown.
+// stayUnknown is unsettled for order ids that are known to be unknown.
 func stayUnknown(unknown []string, err error) error {
-	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // the next reading will say no more
+	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // another scan will find out no more
 		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
 			Hint: NewHint("do not send it again: ask the service's provider, and record what you know", append([]string{"withdraw", "resolve"}, unknown...)...)}
 	}

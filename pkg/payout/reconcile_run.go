@@ -7,20 +7,20 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// Settled is what reconciling a run has found out.
+// Settled is the result of reconciling a run.
 type Settled struct {
-	// Results are about the orders of which something is to be said: those that were unknown, those whose state has changed,
-	// those in conflict, and those that are accepted and not on the list.
+	// Results has the orders that were unknown, whose state has changed, that are in conflict, or that are
+	// accepted and not on the list.
 	Results []Result
-	Held    int // how many orders were held against the list
+	Held    int // how many orders were compared with the list
 	Sending int // how many were left out, because another process is sending them
-	// Uncompared is how many orders have an amount that could not be compared, and Note says so of one of them.
+	// Uncompared is how many orders have an amount that could not be compared. Note explains one of them.
 	Uncompared int
 	Note       string
 }
 
-// ReconcileRun is Reconcile for a whole run: what is unknown is settled, and everything else is held against the list as well.
-// Without a run, it is about what is unknown in any run. Results come in the order of the plan.
+// ReconcileRun reconciles all orders of a run. It settles the unknown orders, and compares the others with
+// the list. Without a run, it settles the unknown orders of all runs. Results are in the order of the plan.
 func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
 	defer toError(&err)
 	if err := s.ledger.Reap(ctx); err != nil {
@@ -34,7 +34,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	if err != nil {
 		return Settled{}, err
 	}
-	if len(sought) == 0 { // which says nothing about the orders of another account
+	if len(sought) == 0 { // there is nothing to read, but the key may belong to another account
 		_, err := s.knows(ctx)
 		return Settled{}, err
 	}
@@ -54,7 +54,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 			return settled, stayUnknown(unknown, err)
 		}
 		records, known := sought.records(listed, o)
-		if o.State == journal.Sending || o.Sent.After(begun) || !known { // then, now, or in between
+		if o.State == journal.Sending || o.Sent.After(begun) || !known { // it is being sent now, or was sent during the scan
 			settled.Sending++
 			continue
 		}
@@ -74,7 +74,8 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	return settled, nil
 }
 
-// seek is what has to be looked for on the list, and how far back, for the orders that a filter chooses.
+// seek returns the orders that a filter chooses in the form that a scan looks for, how far back the list must
+// be read for them, and which of them are unknown.
 func (s *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
 	from = s.options.Since
 	for o, err := range s.ledger.Orders(ctx, f) {

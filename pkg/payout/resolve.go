@@ -11,29 +11,33 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Decision is a person's, about one order or several.
+// A Decision is a person's decision about one or more orders.
 type Decision struct {
 	OrderIDs []string
-	PaidAs   string // the service's id of the withdrawal, for one order; empty: none of them was sent
+	PaidAs   string // the service's id of the withdrawal, for one order; empty: none of the orders was sent
 	Reason   string
-	// AlthoughDifferent takes the withdrawal although it is not what the order asked for. It needs a reason.
+	// AlthoughDifferent accepts the withdrawal although it is not what the order asked for. It needs a
+	// reason.
 	AlthoughDifferent bool
 }
 
-// A Checked decision is one that nothing known speaks against. It holds the orders as they were when it was checked: what has
-// changed by the time it is recorded, while a person was asked, is not what it was about.
+// A Checked decision contradicts nothing that is known. It has the orders as they were when it was checked.
+// If an order changes before the decision is recorded, for example while a person is asked, the decision does
+// not apply to it.
 type Checked struct {
 	Decision
-	// Differs says how the withdrawal differs from the order; empty: it does not. Asked and Shown are the two contents.
+	// Differs says how the withdrawal differs from the order; empty: it does not. Asked and Shown are the two
+	// contents.
 	Differs, Asked, Shown string
-	// Undated says that no answer of the service had a date, so that its clock and this machine's were not compared.
+	// Undated reports that no answer of the service had a date, so its clock was not compared with this
+	// machine's.
 	Undated bool
 
 	orders []journal.Order
 }
 
-// Check refuses a decision that what is known speaks against. An order that is said not to have been sent is reconciled
-// first, and what its record on the list says is recorded. Nothing else is.
+// Check refuses a decision that contradicts what is known. If the decision is that an order was not sent,
+// Check first reconciles the order, and records what the list says about it. It records nothing else.
 func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 	defer toError(&err)
 	c.Decision = d
@@ -71,7 +75,8 @@ func (s *Sender) decidable(o journal.Order) error {
 	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State)), "")
 }
 
-// taken refuses to call an order not sent that the service has shown.
+// taken returns the error for an order that the service has shown, so that no one can decide that it was not
+// sent.
 func (s *Sender) taken(o journal.Order, id string) error {
 	if o.State != journal.Accepted {
 		return refused(RuleDecision, fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
@@ -86,7 +91,7 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if err != nil {
 		return c, err
 	}
-	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal's ids are those that the list shows
+	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal must have the id as the list shows it
 		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID), "write it as the service does: --paid-as "+w.ID)
 	}
 	if w.ID != id {
@@ -110,7 +115,7 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	return c, nil
 }
 
-// recordContent is what a record of the service's says that it pays.
+// recordContent returns the content of a service's record.
 func recordContent(r record) journal.Content {
 	c := journal.Content{Currency: unit(r.currency.Kind, r.currency.Code), Unit: unit(r.amount.Kind, r.amount.Code), Minor: r.amount.Minor, Address: r.address}
 	if r.memo != nil {
@@ -119,7 +124,8 @@ func recordContent(r record) journal.Content {
 	return c
 }
 
-// mostSkew is how far this machine's clock and the service's may be apart where time decides.
+// mostSkew is the largest difference allowed between this machine's clock and the service's, if a decision
+// depends on time.
 const mostSkew = time.Minute
 
 func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
@@ -153,7 +159,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	if err != nil {
 		return c, err
 	}
-	for _, o := range c.orders { // only now: what is on the list has landed
+	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return c, refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
 				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
@@ -162,7 +168,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	return c, nil
 }
 
-// roundedUp is a time to wait as a person says it: in whole minutes, or in seconds where it is less than one.
+// roundedUp formats a time to wait in whole minutes, or in seconds if it is less than a minute.
 func roundedUp(d time.Duration) string {
 	if d <= time.Minute {
 		return fmt.Sprintf("%ds", (d+time.Second-1)/time.Second)
@@ -174,8 +180,9 @@ func roundedUp(d time.Duration) string {
 	return fmt.Sprintf("%dm", minutes)
 }
 
-// Resolve records a decision that Check has let pass. What has changed since then, while a person was asked, is refused: the
-// order may have been sent again, and that attempt is another one.
+// Resolve records a decision that Check has accepted. It refuses the decision if an order has changed since
+// then, for example while a person was asked. The order may have been sent again, and the decision is not
+// about that attempt.
 func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err error) {
 	defer toError(&err)
 	reason := c.Reason

@@ -254,9 +254,9 @@ func bears(w api.Withdrawal) []string {
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
 
-// scanForOrders is scanTwice for orders that may be older than from. The list is then read further back,
+// scanForOrders is scanTwice for orders that may be older than Since. The list is then read to its beginning,
 // because a list that does not reach back to an order says nothing about it. It also looks for the order ids
-// in others.
+// in others, which need the list from from on.
 func (s *Sender) scanForOrders(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (scanResult, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)

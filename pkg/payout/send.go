@@ -125,7 +125,7 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 }
 
 // Existing returns what the journal knows about a withdrawal before Send is called: it is accepted already,
-// or an *Error says why it cannot be sent. If found is false, the journal has no reason not to send it.
+// or an *Error says why it cannot be sent. found reports whether there was such an answer.
 func (s *Sender) Existing(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, found bool, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)

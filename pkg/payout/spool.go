@@ -13,7 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A spool keeps the rows of an input in a file, because memory is not for them, and the input can be read only once.
+// A spool keeps the rows of an input in a file. They may be too many for memory, and the input can be read
+// only once.
 type spool struct {
 	file  *os.File
 	out   *bufio.Writer
@@ -21,22 +22,22 @@ type spool struct {
 	marks []mark
 }
 
-// A mark is what is kept in memory of a row.
+// A mark is the part of a row that is kept in memory.
 type mark struct {
 	id    int64 // its order id; 0: it has none yet
 	minor int64
 	same  hash128 // contentHash
 	line  uint32
-	unit  uint32 // its place among the spool's units
+	unit  uint32 // its index in the spool's units
 }
 
-// newSpool makes the file in a directory. It has no name for longer than it takes, where the system lets it go.
+// newSpool makes the file in a directory. It removes the file's name immediately, on systems that allow it.
 func newSpool(dir string) (*spool, error) {
 	f, err := os.CreateTemp(dir, ".till-rows.*") // mode 0600
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(f.Name()) // where it is refused, close tries once more
+	os.Remove(f.Name()) // if this fails, close tries again
 	return &spool{file: f, out: bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
@@ -48,7 +49,7 @@ func (s *spool) close() error {
 	return err
 }
 
-// add keeps a row, as the line that it has in a plan. One that is wrong is only marked, for its order id.
+// add adds a row as its line in a plan.
 func (s *spool) add(row PlanRow, pays string, m mark) error {
 	s.marks = append(s.marks, m)
 	var err error
@@ -59,8 +60,8 @@ func (s *spool) add(row PlanRow, pays string, m mark) error {
 	return err
 }
 
-// lines returns the lines of what was added, in the same order, with the order ids that the marks have by now. Each is valid
-// until the next.
+// lines returns the lines of the rows that were added, in the same order, with the current order ids of the
+// marks. A line is valid until the next one.
 func (s *spool) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if err := s.out.Flush(); err != nil {
@@ -82,7 +83,7 @@ func (s *spool) lines() iter.Seq2[[]byte, error] {
 	}
 }
 
-// rows returns what was added, in the same order, with the order ids that the marks have by now.
+// rows returns the rows that were added, in the same order, with the current order ids of the marks.
 func (s *spool) rows() iter.Seq2[PlanRow, error] {
 	return func(yield func(PlanRow, error) bool) {
 		for text, err := range s.lines() {
@@ -99,7 +100,7 @@ func (s *spool) rows() iter.Seq2[PlanRow, error] {
 
 // unitsOf numbers units.
 type unitsOf struct {
-	units []api.Amount // without a count
+	units []api.Amount // without amounts
 	place map[api.Amount]uint32
 }
 

@@ -7,7 +7,7 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// Tally counts the orders of a run by state, from the journal alone.
+// Tally counts the orders of a run by state, using the journal alone.
 func (l *Ledger) Tally(ctx context.Context, run string) (Tally, error) {
 	sums, err := l.ledger.Sums(ctx, run)
 	t := newTally()
@@ -17,8 +17,8 @@ func (l *Ledger) Tally(ctx context.Context, run string) (Tally, error) {
 	return t, asError(err)
 }
 
-// TallyByUnit is Tally for each unit in which orders of the run are paid, in the order of first appearance: each of the
-// tallies has one total. A run without rows has one tally, without a total.
+// TallyByUnit is Tally for each unit in the run, in the order of first appearance. Each tally has one total.
+// A run without rows has one tally without a total.
 func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 	sums, err := l.ledger.Sums(ctx, run)
 	if err != nil {
@@ -39,9 +39,9 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 	return units, nil
 }
 
-// left adds orders as this process leaves them.
+// left adds the orders of a Sum to the tally.
 func (t *Tally) left(s journal.Sum) {
-	if s.Claimed { // it could not record the end: the order is unknown to the next process
+	if s.Claimed { // their outcome could not be recorded: the next process makes them unknown
 		s.State = journal.Unknown
 	}
 	t.add(s, s.State == journal.Planned)

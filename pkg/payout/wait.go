@@ -12,26 +12,26 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// RunWait says what WaitRun waits for. Statuses are compared without regard to case, because the interface does not show how
-// the service spells them.
+// RunWait says what WaitRun waits for. Statuses are compared without regard to case, because the interface
+// does not show the case that the service uses.
 type RunWait struct {
-	Statuses []string          // the service's own; an order that has had one of them is not looked at any more
+	Statuses []string          // the service's own; the wait for an order ends with one of them
 	FailOn   []string          // statuses that end the wait with ErrFailedStatus
-	Interval time.Duration     // between two scans of the list; 0: api.DefaultWaitInterval
-	Timeout  time.Duration     // of the whole wait; 0: until the context ends
-	Progress func(RunProgress) // is called after each scan; nil: nothing is
-	Trouble  func(error)       // is called when scans begin to fail, which are repeated; nil: nothing is
+	Interval time.Duration     // time between two scans of the list; 0: api.DefaultWaitInterval
+	Timeout  time.Duration     // limit for the whole wait; 0: until the context ends
+	Progress func(RunProgress) // called after each scan; may be nil
+	Trouble  func(error)       // called when a scan fails after one that succeeded; may be nil
 }
 
-// RunProgress is how far the orders of a run have come.
+// RunProgress is the progress of a WaitRun.
 type RunProgress struct {
-	Tally    Tally             // of the run when the wait began
-	Orders   []Order           // those that were accepted, in the order of the plan: these are waited for
-	Left     int               // how many of them have not had one of the statuses
-	Statuses map[string]string // the last one that was seen of each, by the id of its withdrawal
-	Failed   []Order           // those that have a status of RunWait.FailOn
+	Tally    Tally             // states of the run's orders when the wait began
+	Orders   []Order           // the accepted orders, in the order of the plan: WaitRun waits for these
+	Left     int               // how many of Orders have not had one of the statuses
+	Statuses map[string]string // the last status that was seen of each, by withdrawal id
+	Failed   []Order           // orders with a status of RunWait.FailOn
 
-	left map[string]bool // by the id of the withdrawal
+	left map[string]bool // withdrawal ids of the orders that are left
 }
 
 func (w RunWait) check() error {
@@ -49,14 +49,15 @@ func (w RunWait) check() error {
 	return &Error{Kind: Invalid, Msg: "WaitRun: " + why, Hint: NewHint("name statuses as the service shows them, see Sender.Live")}
 }
 
-// WaitRun reads the service's list again and again until every order of a run that was accepted has had one of the statuses:
-// accepted is not yet paid. If one has a status of FailOn, the error is ErrFailedStatus, and when the time runs out,
-// ErrNotYet. Scans that fail are repeated until then, unless the service refuses the key; if none succeeds, the error is
-// ErrReadFailed. What was seen last is returned also with an error.
+// WaitRun reads the service's list repeatedly until every accepted order of a run has had one of the
+// statuses. An accepted order is not paid yet. If an order has a status of FailOn, the error is
+// ErrFailedStatus. If the time limit passes, it is ErrNotYet. WaitRun repeats scans that fail, unless the
+// service refuses the key. If no scan succeeds, the error is ErrReadFailed. The last progress is returned
+// even with an error.
 //
-// It does not begin to wait while an order of the run is unknown, in conflict or being sent, which is ErrUnknown, ErrConflict
-// or ErrBusy, nor if none was accepted, which is ErrInvalid. Rejected and planned orders are not waited for: see
-// RunProgress.Tally.
+// WaitRun does not start if an order of the run is unknown, in conflict or being sent: the error is then
+// ErrUnknown, ErrConflict or ErrBusy. If no order was accepted, it is ErrInvalid. WaitRun does not wait for
+// rejected and planned orders: see RunProgress.Tally.
 func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunProgress, err error) {
 	defer toError(&err)
 	if err := wait.check(); err != nil {
@@ -92,14 +93,14 @@ func (s *Sender) waitRun(given context.Context, run string, wait RunWait, p *Run
 		defer cancel()
 	}
 	verified, succeeded := false, false
-	var trouble error // of the last scan; nil: it succeeded
+	var trouble error // error of the last scan; nil: it succeeded
 	for {
 		pause := wait.Interval
 		if pause == 0 {
 			pause = api.DefaultWaitInterval
 		}
 		var err error
-		if !verified { // the list of another merchant has none of the orders
+		if !verified { // another merchant's list has none of the orders
 			err = s.VerifyKey(ctx)
 			verified = err == nil
 		}
@@ -120,7 +121,7 @@ func (s *Sender) waitRun(given context.Context, run string, wait RunWait, p *Run
 			return nil
 		case err == nil:
 			succeeded, trouble = true, nil
-		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded): // it says nothing about the service
+		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded): // the time limit says nothing about the service
 			if trouble == nil && !succeeded {
 				trouble = err
 			}
@@ -144,7 +145,7 @@ func (s *Sender) waitRun(given context.Context, run string, wait RunWait, p *Run
 	}
 }
 
-// look reads the list once and takes note of the statuses.
+// look reads the list once and notes the statuses.
 func (s *Sender) look(ctx context.Context, wait RunWait, p *RunProgress) error {
 	seen, err := s.Glance(ctx, p.left)
 	if err != nil {
@@ -167,7 +168,7 @@ func (s *Sender) look(ctx context.Context, wait RunWait, p *RunProgress) error {
 	return nil
 }
 
-// worthWaiting refuses a run of which something has to be settled first, or of which there is nothing to wait for.
+// worthWaiting returns an error if an order of the run has to be settled first, or if no order was accepted.
 func (t Tally) worthWaiting(run string) error {
 	words := func(state State, what string) string {
 		orders, are := fmt.Sprintf("%d orders", t.Rows), "are"
@@ -198,7 +199,7 @@ func (t Tally) worthWaiting(run string) error {
 	return e
 }
 
-// failed is the error about orders that have a status of FailOn.
+// failed returns the error for orders that have a status of FailOn.
 func (p *RunProgress) failed(run string) error {
 	e := &Error{Kind: FailedStatus, Run: run, Hint: NewHint("see all of them", "payout", "status", run, "--live")}
 	first := p.Failed[0]
@@ -214,7 +215,8 @@ func (p *RunProgress) failed(run string) error {
 	return e
 }
 
-// late is the error of a wait whose time has run out. It counts the statuses of the orders that have not got there.
+// late returns the error for a wait whose time limit has passed. It counts the statuses of the orders that
+// are left.
 func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, trouble error) error {
 	if !succeeded {
 		return &Error{Kind: ReadFailed, Run: run, Err: trouble, Msg: fmt.Sprintf("run %s could not be read within %s: %v", run, timeout, trouble),
@@ -253,8 +255,8 @@ func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, tr
 	return e
 }
 
-// mayPass reports whether a reading that failed may succeed the next time. A refused key stays refused; any other answer may
-// be one of an outage.
+// mayPass reports whether a scan that failed may succeed later. A refused key stays refused. Any other answer
+// may come from an outage.
 func mayPass(err error) bool {
 	if call := (*api.Error)(nil); errors.As(err, &call) {
 		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)

@@ -8,7 +8,7 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// The kinds of warning, in the order in which they are told.
+// The kinds of warning, in the order of their output.
 const (
 	underWay = iota
 	doubtful
@@ -19,7 +19,7 @@ const (
 	kinds
 )
 
-// warnings are some of each kind, and the number of the others.
+// warnings has some warnings of each kind, and counts the others.
 type warnings [kinds]struct {
 	list []Warning
 	more int
@@ -35,12 +35,12 @@ func (w *warnings) addAbout(kind int, d Warning) {
 	}
 }
 
-// about warns of a row, which the reader of a plan knows by its order id.
+// about adds a warning about a row. The reader of a plan knows the row by its order id.
 func (w *warnings) about(kind int, m *mark, format string, args ...any) {
 	w.addAbout(kind, Warning{Detail{Line: int(m.line), Message: fmt.Sprintf("order %d ", m.id) + fmt.Sprintf(format, args...)}, formatID(m.id)})
 }
 
-// told is all of them.
+// told returns all warnings.
 func (w *warnings) told() (all []Warning) {
 	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped", "identical to an earlier one", "identical to an order with an unknown outcome", "far from the usual amount", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
@@ -53,7 +53,7 @@ func (w *warnings) told() (all []Warning) {
 	return all
 }
 
-// warnings looks for what is allowed, and rarely meant.
+// warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
 	for _, d := range m.doubts {
 		m.warn.about(doubtful, &m.spool.marks[d.place], "pays to %s: %s", d.address, d.why)
@@ -75,13 +75,13 @@ func (m *maker) warnings() error {
 	return nil
 }
 
-// A doubt is about the address of a row, which may not have its order id yet.
+// A doubt is a warning about the address of a row. The row may not have its order id yet.
 type doubt struct {
-	place        int // of its mark
+	place        int // index of its mark
 	address, why string
 }
 
-// noteDoubt keeps what is doubtful about the address of the row that was kept last.
+// noteDoubt keeps the warning about the address of the last row that was kept.
 func (m *maker) noteDoubt(r parsedRow) {
 	if r.doubt == "" {
 		return
@@ -93,7 +93,7 @@ func (m *maker) noteDoubt(r parsedRow) {
 	m.doubts = append(m.doubts, doubt{len(m.spool.marks) - 1, shortenText(r.row.Address), r.doubt})
 }
 
-// maySame reports whether two rows may be the same, which costs less to find out than to find them.
+// maySame reports whether two rows may have the same content. This is cheaper than finding such rows.
 func maySame(marks []mark) bool {
 	halves := make([]uint64, len(marks))
 	for i, mk := range marks {
@@ -147,10 +147,10 @@ func (m *maker) warnLikeUnknown() error {
 	return nil
 }
 
-// fewAmounts are too few to say what is usual.
+// fewAmounts is the number of amounts below which the median means nothing.
 const fewAmounts = 3
 
-// warnOutliers names amounts that are ten times the median of their unit or more, or a tenth of it or less.
+// warnOutliers warns of amounts that are at least ten times, or at most a tenth of, the median of their unit.
 func (m *maker) warnOutliers() {
 	marks := m.spool.marks
 	amounts := make([][]int64, len(m.units.units))
