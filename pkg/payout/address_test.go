@@ -43,7 +43,8 @@ func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
 	}
 }
 
-// A cell that a spreadsheet has damaged is no memo, address or order id. In another notation it may be what was meant.
+// TestMakeRefusesWhatASpreadsheetDamaged checks that a cell that a spreadsheet has damaged is refused as a
+// memo, address or order id. In another notation it may be what was meant.
 func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 	p := newPlanner(t)
 	for _, text := range []string{"1.23457E+12", "1,23457E+12", "1E+05", "-2.5E-07", "1.23457e+12", "123.4E+09", "#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#ref!", "########"} {
@@ -91,7 +92,7 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 		t.Errorf("%d and %d addresses in one case", made.OneCase, open(t, p.Path).OneCase)
 	}
 
-	// A row without an order id is named by the one that it gets.
+	// An error about a row without an order id names the order id that it gets.
 	p.Batch = "may"
 	made, derived := p.must("currency,amount,address", "Btc,0.6,"+mistyped)
 	if got := doubts(made); len(got) != 1 || !strings.HasPrefix(got[0], "line 2: order "+derived[0].ExternalOrderID+" pays to "+mistyped) {
@@ -131,7 +132,8 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 
 func second(made Made, _ error) Made { return made }
 
-// Two spellings of one address are the same address, wherever a row is compared.
+// TestMakeComparesAddressesInAnySpelling checks that two spellings of an address are the same address,
+// wherever rows are compared.
 func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 	for _, same := range [][2]string{{checked, oneCase}, {oneCase, checked}, {segwit, strings.ToUpper(segwit)}, {strings.ToUpper(segwit), segwit}} {
 		p := newPlanner(t)
@@ -169,7 +171,8 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 	}
 }
 
-// A line of a plan is what encoding/json's successor makes of it: OpenPlan wants it byte by byte.
+// TestAppendLine checks that a line of a plan is what encoding/json's successor writes, because OpenPlan
+// compares it byte by byte.
 func TestAppendLine(t *testing.T) {
 	odd := PlanRow{api.CreateWithdrawal{
 		Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1<<63 - 1}, Address: "<a&b>\"\\\u2028\u00e9\U0001F600", Memo: "\t\x7f", Callback: "https://x.example/?a=1&b=2", ExternalOrderID: "1",
@@ -196,7 +199,7 @@ func TestCheckDecimals(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		then, now money.Registry
-		says      string // empty: it is taken
+		says      string // empty: it is accepted
 	}{
 		"the same":          {with(8), with(8), ""},
 		"others":            {with(10), with(8), "was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},

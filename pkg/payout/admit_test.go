@@ -16,7 +16,7 @@ func TestAdmit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set    func(d *desk)
 		kind   Kind
-		rule   string // empty: it is let in, or the call's own error
+		rule   string // empty: it is accepted, or the error is the call's own
 		says   string
 		call   api.Outcome
 		status int // of the call's own error
@@ -104,7 +104,7 @@ func TestAdmit(t *testing.T) {
 				t.Error("it was sent")
 			}
 			d.s.wantCreates(want)
-			// A run keeps to the same, and so do reconciling and resolving.
+			// A run, reconciling and resolving check the key too.
 			d.bring(asked("10"), outUnknown)
 			if !let {
 				d.options.Lookup = LookupNever
@@ -132,7 +132,7 @@ func TestAdmit(t *testing.T) {
 				if _, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err == nil {
 					t.Error("it was checked")
 				}
-				if _, _, lists := d.s.counts(); lists != 4 { // of the first look-up: two scans, each of which tries two numbers of a page
+				if _, _, lists := d.s.counts(); lists != 4 { // two scans of the first lookup, each with two numbers of the first page
 					t.Errorf("the list was asked %d times", lists)
 				}
 			}
@@ -140,7 +140,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// A key that is new where nothing was accepted.
+// TestAdmitWithoutHistory is about a new key of an account where nothing was accepted.
 func TestAdmitWithoutHistory(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
@@ -166,7 +166,7 @@ func TestAdmitWithoutHistory(t *testing.T) {
 			}
 			status, _ := d.ledger.Status(t.Context())
 			if tt.let {
-				if err != nil || len(status.Keys) != 0 { // it is tied to the account by the first call
+				if err != nil || len(status.Keys) != 0 { // the first call ties it to the account
 					t.Errorf("%v, %v", err, status.Keys)
 				}
 				return
@@ -179,8 +179,8 @@ func TestAdmitWithoutHistory(t *testing.T) {
 	}
 }
 
-// Another process begins with the same new key after VerifyKey has looked whether the key is known: what is open then was
-// begun with this key, and does not keep it out. What was begun with another key does.
+// TestAdmitBesideAnotherProcess checks that open orders that another process has sent with the same new key,
+// after VerifyKey looked the key up, do not refuse the key. Open orders that were sent with another key do.
 func TestAdmitBesideAnotherProcess(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		if known, err := d.knows(t.Context()); known || err != nil {

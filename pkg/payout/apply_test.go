@@ -17,13 +17,13 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// eachJournal runs a test on a journal of each kind.
+// eachJournal runs a test with each kind of journal.
 func eachJournal(t *testing.T, test func(t *testing.T, d *desk)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, newDesk(t)) })
 	t.Run("postgres", func(t *testing.T) { test(t, deskAt(t, pgtest.Shared(t).Database(t))) })
 }
 
-// due is a row of a plan: what asked asks for.
+// due returns a row of a plan for the same withdrawal as asked.
 func due(orderID string) PlanRow {
 	return PlanRow{CreateWithdrawal: asked(orderID).request, Note: "note " + orderID}
 }
@@ -53,7 +53,7 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	return opened
 }
 
-// apply does what the command does without a prompt.
+// apply takes the same steps as the command without a prompt.
 func (s *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, error) {
 	x, err := s.Applier(ctx, p, o)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Sender) apply(ctx context.Context, p *Plan, o ApplyOptions) (Tally, err
 	return t, errors.Join(err, e)
 }
 
-// begun begins a run and looks it up, so that all that is left is to send it.
+// begun begins a run and calls LookUp, so that only Send is left.
 func (d *desk) begun(p *Plan, o ApplyOptions) (*Applier, Tally) {
 	d.t.Helper()
 	x, err := d.Applier(d.t.Context(), p, o)
@@ -114,7 +114,7 @@ func (t Tally) want(tb testing.TB, want map[journal.State]int) {
 	}
 }
 
-// arrived are the order ids of the creates, as they came.
+// arrived returns the order ids of the creates in the order of their arrival.
 func (d *desk) arrived() (ids []string) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -131,7 +131,7 @@ func (d *desk) wantArrived(want ...string) {
 	}
 }
 
-// on answers the creates of some orders in its own way; the others are taken.
+// on returns a handler that answers the creates of some orders in its own way. The others are accepted.
 func on(answers map[string]func() (int, string, bool)) func(map[string]any) (int, string, bool) {
 	return func(b map[string]any) (int, string, bool) {
 		if answer := answers[b["external_order_id"].(string)]; answer != nil {
@@ -167,7 +167,7 @@ func TestApply(t *testing.T) {
 		for _, r := range rows {
 			want = append(want, r.ExternalOrderID)
 		}
-		if !d.ledger.Journal().Shared() { // several machines begin at different places
+		if !d.ledger.Journal().Shared() { // several machines begin at different rows
 			d.wantArrived(want...)
 		}
 		if !slices.IsSorted(seen) || len(seen) == 0 || seen[len(seen)-1] != 250 {
@@ -180,7 +180,7 @@ func TestApply(t *testing.T) {
 		if o.Note != "note 101" || !o.SentBy(p.Name()) || o.Content != contentOf(rows[0].CreateWithdrawal) {
 			t.Errorf("the order is %+v", o)
 		}
-		// Once more: nothing is left.
+		// Applied again: nothing is left.
 		d.mustApply(p, ApplyOptions{Concurrency: 8}).want(t, map[journal.State]int{journal.Accepted: 250})
 		d.s.wantCreates(250)
 	})
@@ -198,7 +198,8 @@ func TestApplySideBySide(t *testing.T) {
 	})
 }
 
-// What stops a run leaves the rest planned, and the next apply sends that and nothing else.
+// TestApplyStops checks that after a run was stopped, the rest is planned, and the next apply sends only the
+// rest.
 func TestApplyStops(t *testing.T) {
 	notLeft := func(d *desk) { d.client = newClient(d.t, "http://127.0.0.1:1") }
 	tests := map[string]struct {
@@ -207,7 +208,7 @@ func TestApplyStops(t *testing.T) {
 		options ApplyOptions
 		check   func(t *testing.T, err error)
 		want    map[journal.State]int
-		then    map[journal.State]int // after an apply with the same options, when the service is well again
+		then    map[journal.State]int // after an apply with the same options, when the service works again
 	}{
 		"unknown": {answer: lost, check: func(t *testing.T, err error) { wantKind(t, err, Unknown, "") },
 			want: map[journal.State]int{journal.Accepted: 1, journal.Unknown: 1, journal.Planned: 2}, then: map[journal.State]int{journal.Accepted: 4}},
@@ -260,7 +261,8 @@ func TestApplyStops(t *testing.T) {
 	}
 }
 
-// What stays unknown keeps the rest from being sent, unless the run is to keep going.
+// TestApplyStaysUnknown checks that an order that stays unknown keeps the rest from being sent, unless
+// KeepGoing is set.
 func TestApplyStaysUnknown(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.history()
@@ -275,7 +277,8 @@ func TestApplyStaysUnknown(t *testing.T) {
 	})
 }
 
-// A rejection is the service's word. Before the row is sent once more, the list is asked whether it was taken all the same.
+// TestRejectedRowsAreLookedUp checks that the list is read before a rejected row is sent again, and that an
+// order on it is not sent.
 func TestRejectedRowsAreLookedUp(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { return 422, envelope, true }})
@@ -318,16 +321,17 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 	}
 }
 
-// Orders that another has had accepted are told apart, with when that was.
+// TestPaidBefore checks that orders that were accepted before, and not by this run, are counted separately,
+// with the time when they were sent.
 func TestPaidBefore(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		first := d.mustSend("101").Order.Sent // by itself
+		first := d.mustSend("101").Order.Sent // sent by itself
 		d.clock.move(time.Hour)
 		other := d.plan(nil, due("102"), due("103"))
 		d.mustApply(other, ApplyOptions{})
 		last := later(d.wantState("102", journal.Accepted).Sent, d.wantState("103", journal.Accepted).Sent)
 		d.clock.move(time.Hour)
-		d.s.set(func() { // by another machine
+		d.s.set(func() { // sent by another machine
 			d.s.take(body("104"))
 			d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": "2026-01-31T09:00:00"}, row{"status": "Done", "at": "2026-02-01T09:00:00"}}
 			d.s.take(body("105"))
@@ -367,7 +371,7 @@ func TestPaidBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.s.wantCreates(4)
-		// The run remembers it, and its own rows are none of them.
+		// The run records the number, and does not count its own rows.
 		if x, err = d.Applier(t.Context(), p, ApplyOptions{}); err != nil || x.Approved() != 5 {
 			t.Fatalf("approved are %d, %v", x.Approved(), err)
 		}
@@ -418,7 +422,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A person may give an order other content while a run is under way. The run sends what its plan says or nothing.
+// TestContentChangesUnderARun checks that if a person gives an order other content during a run, the run
+// sends what its plan says or nothing.
 func TestContentChangesUnderARun(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
@@ -448,12 +453,12 @@ func TestApplyConflict(t *testing.T) {
 	_, err := d.apply(p, ApplyOptions{})
 	wantKind(t, err, Conflict, "")
 	d.wantState("102", journal.Conflict)
-	_, err = d.apply(p, ApplyOptions{KeepGoing: true}) // it is from before
+	_, err = d.apply(p, ApplyOptions{KeepGoing: true}) // the unknown order is from before
 	wantKind(t, err, Conflict, "")
 	d.s.wantCreates(0)
 }
 
-// The first row is read back before there are many.
+// TestApplyReadsBack checks that the first row is read back before others are sent.
 func TestApplyReadsBack(t *testing.T) {
 	drop := func(d *desk) {
 		d.s.onCreate = func(map[string]any) (int, string, bool) {
@@ -484,7 +489,7 @@ func TestApplyReadsBack(t *testing.T) {
 				return
 			}
 			wantKind(t, err, tt.kind, "")
-			if tt.kind == Conflict { // every later run says so too
+			if tt.kind == Conflict { // every later run reports it too
 				_, err := d.apply(p, ApplyOptions{})
 				wantKind(t, err, Conflict, "")
 				d.s.wantCreates(1)
@@ -515,7 +520,8 @@ func TestApplyDuplicates(t *testing.T) {
 	d.mustApply(p, ApplyOptions{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
 }
 
-// An id that a run could not record is told at once: it is nowhere else.
+// TestApplyTellsWhatItCannotRecord checks that an id that a run could not record is reported at once, because
+// it is nowhere else.
 func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
@@ -538,7 +544,7 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 	d.wantState("102", journal.Unknown)
 }
 
-// A first signal lets what is under way come to its end.
+// TestApplyInterrupted checks that the calls in flight are completed after a first signal.
 func TestApplyInterrupted(t *testing.T) {
 	d := newDesk(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -567,7 +573,8 @@ func TestOneApplyAtATime(t *testing.T) {
 	}
 }
 
-// Three machines share a run, and each row is sent by one of them, also where one of them stops.
+// TestMachinesShareARun checks that each row is sent by one of three machines that share a run, even if one
+// of them stops.
 func TestMachinesShareARun(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("one dies: %v", dies), func(t *testing.T) {
@@ -614,7 +621,8 @@ func TestMachinesShareARun(t *testing.T) {
 	}
 }
 
-// A terminal that does not take output holds nothing up: every row is sent before it goes on.
+// TestProgressHoldsNothingUp checks that a terminal that takes no output delays nothing: every row is sent
+// before it continues.
 func TestProgressHoldsNothingUp(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(20)...)
@@ -629,13 +637,14 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 	d.mustApply(p, ApplyOptions{Progress: func(Tally) {
 		select {
 		case <-all:
-		case <-time.After(time.Minute): // it would wait for good
+		case <-time.After(time.Minute): // otherwise it would wait forever
 			t.Error("the rows wait for the terminal")
 		}
 	}}).want(t, map[journal.State]int{journal.Accepted: 20})
 }
 
-// An order of the run that a single create has made unknown meanwhile stops it, unless it is to keep going.
+// TestUnknownMeanwhile checks that an order of the run that a single create makes unknown stops the run,
+// unless KeepGoing is set.
 func TestUnknownMeanwhile(t *testing.T) {
 	for _, keepGoing := range []bool{false, true} {
 		d := newDesk(t)
@@ -665,7 +674,8 @@ func TestUnknownMeanwhile(t *testing.T) {
 	}
 }
 
-// An order of the run that a single create has had rejected meanwhile is not sent again, unless that is asked for.
+// TestRejectedMeanwhile checks that an order of the run whose single create is rejected is not sent again,
+// unless RetryRejected is set.
 func TestRejectedMeanwhile(t *testing.T) {
 	for _, retry := range []bool{false, true} {
 		d := newDesk(t)
@@ -689,11 +699,12 @@ func TestRejectedMeanwhile(t *testing.T) {
 	}
 }
 
-// A row that another machine was sending when this one came by, and whose outcome is unknown since, stops it as well.
+// TestUnknownOfAnotherMachine checks that the run also stops if a row that another machine was sending
+// becomes unknown.
 func TestUnknownOfAnotherMachine(t *testing.T) {
 	for _, keepGoing := range []bool{false, true} {
 		d := deskAt(t, pgtest.Shared(t).Database(t))
-		d.options.Lookup = LookupNever // so that the first row is not sent by itself
+		d.options.Lookup = LookupNever // so that the first row is not sent alone
 		p := d.plan(nil, dueTo(6)...)
 		x, tally := d.begun(p, ApplyOptions{KeepGoing: keepGoing})
 		other := d.open()
@@ -703,7 +714,7 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 		}
 		calls := 0
 		d.s.onCreate = func(map[string]any) (int, string, bool) {
-			if calls++; calls == 5 { // of the others
+			if calls++; calls == 5 { // of the other orders
 				if _, err := other.Finish(context.Background(), taken, outUnknown); err != nil {
 					t.Error(err)
 				}
@@ -721,7 +732,8 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// A row that another machine was quicker to claim, and then did not send, is sent by the one that it was lost to.
+// TestRowsComeBack checks that a row that another machine claimed first, and did not send, is sent by the
+// machine that lost it.
 func TestRowsComeBack(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	p := d.plan(nil, dueTo(20)...)
@@ -730,7 +742,7 @@ func TestRowsComeBack(t *testing.T) {
 	calls := 0
 	d.s.onCreate = func(body map[string]any) (int, string, bool) {
 		switch calls++; calls {
-		case 1: // the next row, unless this is the last: where it begins is left to chance
+		case 1: // the next row, unless this is the last one: the start is random
 			id, _ := strconv.Atoi(body["external_order_id"].(string))
 			r := due(strconv.Itoa(101 + (id-101+1)%20))
 			var err error
@@ -751,7 +763,8 @@ func TestRowsComeBack(t *testing.T) {
 	}
 }
 
-// While one machine applies a plan of a batch, another one cannot apply a newer one of it.
+// TestOneRunOfABatchAtATime checks that a newer plan of a batch cannot be applied while another machine
+// applies a plan of the batch.
 func TestOneRunOfABatchAtATime(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
@@ -790,7 +803,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 	}
 }
 
-// That a key is refused counts more than that there were too many calls, whichever is found out first.
+// TestWhyItStopped checks that a refused key is reported rather than too many calls, whichever comes first.
 func TestWhyItStopped(t *testing.T) {
 	call := func(status int) error { return &api.Error{Status: status, Outcome: api.Rejected} }
 	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)}, {&Error{Kind: Unknown}, call(429), call(403)}} {
@@ -804,7 +817,8 @@ func TestWhyItStopped(t *testing.T) {
 	}
 }
 
-// Where another row of the run is unknown, an order that was in doubt is looked for as far back all the same.
+// TestDoubtGoesBackBesideUnknown checks that an order in doubt is looked for back to its attempt, even if
+// another row of the run is unknown.
 func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -814,7 +828,7 @@ func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.clock.move(time.Hour)
-	d.s.set(func() { d.s.take(body("101")) }) // it landed after all
+	d.s.set(func() { d.s.take(body("101")) }) // it arrived after all
 	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
 	d.clock.move(time.Hour)
 	d.bring(withdrawal{request: due("102").CreateWithdrawal}, outUnknown)
@@ -832,7 +846,8 @@ func TestDoubtGoesBackBesideUnknown(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// Once a run has begun, its rows are those that were recorded, whatever becomes of the plan's file.
+// TestPlanChangesDuringItsRun checks that a run sends the rows that were recorded when it began, even if the
+// plan's file changes.
 func TestPlanChangesDuringItsRun(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"overwritten in place": func(path string) error {
@@ -879,7 +894,7 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 	}
 }
 
-// A sender whose account was renamed under it sends nothing more.
+// TestAccountIsRenamedUnderARun checks that a sender whose account was renamed sends nothing more.
 func TestAccountIsRenamedUnderARun(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
@@ -888,12 +903,12 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
 		t.Errorf("while it applies: %v", err)
 	}
-	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(), other); err != nil { // as if it were another process, against the rule
+	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(), other); err != nil { // done with the running sender's own journal, as if by another process
 		t.Fatal(err)
 	}
 	wantKind(t, x.Send(t.Context(), t.Context(), tally), Refused, RuleAccount)
 	d.s.wantCreates(0)
 	_, err := d.send(asked("9"))
-	wantKind(t, err, Refused, RuleKey) // which would be tied to an account of another name
+	wantKind(t, err, Refused, RuleKey) // otherwise the key would be tied to an account of another name
 	d.s.wantCreates(0)
 }

@@ -7,7 +7,8 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// Apply takes all steps of an Applier: it sends each row once, however often it is called.
+// TestApplyTakesAllSteps checks that Apply takes all steps of an Applier, and sends each row once even if it
+// is called several times.
 func TestApplyTakesAllSteps(t *testing.T) {
 	d := newDesk(t)
 	d.options.Currencies = Currencies{testMoney}
@@ -21,8 +22,9 @@ func TestApplyTakesAllSteps(t *testing.T) {
 	d.s.wantCreates(3)
 }
 
-// Orders that were paid before, and not by this run, are for the caller to know of: before anything is sent, and also where
-// only the service's list has them.
+// TestApplyAsksAboutWhatIsPaid checks that Apply refuses orders that were paid before, and not by this run,
+// unless the caller knows of them. It does so before anything is sent, even if only the service's list has
+// them.
 func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
 	for name, paid := range map[string]func(d *desk){
 		"in the journal": func(d *desk) { d.mustSend("101") },
@@ -40,7 +42,7 @@ func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
 			if runs, err := d.Runs(t.Context()); err != nil || name == "in the journal" && len(runs) > 0 {
 				t.Errorf("it was begun: %v, %v", runs, err)
 			}
-			for _, known := range []int{1, 0} { // what was said once is recorded
+			for _, known := range []int{1, 0} { // the number is recorded when it is given once
 				tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{AlreadyPaid: known})
 				if err != nil || tally.States[StateAccepted] != 2 || tally.Before != 1 {
 					t.Fatalf("%+v, %v", tally, err)
@@ -51,7 +53,8 @@ func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
 	}
 }
 
-// A rejected row is no error, an unknown one stops, and a context that has ended sends nothing.
+// TestApplyEnds checks that a rejected row is not an error, an unknown one stops Apply, and nothing is sent
+// with a context that has ended.
 func TestApplyEnds(t *testing.T) {
 	d := newDesk(t)
 	d.options.Currencies = Currencies{testMoney}
@@ -75,7 +78,8 @@ func TestApplyEnds(t *testing.T) {
 	}
 }
 
-// The person who has approved a plan has read other amounts than those that other decimals would show.
+// TestApplyChecksDecimals checks that a plan is refused if its decimals have changed, because the person who
+// approved it has read other amounts.
 func TestApplyChecksDecimals(t *testing.T) {
 	d := newDesk(t)
 	_, err := d.Sender.Apply(t.Context(), d.plan(nil, due("101")), ApplyOptions{})
@@ -83,7 +87,8 @@ func TestApplyChecksDecimals(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// A row that this process has claimed, and of which it cannot record the end, is unknown to the next process.
+// TestResultsOfARowThatIsLeft checks that a row that this process has claimed, and whose outcome it cannot
+// record, is unknown to the next process.
 func TestResultsOfARowThatIsLeft(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, due("101"))

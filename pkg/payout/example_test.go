@@ -14,7 +14,7 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// T takes the place of the *testing.T that an example has not got.
+// A T replaces the *testing.T that an example does not have.
 type T struct{ cleanups []func() }
 
 func (t *T) Helper()                           {}
@@ -42,7 +42,7 @@ func start(t *T) (client *api.Client, dir string, box *sandbox.Running) {
 	return client, dir, box
 }
 
-// One withdrawal. The second Send pays nothing: the order id is the same.
+// This example sends one withdrawal. The second Send pays nothing, because the order id is the same.
 func ExampleSender_Send() {
 	t := new(T)
 	defer t.done()
@@ -78,7 +78,8 @@ func ExampleSender_Send() {
 	// true
 }
 
-// After a crash, or a lost answer, the outcome of an order is unknown. Reconcile finds it on the service's list.
+// After a crash or a lost answer, the outcome of an order is unknown. Reconcile finds the order on the
+// service's list.
 func ExampleSender_Reconcile() {
 	t := new(T)
 	defer t.done()
@@ -105,7 +106,7 @@ func ExampleSender_Reconcile() {
 	})
 	fmt.Println("unknown:", errors.Is(err, payout.ErrUnknown))
 
-	results, err := sender.Reconcile(ctx) // every order of the account that is unknown
+	results, err := sender.Reconcile(ctx) // every unknown order of the account
 	if err != nil {
 		panic(err)
 	}
@@ -117,7 +118,7 @@ func ExampleSender_Reconcile() {
 	// 4711 accepted on the list: true
 }
 
-// Many withdrawals: a plan is made of a file, and applied. Applied again, it pays nothing more.
+// This example makes a plan from a file and applies it. Applied again, it pays nothing more.
 func ExampleSender_Apply() {
 	t := new(T)
 	defer t.done()
@@ -148,7 +149,7 @@ func ExampleSender_Apply() {
 		fmt.Println(total.Rows, "rows,", made.Pays(total.Amount))
 	}
 
-	plan, err := payout.OpenPlan(made.Path) // by whoever has approved made.Digest
+	plan, err := payout.OpenPlan(made.Path) // by the person who has approved made.Digest
 	if err != nil {
 		panic(err)
 	}
@@ -163,7 +164,7 @@ func ExampleSender_Apply() {
 	// 2 of 2 accepted <nil>
 }
 
-// Accepted is not yet paid: wait until the service is processing every order of a run.
+// Accepted is not yet paid. This example waits until the service is processing every order of a run.
 func ExampleSender_WaitRun() {
 	t := new(T)
 	defer t.done()
@@ -199,7 +200,7 @@ func ExampleSender_WaitRun() {
 		Statuses: []string{"Processing"}, FailOn: []string{"Failed"}, Interval: 10 * time.Millisecond, Timeout: time.Minute,
 		Progress: func(p payout.RunProgress) {
 			fmt.Println(p.Left, "of", len(p.Orders), "left")
-			if p.Left > 0 { // the service goes on
+			if p.Left > 0 { // the service continues
 				if err := box.AdvanceWithdrawal(p.Orders[0].ID, "Processing"); err != nil {
 					panic(err)
 				}

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// The header shows what separates the fields, unless a flag or a first line says so.
+// TestCSVDelimiter checks that the header determines the delimiter, unless a flag or a first line does.
 func TestCSVDelimiter(t *testing.T) {
 	rows := func(d string) []string {
 		return []string{strings.ReplaceAll("order_id,currency,amount,address,note", ",", d), strings.ReplaceAll(`1,Btc,0.5,a,"x`, ",", d) + d + `y"`, strings.ReplaceAll("2,Btc,0.6,b,", ",", d)}
 	}
 	first := func(line string, others []string) []string { return slices.Concat([]string{line}, others) }
 	for name, c := range map[string]struct {
-		delimiter string // of the flag
+		delimiter string // from the flag
 		lines     []string
 		between   string // in the note of the first row
 	}{
@@ -35,7 +35,7 @@ func TestCSVDelimiter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
 			p.Delimiter = c.delimiter
-			if c.between == "\t" { // which no note may have
+			if c.between == "\t" { // no note may contain it
 				c.lines[len(c.lines)-2] = strings.Replace(c.lines[len(c.lines)-2], "x\ty", "x", 1)
 			}
 			_, got := p.must(c.lines...)
@@ -50,7 +50,7 @@ func TestCSVDelimiter(t *testing.T) {
 	}
 }
 
-// What speaks against a delimiter is told in one sentence.
+// TestCSVWrongDelimiter checks that a wrong delimiter is explained in one sentence.
 func TestCSVWrongDelimiter(t *testing.T) {
 	for name, c := range map[string]struct {
 		delimiter, text, says string
@@ -77,7 +77,8 @@ func TestCSVWrongDelimiter(t *testing.T) {
 	}
 }
 
-// Rows without any content are no rows. The lines of the others stay those of the file.
+// TestCSVBlankRows checks that rows without any content are skipped, and that the other rows keep their line
+// numbers.
 func TestCSVBlankRows(t *testing.T) {
 	for name, blank := range map[string]string{
 		"delimiters": ",,,", "fewer": ",", "more": ",,,,,,,,", "spaces": " , ,\u00a0,", "spaces alone": "  \t", "quotes": `"","",,`, "nothing": "",
@@ -101,7 +102,7 @@ func (p *planner) madeWrong(lines ...string) []string {
 	return detailsOf(err)
 }
 
-// refusedEmpty wants a file refused because it has no rows.
+// refusedEmpty checks that a file is refused because it has no rows.
 func (p *planner) refusedEmpty(lines ...string) {
 	p.t.Helper()
 	if _, err := p.make(lines...); err == nil || !strings.Contains(err.Error(), "has no rows") {
@@ -109,7 +110,8 @@ func (p *planner) refusedEmpty(lines ...string) {
 	}
 }
 
-// A file in another encoding has one error, whatever else is wrong with it: where that begins.
+// TestInputInAnotherEncoding checks that a file in another encoding has a single error, which says where the
+// wrong encoding begins.
 func TestInputInAnotherEncoding(t *testing.T) {
 	for name, c := range map[string]struct {
 		format, text, says string

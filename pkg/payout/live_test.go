@@ -13,7 +13,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// begins begins a run of orders, some of which may be there already.
+// begins begins a run of orders. Some of the orders may exist already.
 func (d *desk) begins(run string, orderIDs ...string) {
 	d.t.Helper()
 	_, err := d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
@@ -47,7 +47,7 @@ func (d *desk) hideFromList(ids ...string) {
 	})
 }
 
-// One reading of the list says what the service makes of a whole run.
+// TestLive checks that one scan of the list returns the statuses of a whole run.
 func TestLive(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -72,14 +72,15 @@ func TestLive(t *testing.T) {
 	if c, g, lists := d.s.counts(); c != creates || g != gets || lists != before+3 {
 		t.Errorf("it took %d calls of the list and %d others, want the two pages, and the first again", lists-before, c-creates+g-gets)
 	}
-	// What the service accepted last has to be seen, or the reading says nothing.
+	// A scan that does not see the withdrawal that was accepted last does not count.
 	d.hideFromList("w151")
 	if _, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); !strings.Contains(wantKind(t, err, ReadFailed, "").Msg, "w151") {
 		t.Error(err)
 	}
 }
 
-// A list that is read from a time on is read from its beginning where an order is older.
+// TestLiveGoesBackAsFarAsTheRun checks that the list is read from its beginning if an order is older than
+// Since.
 func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -99,7 +100,8 @@ func TestLiveGoesBackAsFarAsTheRun(t *testing.T) {
 	}
 }
 
-// Nothing is asked where nothing was accepted, nor with a key that another account has used.
+// TestLiveOfNothing checks that nothing is read if nothing was accepted, or with a key that another account
+// has used.
 func TestLiveOfNothing(t *testing.T) {
 	d := newDesk(t)
 	d.bring(asked("3"), outRejected)
@@ -118,7 +120,8 @@ func TestLiveOfNothing(t *testing.T) {
 	}
 }
 
-// A glance ends when it has seen what it looks for, and does not mind what is not there.
+// TestGlance checks that a glance ends when it has seen what it looks for, and that missing withdrawals are
+// not an error.
 func TestGlance(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -127,7 +130,7 @@ func TestGlance(t *testing.T) {
 	for _, tt := range []struct {
 		sought []string
 		want   map[string]string
-		most   int // pages; one more may be asked for ahead
+		most   int // pages; one more may be requested ahead
 	}{
 		{[]string{"w350"}, map[string]string{"w350": "New"}, 2},
 		{[]string{"w350", "w160"}, map[string]string{"w350": "New", "w160": "New"}, 3},
@@ -152,26 +155,27 @@ func TestGlance(t *testing.T) {
 	wantCall(t, err, api.Failed, 503)
 }
 
-// A run is reconciled with one pair of readings, whatever its size, and everything in it is held against the list.
+// TestReconcileRun checks that a run of any size is reconciled with two scans, and that every order of it is
+// compared with the list.
 func TestReconcileRun(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.options.FirstPage = api.PageBaseOne
 		accepted := func(id string) { d.bring(asked(id), outAccepted(d.s.take(body(id)))) }
-		accepted("10") // as it is there
-		accepted("11") // w2: with another address there
+		accepted("10") // as on the list
+		accepted("11") // w2: with another address on the list
 		d.s.rows[0]["address"] = "elsewhere"
-		accepted("12") // w3: not there
+		accepted("12") // w3: not on the list
 		d.bring(asked("13"), outUnknown)
 		d.s.take(body("13")) // w4
-		d.dies(asked("14"))  // not there
+		d.dies(asked("14"))  // not on the list
 		d.bring(asked("15"), outRejected)
 		d.s.take(body("15")) // w5
 		d.bring(asked("16"), outRejected)
-		d.s.take(body("17")) // w6: never sent from here
+		d.s.take(body("17")) // w6: not sent with this journal
 		accepted("18")       // w7: shown in another unit
 		d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 7}}
 		d.sends(asked("19"))
-		d.bring(asked("20"), outUnknown) // not of the run
+		d.bring(asked("20"), outUnknown) // not in the run
 		d.s.take(body("20"))
 		d.clock.move(time.Hour)
 		d.mustSend("1")
@@ -200,7 +204,7 @@ func TestReconcileRun(t *testing.T) {
 		}
 		wantResults(t, again, "14 unknown false", "12 accepted false", "11 conflict true")
 
-		// Without a run it is about what is unknown in all of them.
+		// Without a run, the unknown orders of all runs are reconciled.
 		d.bring(asked("21"), outUnknown)
 		d.s.set(func() { d.s.take(body("21")) })
 		d.begins("cafe0002", "21", "14")
@@ -224,7 +228,8 @@ func wantResults(t *testing.T, s Settled, want ...string) {
 	}
 }
 
-// What is accepted while the list is read for the last time need not be on it, which says nothing.
+// TestReconcileRunThatGoesOn checks that an order that is accepted during the last scan need not be on the
+// list.
 func TestReconcileRunThatGoesOn(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -260,7 +265,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 	if _, _, lists := d.s.counts(); lists != before {
 		t.Error("the list was read for nothing")
 	}
-	// It says nothing about the orders of another account.
+	// This does not accept the key of another account.
 	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +274,8 @@ func TestReconcileRunOfNothing(t *testing.T) {
 	wantKind(t, err, Refused, RuleAccount)
 }
 
-// A list that cannot be read changes nothing, and says that what is unknown stays so.
+// TestReconcileRunThatFails checks that a list that cannot be read changes nothing, and that the error says
+// which orders stay unknown.
 func TestReconcileRunThatFails(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne

@@ -16,8 +16,9 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// An order was sent once, and is asked for again with another amount. What the service's list has is the first one, as it
-// was sent: the order is accepted, and it is this request that is refused.
+// TestLookUpHoldsTheListAgainstWhatWasSent checks that the list is compared with what was sent. An order was
+// sent once, and is requested again with another amount. The list has the first one as it was sent. So the
+// order is accepted, and the new request is refused.
 func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
 	ctx := context.Background()
 	created := 0

@@ -26,28 +26,28 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 // A row is a withdrawal as the service shows it, as JSON.
 type row map[string]any
 
-// A service is one that a test can make misbehave, and that counts what it is asked.
+// A service is a fake service that a test can make misbehave. It counts the requests.
 type service struct {
 	*httptest.Server
 	t testing.TB
 
 	mu     sync.Mutex
-	rows   []row // the newest first
+	rows   []row // newest first
 	base   int   // the number of the first page
 	made   int
-	bodies []map[string]any // of creates, all that arrived
+	bodies []map[string]any // of all creates that arrived
 
 	creates, gets, lists int
 	from                 []string // the filters of the first pages
 
-	// What it does in another way than it should; nil: nothing.
+	// Functions that replace the correct behaviour; nil: none.
 	onCreate func(body map[string]any) (status int, answer string, taken bool)
 	onGet    func(id string) (status int, answer string)
 	onList   func(page, size int) (items []row, pageCount, total int)
 	onPage   func() // before each page is made
 	listFail func() (status int, answer string)
-	now      func() time.Time // of its Date header; nil: the real time; the zero time: it has none
-	maxSize  int              // the largest page that it does not refuse; 0: any
+	now      func() time.Time // time of its Date header; nil: the real time; the zero time: no header
+	maxSize  int              // the largest page size that it accepts; 0: any
 }
 
 const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
@@ -169,7 +169,7 @@ func (s *service) list(page, size int, from string) (status int, answer string) 
 	return 200, pageText(items, pageCount, total)
 }
 
-// cut is a page as it should be.
+// cut returns a correct page.
 func (s *service) cut(page, size int) (items []row, pageCount, total int) {
 	n := page - s.base
 	if n >= 0 {
@@ -200,14 +200,14 @@ func asText(v any) string {
 	return string(text)
 }
 
-// fill puts rows of other orders on the list.
+// fill adds rows of other orders to the list.
 func (s *service) fill(n int) {
 	for range n {
 		s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 1}}, "address": "else", "external_order_id": fmt.Sprint(900000 + s.made)})
 	}
 }
 
-// wantCreates wants that so many creates have arrived in all.
+// wantCreates checks how many creates have arrived in total.
 func (s *service) wantCreates(n int) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -229,7 +229,7 @@ func (s *service) counts() (creates, gets, lists int) {
 	return s.creates, s.gets, s.lists
 }
 
-// A clock does not move unless it is told to.
+// A clock moves only when it is set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -242,7 +242,7 @@ func (c *clock) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// A desk is a Sender on a service, with a journal of its own.
+// A desk is a Sender with a fake service and its own journal.
 type desk struct {
 	*Sender
 	t      testing.TB
@@ -254,7 +254,7 @@ type desk struct {
 	checked map[string]Checked
 }
 
-// newDesk has a copy of an empty journal: to make one takes longer than most tests.
+// newDesk copies an empty journal, because making one takes longer than most tests.
 func newDesk(t testing.TB) *desk {
 	place := filepath.Join(t.TempDir(), "journal.db")
 	if err := os.WriteFile(place, emptyJournal(), 0o600); err != nil {
@@ -309,7 +309,7 @@ func newClient(t testing.TB, url string) *api.Client {
 	return client
 }
 
-// open opens the desk's journal once more, as another process does.
+// open opens the desk's journal again, as another process does.
 func (d *desk) open() *journal.Ledger {
 	d.t.Helper()
 	j, err := journal.Open(context.Background(), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
@@ -320,7 +320,7 @@ func (d *desk) open() *journal.Ledger {
 	return ledgerOf(d.t, j, journal.Account{Address: d.s.URL, Name: "shop"})
 }
 
-// account is the ledger of another account.
+// account returns the ledger of another account.
 func (d *desk) account(a journal.Account) *journal.Ledger {
 	d.t.Helper()
 	return ledgerOf(d.t, d.ledger.Journal(), a)
@@ -331,7 +331,7 @@ func ledgerOf(t testing.TB, j *journal.Journal, a journal.Account) *journal.Ledg
 	return j.Ledger(a)
 }
 
-// Check keeps what was checked for Resolve.
+// Check keeps the result for Resolve.
 func (d *desk) Check(ctx context.Context, decision Decision) error {
 	c, err := d.Sender.Check(ctx, decision)
 	if err == nil {
@@ -349,7 +349,7 @@ func (d *desk) Resolve(ctx context.Context, decision Decision) ([]Order, error) 
 	return d.Sender.Resolve(ctx, c)
 }
 
-// asked is a withdrawal under an order id; an empty one has one made for it.
+// asked returns a withdrawal with an order id. If it is empty, an order id is generated.
 func asked(orderID string) withdrawal {
 	return withdrawal{request: api.CreateWithdrawal{
 		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5000},
@@ -357,7 +357,7 @@ func asked(orderID string) withdrawal {
 	}}
 }
 
-// as makes of a Send one of this withdrawal.
+// as returns an option that makes Send send this withdrawal.
 func as(w withdrawal) SendOption { return func(o *withdrawal) { *o = w } }
 
 func (d *desk) Send(ctx, calls context.Context, w withdrawal) (Sent, error) {
@@ -426,7 +426,7 @@ func outAccepted(id string) journal.Outcome {
 	return journal.Outcome{Ending: journal.WasAccepted, Withdrawal: id, Status: 200}
 }
 
-// history gives the account something accepted, which the service has too.
+// history gives the account an accepted order, which the service has too.
 func (d *desk) history() {
 	d.t.Helper()
 	d.mustSend("1")

@@ -17,7 +17,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A planner makes plans against the journal of a desk.
+// A planner makes plans for the journal of a desk.
 type planner struct {
 	*desk
 	PlanInput
@@ -37,7 +37,7 @@ func (p *planner) make(lines ...string) (Made, error) {
 	return p.desk.MakePlan(context.Background(), p.PlanInput)
 }
 
-// must makes a plan that nothing is wrong with, and returns its rows too.
+// must makes a plan from valid rows, and returns its rows too.
 func (p *planner) must(lines ...string) (Made, []PlanRow) {
 	p.t.Helper()
 	made, err := p.make(lines...)
@@ -47,7 +47,7 @@ func (p *planner) must(lines ...string) (Made, []PlanRow) {
 	return made, rowsOf(p.t, open(p.t, p.Path))
 }
 
-// refused wants a plan refused by a rule, and nothing written.
+// refused checks that a rule refuses a plan and that nothing is written.
 func (p *planner) refused(rule string, lines ...string) []string {
 	p.t.Helper()
 	_, err := p.make(lines...)
@@ -86,11 +86,11 @@ func TestMakeReadsEveryColumn(t *testing.T) {
 			t.Errorf("%s: %+v", what, rows)
 		}
 	}
-	// A byte order mark, line ends of Windows, quotes, an empty line, and no line end at the end.
+	// A byte order mark, Windows line ends, quotes, an empty line, and no line end at the end.
 	_, rows := p.must("\ufefforder_id,currency,amount,amount_minor,address,memo,callback,note\r",
 		`1,btc,0.015,,a,,,"Zoë, ""May"""`+"\r", `"2",Btc,25.00 USD,,b,m,https://shop.example.com/paid,`, "", `3,crypto:Btc,,7,c,,,`, `4,crypto:Doge,,8 usd,d,,,`)
 	check("CSV", rows)
-	// As an export has it: the amount twice, and its code beside it.
+	// As in an export: the amount in both columns, and its code in another.
 	_, rows = p.must("order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note",
 		`1,Btc,0.01500000,1500000,Btc,a,,,"Zoë, ""May"""`, `2,Btc,25.00,2500,USD,b,m,https://shop.example.com/paid,`, `3,Btc,,7,Btc,c,,,`, `4,crypto:Doge,0.08,8,USD,d,,,`)
 	check("an export", rows)
@@ -101,11 +101,12 @@ func TestMakeReadsEveryColumn(t *testing.T) {
 	check("JSON lines", rows)
 }
 
-// Everything that is wrong with a file is told at once, with its line and column.
+// TestMakeTellsEverythingThatIsWrong checks that all errors of a file are reported at once, with line and
+// column.
 func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 	for what, c := range map[string]struct {
 		format, batch, text string
-		says                []string // the beginnings of the details, parts of them separated by |
+		says                []string // the beginnings of the details; the parts of one are separated by |
 	}{
 		"rows of all kinds": {text: header + ",memo,note\n" +
 			"1,Btc,0.5,a,,\n" + // 2
@@ -204,7 +205,7 @@ func TestMakeOfNoRows(t *testing.T) {
 	}
 }
 
-// The vectors were computed with Python from the description of deriveOrderID.
+// TestDeriveOrderID has vectors that were computed with Python from the description of deriveOrderID.
 func TestDeriveOrderID(t *testing.T) {
 	c := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1500000, Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
 	xlr := journal.Content{Currency: "crypto:Xlr", Unit: "fiat:USD", Minor: 2500, Address: "GEXAMPLE", Memo: "rent, 7"}
@@ -224,7 +225,7 @@ func TestDeriveOrderID(t *testing.T) {
 		t.Error("the spelling of a code matters")
 	}
 	capitals := c
-	capitals.Address = strings.ToUpper(c.Address) // or the list of payees the address
+	capitals.Address = strings.ToUpper(c.Address) // as a list of payees may spell it
 	if deriveOrderID("b", c, 1) != deriveOrderID("b", capitals, 1) {
 		t.Error("the spelling of an address matters")
 	}
@@ -238,7 +239,8 @@ func TestDeriveOrderID(t *testing.T) {
 	}
 }
 
-// A row keeps its derived order id when the file is sorted, edited and extended; a row that is there twice has two.
+// TestMakeDerivesOrderIDs checks that a row keeps its derived order id when the file is sorted, edited and
+// extended, and that two equal rows get two order ids.
 func TestMakeDerivesOrderIDs(t *testing.T) {
 	p := newPlanner(t)
 	p.Batch = "may"
@@ -267,7 +269,8 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	}
 }
 
-// Rows that vanished or are new since the batch's newest run are told, and taken only when they are meant.
+// TestMakeHoldsABatchAgainstItsRun checks that rows that vanished or are new since the batch's newest run are
+// reported, and accepted only with BatchChanged.
 func TestMakeHoldsABatchAgainstItsRun(t *testing.T) { onBoth(t, makeHoldsABatchAgainstItsRun) }
 
 func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
@@ -325,7 +328,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b")
 		return strings.Join(made.Warnings, "; ")
 	}
-	ends := applies("12345678") // not of this batch
+	ends := applies("12345678") // of another batch
 	if got := warned(); strings.Contains(got, "is being applied") {
 		t.Error(got)
 	}
@@ -338,7 +341,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	if got := warned(); strings.Contains(got, "is being applied") {
 		t.Error(got)
 	}
-	begin("bbbbbbbb", "may") // from now on this one counts
+	begin("bbbbbbbb", "may") // from now on, this run is the newest
 	begin("cccccccc", "june")
 	p.BatchChanged = false
 	if made, _ := p.must(head, "Btc,0.5,a", "Btc,0.5,b"); made.Since != "bbbbbbbb" {
@@ -365,18 +368,19 @@ func TestMakeKeepsToTheLimits(t *testing.T) {
 	}
 }
 
-// onBoth runs a test on either kind of journal.
+// onBoth runs a test with each kind of journal.
 func onBoth(t *testing.T, run func(*testing.T, *planner)) {
 	t.Run("sqlite", func(t *testing.T) { run(t, newPlanner(t)) })
 	t.Run("postgres", func(t *testing.T) { run(t, plannerAt(t, deskAt(t, pgtest.Shared(t).Database(t)))) })
 }
 
-// under is a withdrawal of half a Btc.
+// under returns a withdrawal of half a Btc.
 func under(orderID, address string) withdrawal {
 	return withdrawal{request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
 }
 
-// Order ids that the journal has are counted by state, and refused with other content, all at once.
+// TestMakeHoldsOrderIDsAgainstTheJournal checks that order ids that the journal has are counted by state, and
+// that those with other content are refused, all at once.
 func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
 	onBoth(t, makeHoldsOrderIDsAgainstTheJournal)
 }
@@ -426,7 +430,7 @@ func makeWarns(t *testing.T, p *planner) {
 	if made, _ = p.must(header, "1,Btc,0.5,a", "2,Btc,0.6,a"); len(made.Warnings) != 0 || len(made.Details) != 0 {
 		t.Errorf("of nothing unusual: %q", made.Warnings)
 	}
-	// The same order id is the same order, and no news.
+	// The same order id is the same order, and causes no warning.
 	if made, _ = p.must(header, "101,Btc,0.5,b", "2,Btc,0.6,a"); !has(made, "line 2: order 101 pays to b, to which nothing was paid") || len(made.Warnings) != 1 {
 		t.Errorf("%q", made.Warnings)
 	}
@@ -465,7 +469,7 @@ func TestMakeStops(t *testing.T) {
 	if _, err := p.desk.MakePlan(ctx, p.PlanInput); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	// Nothing comes from a pipe, and a signal does: that is no fault of the file's.
+	// A pipe that sends nothing until a signal comes: that is not an error of the file.
 	ctx, cancel = context.WithCancel(context.Background())
 	p.Input = readerFunc(func([]byte) (int, error) {
 		cancel()
@@ -495,7 +499,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Whatever the input is, it is told in details with lines, or becomes a plan that can be opened.
+// FuzzRows checks that any input either has errors in its lines or becomes a plan that can be opened.
 func FuzzRows(f *testing.F) {
 	for _, text := range []string{
 		header + "\n1,Btc,0.5,a\n", "\ufeff" + header + ",note\r\n1,Btc,0.5,a,\"x,\"\"y\"\n", "currency;x", "\xff\xfe", header + "\n1,Btc,\"", `{"order_id":"1","currency":"Btc","amount":"1","address":"a"}`,

@@ -13,18 +13,19 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// move takes the row at one place of the list to another.
+// move moves a row of the list to another place.
 func (s *service) move(from, to int) {
 	r := s.rows[from]
 	s.rows = slices.Insert(slices.Delete(s.rows, from, from+1), to, r)
 }
 
-// A list that is ordered by last change moves rows while it is read, in either direction, and its total adds up all the same.
-// The row that such a move hides is found, and not paid again.
+// TestRowsMove checks that a row that is hidden because rows move is found, and not paid again. A list that
+// is sorted by the last change moves rows while it is read, in either direction, and its total is still
+// right.
 func TestRowsMove(t *testing.T) {
 	for name, tt := range map[string]struct {
-		place  int            // of the order among 350 others
-		page   int            // the move comes before this page
+		place  int            // index of the order among 350 others
+		page   int            // the row moves before this page
 		move   func(*service) // with pages of 100
 		pauses int            // after scans that do not count
 	}{
@@ -64,7 +65,8 @@ func TestRowsMove(t *testing.T) {
 	}
 }
 
-// What is found at the beginning when that is read again shows that the list still moves: it is read once more.
+// TestBeginningIsReadUntilNothingIsNew checks that the beginning of the list is read until it has nothing
+// new, because anything new shows that rows still move.
 func TestBeginningIsReadUntilNothingIsNew(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -87,7 +89,8 @@ func TestBeginningIsReadUntilNothingIsNew(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// However rows move and are added while the list is read: a scan that counts has seen all that were there throughout.
+// TestScanAtRandom checks that a scan that counts has seen all rows that were on the list throughout, however
+// rows are moved and added.
 func TestScanAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	d := newDesk(t)
@@ -138,10 +141,11 @@ func TestScanAtRandom(t *testing.T) {
 	}
 }
 
-// What any scan has shown is there, also if no later one shows it again.
+// TestWhatOneScanShowed checks that a record that any scan has shown counts, even if no later scan shows it
+// again.
 func TestWhatOneScanShowed(t *testing.T) {
 	for name, tt := range map[string]struct {
-		shown []string // in each scan: the ids of withdrawals of the order; "!" is a scan that is not complete
+		shown []string // in each scan, the withdrawal ids of the order; "!" is an incomplete scan
 		state journal.State
 		id    string
 	}{
@@ -195,8 +199,8 @@ func TestWhatOneScanShowed(t *testing.T) {
 	}
 }
 
-// An amount that is shown in another unit than it was sent in may be another one at each look. One in the unit that was sent
-// may not.
+// TestAmountsThatFloat checks that an amount in another unit than it was sent in may differ in each scan, and
+// that an amount in the unit that was sent may not.
 func TestAmountsThatFloat(t *testing.T) {
 	for name, tt := range map[string]struct {
 		amount func(scan int) row
@@ -237,7 +241,7 @@ func TestAmountsThatFloat(t *testing.T) {
 	}
 }
 
-// A run that is reconciled does not mind either that amounts in another unit float.
+// TestAmountsOfARunThatFloat checks that reconciling a run also accepts amounts in another unit that change.
 func TestAmountsOfARunThatFloat(t *testing.T) {
 	for name, tt := range map[string]struct {
 		unit string
@@ -262,11 +266,11 @@ func TestAmountsOfARunThatFloat(t *testing.T) {
 	}
 }
 
-// A record that cannot be read is matched by the fields that can. Where it may be the order that is looked for, that stays
-// undecided.
+// TestRecordsThatCannotBeRead checks that a record that cannot be read is matched by the fields that can. If
+// it may belong to the order, the order stays undecided.
 func TestRecordsThatCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change    func(r row) // of a record of order 4711
+		change    func(r row) // changes a record of order 4711
 		found     journal.State
 		undecided string // the record that the message names
 	}{
@@ -317,7 +321,8 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			}
 			d.s.wantCreates(1)
 
-			// An unknown order stays unknown, by itself and in its run, and is not said to have never been sent.
+			// An unknown order stays unknown, both by itself and in its run. No message says that it was not
+			// sent.
 			want := tt.found
 			if want == "" {
 				want = journal.Unknown
@@ -343,11 +348,12 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A page that is refused after others were shown makes a scan incomplete, and is not the end of the look-up.
+// TestPageIsRefusedInTheMiddle checks that a page that is refused after others were shown makes the scan
+// incomplete, and does not end the lookup.
 func TestPageIsRefusedInTheMiddle(t *testing.T) {
 	for _, tt := range []struct {
 		refusals int
-		left     int // of the rows, when the page is refused
+		left     int // number of rows when the page is refused
 		sends    bool
 	}{{1, 150, true}, {3, 150, true}, {4, 150, false}, {1, 350, true}, {3, 350, true}, {4, 350, false}} {
 		d := newDesk(t)
@@ -380,7 +386,7 @@ func TestPageIsRefusedInTheMiddle(t *testing.T) {
 	}
 }
 
-// A look-up that takes too long is given up, and says how far it came.
+// TestLookupTimeout checks that a lookup that takes too long ends, and says how far it came.
 func TestLookupTimeout(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -401,7 +407,7 @@ func TestLookupTimeout(t *testing.T) {
 	d.wantNothing("4711")
 }
 
-// An order of which several attempts were made may be on the list from the first on.
+// TestSinceTheFirstAttempt checks that the list is read back to the first of several attempts of an order.
 func TestSinceTheFirstAttempt(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -430,7 +436,8 @@ func TestSinceTheFirstAttempt(t *testing.T) {
 	}
 }
 
-// An address that comes back in another case is the same one where case means nothing in it.
+// TestAddressInAnotherCase checks that an address that comes back in another case is the same address, if
+// case has no meaning in it.
 func TestAddressInAnotherCase(t *testing.T) {
 	const bech32 = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 	for sent, tt := range map[string]struct {
@@ -457,7 +464,8 @@ func TestAddressInAnotherCase(t *testing.T) {
 	}
 }
 
-// A beginning that brings something new for ever is given up.
+// TestBeginningIsNotReadForEver checks that a scan ends if the beginning of the list always has something
+// new.
 func TestBeginningIsNotReadForEver(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -474,7 +482,8 @@ func TestBeginningIsNotReadForEver(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// Of two scans, both must be able to say whose every record is.
+// TestUnreadableInOneOfTwoScans checks that an unreadable record in either of two scans makes the order
+// undecided.
 func TestUnreadableInOneOfTwoScans(t *testing.T) {
 	for _, unreadable := range []int{1, 2} {
 		d := newDesk(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the package returns can be written as JSON and read again, and is the same then.
+// TestJSONRoundTrips checks that the types of the package can be written as JSON and read again without a
+// change.
 func TestJSONRoundTrips(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -54,7 +55,7 @@ func again[V any](t *testing.T, value V) {
 	}
 }
 
-// What the journal has of every account is exported, each order with its history.
+// TestExport checks that Export returns the orders of every account, each with its history.
 func TestExport(t *testing.T) {
 	s := newService(t)
 	sender, j := newSender(t, s, Options{})

@@ -10,8 +10,9 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Every status and every outcome of a call leads to one row of the table. What is expected is written out from the rules of
-// sending at most once: only a definite no lets an order be sent again, and what may have been taken is unknown.
+// TestObserve checks that every status and outcome of a call leads to the right row of the table. The
+// expected rows follow from the rules of sending at most once: only a definite refusal lets an order be sent
+// again, and what may have been taken is unknown.
 func TestObserve(t *testing.T) {
 	type want struct {
 		ending journal.Ending
@@ -61,7 +62,8 @@ func TestObserve(t *testing.T) {
 	check("stopped after it left", &api.Error{Outcome: api.Unknown, Err: context.Canceled}, unknown)
 }
 
-// A row's state is that of an order after its only attempt has ended so.
+// TestObservationsAgreeWithTheJournal checks that the state of each row is the state of an order after its
+// only attempt has ended in this way.
 func TestObservationsAgreeWithTheJournal(t *testing.T) {
 	d := newDesk(t)
 	for i, o := range Observations() {

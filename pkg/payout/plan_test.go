@@ -79,7 +79,7 @@ func rowsOf(t testing.TB, p *Plan) (rows []PlanRow) {
 	return rows
 }
 
-// What is written is what is read again, as often as it is asked for, also by several at a time.
+// TestPlanKeepsWhatItIsGiven checks that a plan is read as it was written, repeatedly and concurrently.
 func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	written := testPlan(t, testRows()...)
 	info, err := os.Stat(written.Path)
@@ -126,7 +126,8 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// A profile may allow many addresses, and all of them are on one line.
+// TestPlanOfManyAllowedAddresses checks that a plan can have many allowed addresses, which are all on one
+// line.
 func TestPlanOfManyAllowedAddresses(t *testing.T) {
 	p := testPlan(t)
 	for i := range 20_000 {
@@ -141,12 +142,13 @@ func TestPlanOfManyAllowedAddresses(t *testing.T) {
 	}
 }
 
-// A plan whose rows break off is not written, and leaves nothing behind.
+// TestPlanOfRowsThatBreakOff checks that a plan is not written if its rows end with an error, and that no
+// file is left.
 func TestPlanOfRowsThatBreakOff(t *testing.T) {
 	p := &Plan{Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "x", Name: "y"}}
 	broken, count := errors.New("broken"), 0
 	err := writePlan(p, testMoney, func(yield func(PlanRow, error) bool) {
-		if count++; count == 1 { // the first time they are only counted
+		if count++; count == 1 { // the first time, they are only counted
 			seq(testRows())(yield)
 			return
 		}
@@ -159,7 +161,8 @@ func TestPlanOfRowsThatBreakOff(t *testing.T) {
 	}
 }
 
-// The digest is what `sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum` prints.
+// TestPlanDigestIsThatOfTheFileWithoutIt checks that the digest is what `sed 's/^  "digest": .*/  "digest":
+// ""/' staff.plan | sha256sum` prints.
 func TestPlanDigestIsThatOfTheFileWithoutIt(t *testing.T) {
 	p := testPlan(t, testRows()...)
 	text, err := os.ReadFile(p.Path)
@@ -193,7 +196,7 @@ func ruleOf(err error) string {
 	return fmt.Sprint(err)
 }
 
-// Whichever byte is changed, left out or added, the plan is not taken.
+// TestPlanNoticesEveryByte checks that a plan is refused if any byte is changed, removed or added.
 func TestPlanNoticesEveryByte(t *testing.T) {
 	path := testPlan(t, testRows()...).Path
 	text, err := os.ReadFile(path)
@@ -224,7 +227,8 @@ func TestPlanNoticesEveryByte(t *testing.T) {
 	try("a line more", append(append([]byte(nil), text...), '\n'))
 }
 
-// A person who edits a plan can make a new digest too.
+// TestPlanWithARightDigestIsReadStrictly checks that a plan that was edited is refused even if it has a new,
+// correct digest.
 func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 	for what, change := range map[string][2]string{
 		"an unknown member":         {`"order_id":"2"`, `"order_id":"2","priority":1`},
@@ -271,10 +275,10 @@ func TestPlanWithARightDigestIsReadStrictly(t *testing.T) {
 	}
 	path := testPlan(t, testRows()...).Path
 	rewrite(t, path, resigned)
-	open(t, path) // so that it is not for the digest that the others are refused
+	open(t, path) // so that the digest is not why the others are refused
 }
 
-// resigned is a plan with the digest that it should have.
+// resigned returns a plan with the correct digest.
 func resigned(text string) string {
 	before := text[:len(text)-int(tailSize)]
 	sum := sha256.New()
@@ -300,7 +304,7 @@ func TestPlanThatIsNone(t *testing.T) {
 	}
 }
 
-// A plan is one still where only its layout was changed, so that it is refused as a changed one.
+// TestPlanThatAnEditorHasChanged checks that a plan that was only reformatted is refused as a changed plan.
 func TestPlanThatAnEditorHasChanged(t *testing.T) {
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	mark := func(s string) string { return "\ufeff" + s }
@@ -320,7 +324,8 @@ func TestPlanThatAnEditorHasChanged(t *testing.T) {
 	}
 }
 
-// A plan that changes after it was opened ends with an error, whichever part of it that is.
+// TestPlanThatChangesWhileItIsOpen checks that reading a plan ends with an error if any part of it changes
+// after it was opened.
 func TestPlanThatChangesWhileItIsOpen(t *testing.T) {
 	for what, change := range map[string]func(string) string{
 		"the head":  func(s string) string { return strings.Replace(s, "acme", "acmf", 1) },
@@ -340,7 +345,7 @@ func TestPlanThatChangesWhileItIsOpen(t *testing.T) {
 	}
 }
 
-// What is in the plan's place stays there, unless it is a plan.
+// TestPlanReplacesNothingElse checks that a file in the plan's place is not replaced, unless it is a plan.
 func TestPlanReplacesNothingElse(t *testing.T) {
 	p := testPlan(t, testRows()...)
 	if err := writePlan(p, testMoney, seq(testRows()[:1])); err != nil || open(t, p.Path).Rows != 1 {
@@ -369,7 +374,7 @@ func FuzzPlan(f *testing.F) {
 		f.Add(seed)
 	}
 	path := filepath.Join(f.TempDir(), "fuzz.plan")
-	// The digest is always right: of a plan whose digest is wrong nothing is read.
+	// The digest is always right: if it is wrong, nothing of the plan is read.
 	f.Fuzz(func(t *testing.T, before string) {
 		sum := sha256.New()
 		sum.Write([]byte(before))

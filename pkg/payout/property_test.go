@@ -15,16 +15,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What the world knows of an order, and its senders may not.
+// A world has the true history of an order, which its senders may not know.
 type world struct {
 	id      string
-	pending []api.CreateWithdrawal // sent, and not there yet
-	wrong   bool                   // a person has said that it was not sent, and it was
+	pending []api.CreateWithdrawal // sent, and not arrived yet
+	wrong   bool                   // a person said that it was not sent, although it was
 	doubted []int64                // amounts of the attempts whose outcome was unknown at first
 }
 
-// Whatever happens to the calls, to those who make them and to the list, an order is paid once at most, unless a person
-// insists; and when all is settled, the journal and the service agree.
+// TestHistories checks that an order is paid at most once, whatever happens to the calls, the senders and the
+// list, unless a person insists. When all is settled, the journal and the service agree.
 func TestHistories(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("40") // every step is synced to the disk; more with -rapid.checks
@@ -38,7 +38,7 @@ func TestHistories(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.client, d.options.AnyKey, d.options.FirstPage = client, true, api.PageBaseOne
-	d.clock.now = time.Now() // which the sandbox has in its Date header, to the minute at least
+	d.clock.now = time.Now() // the time of the sandbox's Date header, to the minute at least
 	books := []*Sender{d.Sender}
 	for range 2 {
 		b := *d.Sender
@@ -76,7 +76,7 @@ func TestHistories(t *testing.T) {
 				r.Fatal(err)
 			}
 		}
-		// there is what the service has, by order id.
+		// there returns the service's withdrawals, by order id.
 		there := func() map[string][]api.Withdrawal {
 			found := map[string][]api.Withdrawal{}
 			for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{FirstPage: api.PageBaseOne}) {
@@ -95,7 +95,7 @@ func TestHistories(t *testing.T) {
 			}
 			o.pending = nil
 		}
-		// expected lets pass the errors that say what they are.
+		// expected accepts the errors that are expected.
 		expected := func(err error) {
 			if err != nil && !errors.As(err, new(*Error)) && !errors.As(err, new(*api.Error)) {
 				r.Fatalf("%T: %v", err, err)
@@ -103,7 +103,7 @@ func TestHistories(t *testing.T) {
 		}
 		resolve := func(b *Sender, o *world, decision Decision) {
 			decision.OrderIDs = []string{o.id}
-			d.clock.move(time.Since(d.clock.Now())) // a slow machine takes longer than clocks may differ
+			d.clock.move(time.Since(d.clock.Now())) // on a slow machine, the clocks may differ by more than allowed
 			later := *b
 			later.options.SettleAfter = 0 // as if the time had passed for both clocks
 			b = &later
@@ -205,7 +205,7 @@ func TestHistories(t *testing.T) {
 				}
 			},
 		})
-		// All lands, all is read, and what is not there is sent.
+		// All calls arrive, the list is read, and the missing orders are sent.
 		for _, o := range orders {
 			land(o)
 		}

@@ -14,7 +14,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Every order that is unknown is settled with one pair of readings, and what is not listed stays as it is.
+// TestReconcileAll checks that all unknown orders are settled with two scans, and that orders which are not
+// listed do not change.
 func TestReconcileAll(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.options.FirstPage = api.PageBaseOne
@@ -74,7 +75,7 @@ func TestReconcileNothing(t *testing.T) {
 	}
 }
 
-// One order, in whatever state it is.
+// TestReconcileOne reconciles one order in each state.
 func TestReconcileOne(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
@@ -117,7 +118,8 @@ func TestReconcileOne(t *testing.T) {
 	wantKind(t, err, Busy, "")
 }
 
-// A reading that fails changes nothing: what is unknown is so still, and that is what matters.
+// TestReconcileCannotRead checks that a scan that fails changes nothing, and that the error is ErrUnknown if
+// an order stays unknown.
 func TestReconcileCannotRead(t *testing.T) {
 	for name, status := range map[string]int{"500": 500, "the key": 401, "rate": 429, "rejected": 400, "no answer": 0} {
 		d := newDesk(t)
@@ -148,10 +150,11 @@ func TestReconcileCannotRead(t *testing.T) {
 	d.wantState("10", journal.Unknown)
 }
 
-// Reconciling reads without a filter but the period, and that only where it goes back to the orders.
+// TestReconcileGoesBack checks that reconciling reads the list with no filter but the period, and with a
+// period only if it includes the orders.
 func TestReconcileGoesBack(t *testing.T) {
 	for _, tt := range []struct {
-		since time.Duration // to the order
+		since time.Duration // between Since and the order
 		from  string
 	}{{-time.Minute, "since"}, {time.Minute, ""}} {
 		d := newDesk(t)
@@ -276,7 +279,7 @@ func TestResolveNotSent(t *testing.T) {
 	})
 }
 
-// What is not a person's to decide.
+// TestDecidable has orders about which a person can or cannot decide.
 func TestDecidable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
@@ -302,7 +305,7 @@ func TestDecidable(t *testing.T) {
 	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); !errors.As(err, new(*journal.GoneError)) {
 		t.Errorf("got %v", err)
 	}
-	// One that the service accepted stays so, though it has come to be in conflict.
+	// An accepted order cannot be decided not sent, even if it is in conflict now.
 	d.history()
 	id := d.mustSend("10").Order.ID
 	d.s.set(func() { d.s.rows[0]["address"] = "x" })
@@ -320,7 +323,7 @@ func TestResolvePaidAs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(r row)
 		paidAs string
-		rule   string // empty: it is let pass, or fails otherwise
+		rule   string // empty: it is accepted, or fails for another reason
 		status int
 		kind   Kind
 	}{
@@ -374,14 +377,15 @@ func TestResolvePaidAs(t *testing.T) {
 	}
 	_, err := answer("w7")
 	wantKind(t, err, ReadFailed, "")
-	// The service's own spelling is what its list shows, and what is looked for there.
+	// The id must be written as the service does, because the list is searched for it.
 	_, err = answer("W2")
 	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint.String(), "--paid-as W2") {
 		t.Error(e.Hint.String())
 	}
 }
 
-// A withdrawal that the journal has for another order, though its record bears none.
+// TestResolvePaidAsHeld checks that a withdrawal cannot be decided for one order if the journal has it for
+// another, even if its record has no order id.
 func TestResolvePaidAsHeld(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -400,7 +404,7 @@ func TestResolvePaidAsHeld(t *testing.T) {
 	d.wantState("10", journal.Unknown)
 }
 
-// A later decision corrects an earlier one, and both stay.
+// TestLaterDecision checks that a later decision replaces an earlier one, and that both stay in the history.
 func TestLaterDecision(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -440,7 +444,7 @@ func TestLaterDecision(t *testing.T) {
 	}
 }
 
-// Several orders: what was recorded before one that has changed meanwhile stays.
+// TestResolveSeveral checks that decisions that were recorded before a changed order was reached are kept.
 func TestResolveSeveral(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -464,8 +468,8 @@ func TestResolveSeveral(t *testing.T) {
 	d.wantState("12", journal.Unknown)
 }
 
-// While a person is asked, another process's reading shows the order: it is still the one that was paid, and no longer one that was
-// not sent.
+// TestResolveShownMeanwhile checks that an order cannot be decided not sent if another process's scan shows
+// it while a person is asked, and that it can still be decided paid.
 func TestResolveShownMeanwhile(t *testing.T) {
 	for paidAs, want := range map[string]string{"w2": "", "": RuleDecision} {
 		d := newDesk(t)
@@ -495,7 +499,8 @@ func TestResolveShownMeanwhile(t *testing.T) {
 	}
 }
 
-// While one person is asked, another decides and sends again: the yes that comes then is not about that attempt.
+// TestResolveAboutAnEarlierAttempt checks that a decision is refused if another person has decided and sent
+// the order again meanwhile.
 func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -522,7 +527,7 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
 	_, err = d.send(asked("10"))
 	wantKind(t, err, Unknown, "")
-	_, err = d.Resolve(t.Context(), hers) // it is unknown, as it was when it was checked
+	_, err = d.Resolve(t.Context(), hers) // it is unknown, as it was when the decision was checked
 	wantKind(t, err, Refused, RuleDecision)
 	d.wantState("10", journal.Unknown)
 	_, err = d.send(asked("10"))
@@ -588,7 +593,7 @@ func TestHold(t *testing.T) {
 	d.s.wantCreates(before)
 	d.wantState("6", journal.Unknown)
 	d.wantState("4", journal.Accepted)
-	// Both sides of a period.
+	// Both ends of a period.
 	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "f", To: "t"}, Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
 		t.Fatal(err)
 	}
@@ -621,8 +626,8 @@ func TestRoundedUp(t *testing.T) {
 	}
 }
 
-// An order is in conflict until a person settles it. Where the list agrees with it by now, the old comparison is not told as
-// if it were today's.
+// TestConflictThatAgreesNow checks that an order stays in conflict until a person settles it, and that the
+// reason says if the list agrees with the order by now.
 func TestConflictThatAgreesNow(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -655,12 +660,12 @@ func TestConflictThatAgreesNow(t *testing.T) {
 	}
 }
 
-// A person's word that something was not sent rests on how long ago it was sent. Where this machine's clock and the service's
-// disagree, that is not known.
+// TestResolveNotSentWhereClocksDiffer checks that the decision that an order was not sent is refused if this
+// machine's clock and the service's differ, because it is then not known how long ago the order was sent.
 func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
 	for name, tt := range map[string]struct {
-		ahead time.Duration // of this machine
+		ahead time.Duration // of this machine's clock
 		rule  string
 	}{
 		"ahead":           {16 * time.Minute, RuleClock},
@@ -684,7 +689,8 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 	}
 }
 
-// A service whose answers have no date lets clocks differ unnoticed, which a person is told.
+// TestResolveNotSentWithoutADate checks that a person is told if the service's answers have no date, because
+// the clocks are then not compared.
 func TestResolveNotSentWithoutADate(t *testing.T) {
 	for _, undated := range []bool{true, false} {
 		d := newDesk(t)
@@ -701,7 +707,8 @@ func TestResolveNotSentWithoutADate(t *testing.T) {
 	}
 }
 
-// One answer with another time is enough: it is not known which of them is right.
+// TestResolveNotSentWhereOneAnswerHasAnotherTime checks that one answer with a different time is enough to
+// refuse a decision, because it is not known which one is right.
 func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -726,7 +733,8 @@ func TestResolveNotSentWhereOneAnswerHasAnotherTime(t *testing.T) {
 	}
 }
 
-// The time is counted from the last attempt, and not from when the order was first recorded.
+// TestSettleAfterTheLastAttempt checks that the time is counted from the last attempt, and not from the first
+// record of the order.
 func TestSettleAfterTheLastAttempt(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -742,7 +750,8 @@ func TestSettleAfterTheLastAttempt(t *testing.T) {
 	}
 }
 
-// Machines that share a journal count by the server's clock: one whose own is ahead, as the service's is, does not decide early.
+// TestSettleAfterByTheServersClock checks that machines that share a journal use the server's clock: a
+// machine whose clock is ahead, like the service's, cannot decide early.
 func TestSettleAfterByTheServersClock(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	d.clock.move(time.Since(d.clock.Now()))
@@ -756,8 +765,8 @@ func TestSettleAfterByTheServersClock(t *testing.T) {
 	}
 }
 
-// Something is missing in the journal where the service has what it does not call accepted or in conflict: one that it calls
-// planned would be sent again.
+// TestMissing checks that an order that the service has, and that the journal does not have as accepted or in
+// conflict, counts as missing in the journal: a planned one would be sent again.
 func TestMissing(t *testing.T) {
 	record := &api.Withdrawal{ID: "w1"}
 	for _, state := range journal.States() {
@@ -771,7 +780,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// What the service has once shown was sent, though its list does not have it any more.
+// TestShownIsNeverNotSent checks that an order that the service has ever shown cannot be decided not sent,
+// even if the list does not have it any more.
 func TestShownIsNeverNotSent(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -790,7 +800,8 @@ func TestShownIsNeverNotSent(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// That the service has shown an order is kept even if the reading that showed it settles nothing.
+// TestShownInAReadingThatSettlesNothing checks that the journal keeps that the service has shown an order,
+// even if the scan that showed it settles nothing.
 func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 	for name, read := range map[string]func(d *desk) error{
 		"an incomplete one": func(d *desk) error {
@@ -854,7 +865,8 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 	}
 }
 
-// Every conflict has a way out: a person takes the withdrawal although it differs, and both contents are recorded.
+// TestPaidAsAlthoughDifferent checks that a person can settle every conflict by accepting a withdrawal that
+// differs, and that both contents are recorded.
 func TestPaidAsAlthoughDifferent(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -879,10 +891,11 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		t.Errorf("the record says %q", why)
 	}
 	other := Decision{OrderIDs: []string{"10"}, PaidAs: "w1", Reason: "x", AlthoughDifferent: true}
-	wantKind(t, d.Check(t.Context(), other), Refused, RuleDecision) // another order's
+	wantKind(t, d.Check(t.Context(), other), Refused, RuleDecision) // it belongs to another order
 }
 
-// A service that writes addresses and codes in another case shows what was sent.
+// TestReconcileAnAddressInAnotherCase checks that a record agrees with the order if the service writes
+// addresses and codes in another case.
 func TestReconcileAnAddressInAnotherCase(t *testing.T) {
 	d := newDesk(t)
 	d.history()

@@ -8,7 +8,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// For an order that is on the list as it was sent, no record is kept; for any other, all of it.
+// TestRunReadingKeepsWhatSaysSomething checks that no record is kept for an order that is on the list as it
+// was sent, and that the whole record is kept for any other.
 func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
 	amount := api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}
 	order := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 5, Address: "a", Memo: "7"}}
@@ -80,7 +81,7 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 			t.Errorf("%q is sought", id)
 		}
 	}
-	// What the order has become since is not what was held against the list.
+	// A scan says nothing about an order that has changed since.
 	later := order
 	later.Withdrawal = "w2"
 	if _, known := sought.records(first, later); known {
@@ -98,7 +99,8 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 
 func unitUnknown(string) (api.Currency, bool) { return api.Currency{}, false }
 
-// An accepted order is as it was sent also where its address comes back in another case.
+// TestRunReadingOfAnAddressInAnotherCase checks that an accepted order counts as listed as it was sent, even
+// if its address comes back in another case.
 func TestRunReadingOfAnAddressInAnotherCase(t *testing.T) {
 	o := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Eth", Unit: "crypto:Eth", Minor: 5, Address: "0x" + strings.Repeat("aB", 20)}}
 	w := record{id: "w1", orderIDs: []string{"4711"}, currency: currencyOf(o.Currency), amount: amountOf(o.Content), address: "0x" + strings.Repeat("ab", 20)}
@@ -110,7 +112,7 @@ func TestRunReadingOfAnAddressInAnotherCase(t *testing.T) {
 	}
 }
 
-// Two readings agree where each shows what the other does, whichever of them was first.
+// TestReadingsAgreeBothWays checks that two scans agree if each shows what the other does, in either order.
 func TestReadingsAgreeBothWays(t *testing.T) {
 	one := record{id: "w1", orderIDs: []string{"1"}}
 	two := record{id: "w2", orderIDs: []string{"1"}}

@@ -23,7 +23,8 @@ func body(orderID string) map[string]any {
 	return map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": "bc1q" + orderID, "external_order_id": orderID}
 }
 
-// The list is read to its end, whatever the number of its first page is, given or found out.
+// TestPageBases checks that the list is read to its end, whether its first page has the number 0 or 1, given
+// or found out.
 func TestPageBases(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
@@ -51,14 +52,15 @@ func TestPageBases(t *testing.T) {
 	}
 }
 
-// A list that does not show as many as it says is read again, and given up in the end.
+// TestIncomplete checks that a list that shows fewer withdrawals than it counts is read again, and that the
+// scan finally fails.
 func TestIncomplete(t *testing.T) {
 	for hidden, wantPauses := range map[int]int{0: 0, 1: 1, 3: 3, 4: 4, 5: 4} {
 		d := newDesk(t)
 		d.s.fill(5)
 		readings, before := 0, 0
 		d.s.onList = func(page, size int) ([]row, int, int) {
-			again := before > 1 // the first page once more, after another one was asked for
+			again := before > 1 // the first page again, after another page was requested
 			if before = page; page != 1 {
 				return nil, 1, 5
 			}
@@ -74,7 +76,7 @@ func TestIncomplete(t *testing.T) {
 		if d.pauses != wantPauses {
 			t.Errorf("hidden %d times: %d pauses", hidden, d.pauses)
 		}
-		if hidden == 4 { // one complete scan is not two
+		if hidden == 4 { // one complete scan is not enough
 			if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "no two of them agreed") {
 				t.Error(err)
 			}
@@ -99,7 +101,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// The largest number of withdrawals that any page has counted is what must be seen.
+// TestLargestTotal checks that a complete scan has seen as many withdrawals as the largest total of any page.
 func TestLargestTotal(t *testing.T) {
 	for name, totals := range map[string][2]int{"of the first page": {150, 149}, "of the last page": {149, 150}} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +132,7 @@ func TestLargestTotal(t *testing.T) {
 	}
 }
 
-// The withdrawal that was accepted last must be among them.
+// TestNewestIsHidden checks that a complete scan has seen the withdrawal that was accepted last.
 func TestNewestIsHidden(t *testing.T) {
 	hide := func(d *desk, id string) {
 		d.s.onList = func(page, size int) ([]row, int, int) {
@@ -178,11 +180,12 @@ func TestNewestIsHidden(t *testing.T) {
 			t.Errorf("the list was asked from %q", d.s.from)
 		}
 	}
-	// An older one that is hidden is not missed where the totals add up: that is not promised.
+	// A hidden older withdrawal is not noticed if the totals are consistent. That is not promised.
 }
 
-// A person has said that the newest was accepted. Where that is what is asked, the one before it must be on the list: an empty
-// one would say that it was never sent.
+// TestNewestIsDoubted checks that the list must have the withdrawal before the newest one, if only a person
+// has said that the newest was accepted and that is in question. An empty list would otherwise say that it
+// was never sent.
 func TestNewestIsDoubted(t *testing.T) {
 	d := newDesk(t)
 	before := d.mustSend("1").Order.ID
@@ -213,7 +216,8 @@ func TestNewestIsDoubted(t *testing.T) {
 	d.wantState("10", journal.Accepted)
 }
 
-// Rows that are made while the list is read push others onto the next page: none is missed, and none counts twice.
+// TestRowsShift checks that no row is missed or counted twice if new rows push others to the next page during
+// a scan.
 func TestRowsShift(t *testing.T) {
 	d := newDesk(t)
 	d.s.take(body("4711"))
@@ -235,7 +239,8 @@ func TestRowsShift(t *testing.T) {
 	d.wantState("4711", journal.Accepted)
 }
 
-// A record that shows up twice, far apart, is one record; two of one order id are a conflict, and so is one that changes.
+// TestShownTwice checks that a record that is shown twice, far apart, is one record, and that two records of
+// one order id, or a record that changes, are a conflict.
 func TestShownTwice(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second func(r row)
@@ -256,7 +261,7 @@ func TestShownTwice(t *testing.T) {
 			}
 			tt.second(second)
 			d.s.rows = append(d.s.rows, second)
-			if second["id"] == d.s.rows[0]["id"] { // as it is where rows shift, the service counts it once
+			if second["id"] == d.s.rows[0]["id"] { // the service counts it once, as when rows move
 				d.s.onList = func(page, size int) ([]row, int, int) {
 					items, pages, total := d.s.cut(page, size)
 					return items, pages, total - 1
@@ -269,7 +274,7 @@ func TestShownTwice(t *testing.T) {
 	}
 }
 
-// A list that never ends is given up.
+// TestEndless checks that a scan of a list that never ends fails.
 func TestEndless(t *testing.T) {
 	for name, fresh := range map[string]bool{"the same rows": false, "new rows": true} {
 		t.Run(name, func(t *testing.T) {
@@ -297,10 +302,10 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// Reconciling takes two readings that agree.
+// TestTwoReadingsAgree checks that reconciling needs two scans that agree.
 func TestTwoReadingsAgree(t *testing.T) {
 	for name, tt := range map[string]struct {
-		shown    string // in each reading: whether the order is shown (y, n), or the reading does not count (-), or shows another amount (x)
+		shown    string // in each scan: the order is shown (y), not shown (n), shown with another amount (x), or the scan does not count (-)
 		readings int
 		found    bool
 		failed   bool
@@ -308,7 +313,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 		"both":                  {"yy", 2, true, false},
 		"neither":               {"nn", 2, false, false},
 		"comes":                 {"nyy", 3, true, false},
-		"goes":                  {"ynn", 3, true, false}, // it was there
+		"goes":                  {"ynn", 3, true, false}, // it was shown once
 		"changes":               {"yxyy", 4, true, false},
 		"one does not count":    {"y-y", 3, true, false},
 		"flickers":              {"nynyn", 5, false, true},
@@ -331,7 +336,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 			d.options.FirstPage = api.PageBaseOne
 			n, before := 0, 0
 			d.s.onList = func(page, _ int) ([]row, int, int) {
-				again := before > 1 // the first page once more, after another one was asked for
+				again := before > 1 // the first page again, after another page was requested
 				if before = page; page > 1 {
 					return nil, 1, 0
 				}
@@ -376,7 +381,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 	}
 }
 
-// How a record is held against what was sent.
+// TestDiffers compares records with what was sent.
 func TestDiffers(t *testing.T) {
 	sent := journal.Content{Currency: "crypto:Btc", Unit: "fiat:USD", Minor: 2500, Address: "bc1qA", Memo: "leaf"}
 	for name, tt := range map[string]struct {
@@ -433,7 +438,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// Where the two fields disagree, either order id finds the record.
+// TestFieldsDisagree checks that a record whose two fields disagree is found by either order id.
 func TestFieldsDisagree(t *testing.T) {
 	for _, orderID := range []string{"4711", "5"} {
 		d := newDesk(t)
@@ -447,7 +452,8 @@ func TestFieldsDisagree(t *testing.T) {
 	}
 }
 
-// A long list takes no more memory than a short one, however many of its records are sought.
+// TestLongList checks that a long list takes no more memory than a short one, however many of its records are
+// sought.
 func TestLongList(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long list")
@@ -494,7 +500,7 @@ func TestLongList(t *testing.T) {
 	runtime.KeepAlive(found)
 }
 
-// A journal that cannot be read is its own error, and not the list's.
+// TestReadingWithoutJournal checks that an error of the journal is not reported as an error of the list.
 func TestReadingWithoutJournal(t *testing.T) {
 	d := newDesk(t)
 	d.ledger.Journal().Close()
@@ -510,8 +516,8 @@ func TestReadingWithoutJournal(t *testing.T) {
 	}
 }
 
-// An order of which an attempt was in doubt is looked for from the time on at which it was recorded, however far back a
-// reading goes otherwise.
+// TestDoubtGoesBack checks that the list is read back to the first record of an order whose attempt was in
+// doubt, whatever Since is.
 func TestDoubtGoesBack(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -525,7 +531,7 @@ func TestDoubtGoesBack(t *testing.T) {
 	if _, err := d.Resolve(t.Context(), notSent); err != nil {
 		t.Fatal(err)
 	}
-	d.s.set(func() { d.s.take(body("10")) }) // it landed after all
+	d.s.set(func() { d.s.take(body("10")) }) // it arrived after all
 	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
 	d.s.onList = func(page, size int) ([]row, int, int) {
 		if d.s.from[len(d.s.from)-1] == "since" {
@@ -539,7 +545,8 @@ func TestDoubtGoesBack(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// A service that refuses large pages is asked for smaller ones; one that refuses all is not asked for ever.
+// TestSmallPages checks that a service that refuses large pages is asked for smaller ones, and that a service
+// which refuses all sizes is not asked forever.
 func TestSmallPages(t *testing.T) {
 	for largest, want := range map[int]int{50: 3, 10: 11, 5: 0} {
 		d := newDesk(t)
@@ -548,7 +555,7 @@ func TestSmallPages(t *testing.T) {
 		found := scanResult{}
 		_, incomplete, err := d.scanFor(t.Context(), sightings{}, func(id string) bool { return id == "900050" }, found.add, "")
 		if _, _, lists := d.s.counts(); want == 0 {
-			if !rejects(err) || lists > 2*len(pageSizes()) { // the first page may have two numbers
+			if !rejects(err) || lists > 2*len(pageSizes()) { // each size may be tried with two numbers of the first page
 				t.Errorf("at most %d: %v after %d requests", largest, err, lists)
 			}
 		} else if err != nil || incomplete != "" || lists < want || len(found["900050"]) != 1 {
@@ -557,7 +564,8 @@ func TestSmallPages(t *testing.T) {
 	}
 }
 
-// A service may be wrong about how many withdrawals there are. What counts is that every page was read that it speaks of.
+// TestTotalIsOfThePage checks that a scan is complete if it has read every page that the service counts, even
+// if the total is wrong.
 func TestTotalIsOfThePage(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
@@ -586,7 +594,8 @@ func TestTotalIsOfThePage(t *testing.T) {
 	}
 }
 
-// A total below what a page shows says nothing: the pages are read until they end.
+// TestTotalIsTooSmall checks that a total that is smaller than a page proves nothing: the pages are read to
+// the end.
 func TestTotalIsTooSmall(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
@@ -610,7 +619,8 @@ func TestTotalIsTooSmall(t *testing.T) {
 	}
 }
 
-// A reading that has not seen a page is none, whatever the service says it counts.
+// TestMissingPage checks that a scan that has not seen a page does not count, whatever totals the service
+// reports.
 func TestMissingPage(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -618,7 +628,7 @@ func TestMissingPage(t *testing.T) {
 	refuse := 0
 	d.s.onList = func(page, size int) ([]row, int, int) {
 		items, pages, _ := d.s.cut(page, 10)
-		if page == 2 { // it says less of its pages, and then refuses the last
+		if page == 2 { // it reports fewer pages, and then refuses the last one
 			pages, refuse = 2, 1
 		}
 		return items, pages, 10
@@ -637,7 +647,8 @@ func TestMissingPage(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// A service that keeps order ids, but does not list them, cannot be asked what became of an order.
+// TestListDropsOrderIDs checks that a service that keeps order ids, but does not list them, cannot settle an
+// order.
 func TestListDropsOrderIDs(t *testing.T) {
 	drop := func(d *desk, id string) {
 		d.s.set(func() {
@@ -668,14 +679,14 @@ func TestListDropsOrderIDs(t *testing.T) {
 	_, err = d.Reconcile(t.Context(), "10")
 	wantKind(t, err, Conflict, "")
 	d.bring(asked("11"), outUnknown)
-	_, err = d.Reconcile(t.Context(), "11") // unknown beats everything, and it says why
+	_, err = d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
 	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "does not keep order ids") || !strings.HasSuffix(e.Hint.String(), "till withdraw resolve 11") {
 		t.Error(e.Msg, e.Hint.String())
 	}
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Conflict, "")
 	d.wantState("11", journal.Unknown)
 
-	// A person may have said which withdrawal an order is because the service does not say.
+	// A person may have said which withdrawal an order is, because the service does not say it.
 	d = newDesk(t)
 	d.history()
 	d.clock.move(time.Hour)

@@ -50,7 +50,7 @@ func TestSendAndSendAgain(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// What counts as other content, and what does not.
+// TestContent has changes that make other content, and changes that do not.
 func TestContent(t *testing.T) {
 	plain := asked("1").request
 	for name, change := range map[string]func(r *api.CreateWithdrawal){
@@ -75,11 +75,11 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// What the same order id does for an order in each state.
+// TestOrderIDAgain repeats an order id in each state of its order.
 func TestOrderIDAgain(t *testing.T) {
 	type want struct {
 		sends  int
-		kind   Kind // of the error, where failed
+		kind   Kind // of the error, if failed is set
 		failed bool
 		rule   string
 	}
@@ -149,7 +149,7 @@ func TestOrderIDAgain(t *testing.T) {
 	}
 }
 
-// The answer decides the state of the order, and the error keeps its class.
+// TestOutcomes checks that the answer decides the state of the order, and that the error has the right kind.
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  int
@@ -201,7 +201,7 @@ func TestOutcomes(t *testing.T) {
 			if last.Status != int64(tt.status) || tt.answer == envelope && (last.Code != 2004 || !strings.Contains(last.Reason, "no_funds")) || last.Reason == "" {
 				t.Errorf("the story ends in %+v", last)
 			}
-			// Once more: only what is surely not there is sent.
+			// Again: only orders that are certainly not at the service are sent.
 			d.s.set(func() { d.s.onCreate = nil })
 			_, err = d.send(asked("4711"))
 			if tt.unknown {
@@ -228,7 +228,8 @@ func TestNeverLeft(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// An id that the journal holds for another order proves nothing about this one.
+// TestAnswerWithAnothersID checks that an id in an answer proves nothing about this order if the journal has
+// it for another order.
 func TestAnswerWithAnothersID(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -241,7 +242,8 @@ func TestAnswerWithAnothersID(t *testing.T) {
 	d.wantState("1", journal.Accepted)
 }
 
-// A rejection settles its own attempt: where an earlier one is in doubt, the order stays unknown.
+// TestRejectedAfterUnknown checks that a rejection settles only its own attempt: if an earlier one is in
+// doubt, the order stays unknown.
 func TestRejectedAfterUnknown(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -338,7 +340,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// sends leaves an order being sent by another living process.
+// sends lets another living process send an order.
 func (d *desk) sends(w withdrawal) {
 	d.t.Helper()
 	other := d.open()
@@ -350,7 +352,8 @@ func (d *desk) sends(w withdrawal) {
 	}
 }
 
-// Where the outcome cannot be recorded, the id is in the message, and the order is in doubt.
+// TestOutcomeCannotBeRecorded checks that the message has the id and the order is in doubt if the outcome
+// cannot be recorded.
 func TestOutcomeCannotBeRecorded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
@@ -381,13 +384,13 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// A file of the journal that is removed after the record was made keeps the withdrawal from being sent: the next process would
-// not find that record.
+// TestJournalIsLostBeforeTheCall checks that a withdrawal is not sent if a file of the journal is removed
+// after it was recorded, because the next process would not find the record.
 func TestJournalIsLostBeforeTheCall(t *testing.T) {
 	for _, file := range []string{"", "-wal", "-shm", ".lock"} {
 		d := newDesk(t)
 		d.history()
-		d.now = func() time.Time { // it is asked right before the call
+		d.now = func() time.Time { // called right before the call
 			os.Remove(d.place + file)
 			return d.clock.Now()
 		}
@@ -399,7 +402,7 @@ func TestJournalIsLostBeforeTheCall(t *testing.T) {
 	}
 }
 
-// closeOrders keeps orders from being changed until the function that it returns is called.
+// closeOrders keeps orders from being changed until the returned function is called.
 func (d *desk) closeOrders() (open func()) {
 	d.t.Helper()
 	driver, begin, end := "sqlite", "CREATE TRIGGER closed BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'closed'); END", "DROP TRIGGER closed"
@@ -423,8 +426,9 @@ func (d *desk) closeOrders() (open func()) {
 	}
 }
 
-// An outcome that cannot be recorded at once is tried again: the order is not unknown for it, whether it is sent by itself or in
-// a run, where the next row is claimed in the same commit.
+// TestOutcomeIsTriedAgain checks that an outcome that cannot be recorded at once is tried again, so that the
+// order does not become unknown. This holds for a single order and for a run, which claims the next row in
+// the same commit.
 func TestOutcomeIsTriedAgain(t *testing.T) {
 	for name, send := range map[string]func(d *desk) error{
 		"by itself": func(d *desk) error { _, err := d.send(asked("102")); return err },
@@ -473,7 +477,7 @@ func TestJournalCannotBeWritten(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// A process that was asleep between its record and the first byte does not send.
+// TestTooLate checks that a process that was suspended between its record and the first byte does not send.
 func TestTooLate(t *testing.T) {
 	for _, tt := range []struct {
 		late  time.Duration
@@ -497,11 +501,12 @@ func TestTooLate(t *testing.T) {
 	}
 }
 
-// Either clock may be the one that tells: one stops while the machine sleeps, and the other can be set back.
+// TestElapsed checks that elapsed uses the clock that has advanced more: one stops while the machine sleeps,
+// and the other can be set back.
 func TestElapsed(t *testing.T) {
 	since := time.Now()
 	asleep := since
-	// The wall clock of a time that has a monotonic one: its seconds are above 30 bits of nanoseconds.
+	// In a time with a monotonic clock, the seconds of the wall clock are above 30 bits of nanoseconds.
 	*(*uint64)(unsafe.Pointer(&asleep)) += 6 << 30
 	if asleep.Sub(since) != 0 || asleep.Round(0).Sub(since.Round(0)) != 6*time.Second {
 		t.Fatal("the test does not know how a time is kept")
@@ -516,7 +521,8 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-// Who wants to stop gets no new call, and the answer to the one that is under way.
+// TestInterrupted checks that an interruption prevents new calls, and that Send waits for the answer to a
+// call in flight.
 func TestInterrupted(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		d := newDesk(t)
@@ -550,7 +556,7 @@ func TestInterrupted(t *testing.T) {
 		d := newDesk(t)
 		d.history()
 		ctx, cancel := context.WithCancel(t.Context())
-		d.now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
+		d.now = func() time.Time { cancel(); return d.clock.Now() } // called right before the call
 		_, err := d.Send(ctx, t.Context(), asked("4711"))
 		if e := wantCall(t, err, api.NotSent, 0); !errors.Is(e.Err, context.Canceled) {
 			t.Error(err)
@@ -667,7 +673,7 @@ func TestLookupNever(t *testing.T) {
 	}
 }
 
-// When the list is asked: where the order id was sent before, and where nothing is accepted.
+// TestWhenItIsLookedUp checks that the list is read if the journal alone cannot decide, and not otherwise.
 func TestWhenItIsLookedUp(t *testing.T) {
 	made := asked("4711")
 	made.newOrderID = true
@@ -711,7 +717,7 @@ func TestWhenItIsLookedUp(t *testing.T) {
 	}
 }
 
-// restored makes the journal one that has lost what was recorded last.
+// restored makes the journal one that may have lost records.
 func (d *desk) restored() {
 	d.t.Helper()
 	db, err := sql.Open("sqlite", d.place)
@@ -724,7 +730,7 @@ func (d *desk) restored() {
 	db.Close()
 }
 
-// A lost journal: what is on the list is not sent again.
+// TestLookedUp checks that an order that is on the list is not sent again by a journal that has lost it.
 func TestLookedUp(t *testing.T) {
 	w := asked("4711")
 	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.request.Address, "external_order_id": "4711"}
@@ -830,7 +836,8 @@ func TestLookedUp(t *testing.T) {
 	}
 }
 
-// Two processes with the same order id at the same moment: one sends.
+// TestTwoAtOnce checks that only one of two processes sends, if both send the same order id at the same
+// moment.
 func TestTwoAtOnce(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		const n = 8
@@ -853,7 +860,7 @@ func TestTwoAtOnce(t *testing.T) {
 	})
 }
 
-// Against the sandbox, where the fault is the one that makes a careless script pay twice.
+// TestDropAfterOnTheSandbox uses the sandbox with the fault that makes a careless script pay twice.
 func TestDropAfterOnTheSandbox(t *testing.T) {
 	box := sandbox.Start(t)
 	d := newDesk(t)
@@ -888,7 +895,8 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 	}
 }
 
-// What is under way is what has left and is not recorded yet, and the id is told before anything is read back.
+// TestUnderWay checks that UnderWay counts calls that have left and are not recorded yet, and that OnAccepted
+// gets the id before anything is read back.
 func TestUnderWay(t *testing.T) {
 	d := newDesk(t)
 	var seen []int
@@ -920,13 +928,14 @@ func TestUnderWay(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	d.now = func() time.Time { cancel(); return d.clock.Now() } // it is asked right before the call
+	d.now = func() time.Time { cancel(); return d.clock.Now() } // called right before the call
 	if _, err := d.Send(ctx, t.Context(), asked("4712")); err == nil || d.UnderWay() != 0 {
 		t.Errorf("kept back: %v, %d under way", err, d.UnderWay())
 	}
 }
 
-// Who stops it while it is read back is told what is so: it was accepted.
+// TestInterruptedReadBack checks that an interruption while the withdrawal is read back still reports that it
+// was accepted.
 func TestInterruptedReadBack(t *testing.T) {
 	d := newDesk(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -937,7 +946,8 @@ func TestInterruptedReadBack(t *testing.T) {
 	}
 }
 
-// Another callback does not make another order, but a note says that it stays as it was, even if the order is unknown.
+// TestAnotherCallback checks that another callback does not make another order, and that a note says which
+// callback it keeps, even if the order is unknown.
 func TestAnotherCallback(t *testing.T) {
 	for name, tt := range map[string]struct {
 		outcome journal.Outcome

@@ -15,7 +15,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// newSender is a Sender as another program makes it.
+// newSender returns a Sender as another program makes it.
 func newSender(t *testing.T, s *service, o Options) (*Sender, *Journal) {
 	t.Helper()
 	j, err := OpenJournal(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
@@ -48,7 +48,8 @@ func TestNewRefuses(t *testing.T) {
 
 func errorOf[A any](_ A, err error) error { return err }
 
-// The account is the name and the base URL, as the command line writes them, so that both work on one journal.
+// TestSenderAccount checks that the account is the name and the base URL, as on the command line, so that
+// both can use one journal.
 func TestSenderAccount(t *testing.T) {
 	s := newService(t)
 	client, err := api.New(s.URL+"/", api.WithAPIKey("key"))
@@ -88,7 +89,7 @@ func TestSendRefusesBadOptionsAndRequests(t *testing.T) {
 	s.wantCreates(0)
 }
 
-// Whatever prints a Sender, its key is not there.
+// TestSenderShowsNoKey checks that no way of printing a Sender shows its key.
 func TestSenderShowsNoKey(t *testing.T) {
 	s := newService(t)
 	client, err := api.New(s.URL, api.WithAPIKey("topsecretkey"))
@@ -109,7 +110,8 @@ func TestSenderShowsNoKey(t *testing.T) {
 	}
 }
 
-// An error of the journal, of a call or of a request is an *Error of the kind that says what comes next.
+// TestErrorsHaveAKind checks that an error of the journal, of a call or of a request is an *Error with the
+// right kind.
 func TestErrorsHaveAKind(t *testing.T) {
 	s := newService(t)
 	sender, j := newSender(t, s, Options{})
@@ -155,7 +157,8 @@ func TestErrorsHaveAKind(t *testing.T) {
 	wantKind(t, err, NotSent, "")
 }
 
-// A call that has left is waited for, also if the context of Send ends meanwhile: without its answer the outcome is unknown.
+// TestSendWaitsForItsCall checks that Send waits for a call in flight even if its context ends, because
+// without the answer the outcome is unknown.
 func TestSendWaitsForItsCall(t *testing.T) {
 	s := newService(t)
 	sender, _ := newSender(t, s, Options{})
@@ -170,14 +173,15 @@ func TestSendWaitsForItsCall(t *testing.T) {
 	s.wantCreates(1)
 }
 
-// What is not understood may have been paid.
+// TestKindOfACall checks the kind for each outcome of a call. After an outcome that the package does not
+// know, the withdrawal may have been paid.
 func TestKindOfACall(t *testing.T) {
 	for outcome, want := range map[api.Outcome]Kind{api.Unknown: Unknown, api.Rejected: Rejected, api.NotSent: NotSent, api.Failed: ReadFailed, 99: Unknown} {
 		wantKind(t, asError(&api.Error{Outcome: outcome}), want, "")
 	}
 }
 
-// An order whose process has died is unknown, also for who only looks.
+// TestOrderOfADeadProcess checks that an order whose process has died is unknown, even to a reader.
 func TestOrderOfADeadProcess(t *testing.T) {
 	d := newDesk(t)
 	w := asked("4711")

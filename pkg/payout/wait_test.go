@@ -12,7 +12,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// waitsFor is a desk with a run of three orders, 1 and 2 of them accepted as w1 and w2, and 3 rejected.
+// waitsFor returns a desk with a run of three orders: 1 and 2 were accepted as w1 and w2, and 3 was rejected.
 func waitsFor(t *testing.T) *desk {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
@@ -23,7 +23,7 @@ func waitsFor(t *testing.T) *desk {
 	return d
 }
 
-// between calls one of the steps after each scan, in the place of a pause.
+// between calls one of the steps after each scan, instead of a pause.
 func (d *desk) between(steps ...func()) {
 	d.pause = func(ctx context.Context, _ time.Duration) error {
 		if len(steps) == 0 {
@@ -36,7 +36,8 @@ func (d *desk) between(steps ...func()) {
 	}
 }
 
-// An order that has had one of the statuses is not looked at any more, and the wait ends when each has.
+// TestWaitRun checks that an order that has had one of the statuses is not read any more, and that the wait
+// ends when all have.
 func TestWaitRun(t *testing.T) {
 	d := waitsFor(t)
 	d.between(func() { d.status("w1", "done") }, func() { d.status("w1", "Failed"); d.status("w2", "DONE") })
@@ -59,7 +60,8 @@ func TestWaitRunFailsOn(t *testing.T) {
 	}
 }
 
-// When the time runs out, the statuses of those that are missing are counted.
+// TestWaitRunRunsOut checks that the error counts the statuses of the orders that are left when the time
+// limit passes.
 func TestWaitRunRunsOut(t *testing.T) {
 	d := waitsFor(t)
 	d.between(func() { d.status("w2", "Done") })
@@ -69,7 +71,8 @@ func TestWaitRunRunsOut(t *testing.T) {
 	}
 }
 
-// Scans that fail are repeated, and told of once. If none succeeds, that is the error.
+// TestWaitRunOutlastsFailures checks that scans that fail are repeated, and reported once. If none succeeds,
+// that is the error.
 func TestWaitRunOutlastsFailures(t *testing.T) {
 	d := waitsFor(t)
 	fail := func(status int) func() {
@@ -94,7 +97,7 @@ func TestWaitRunOutlastsFailures(t *testing.T) {
 	wantCall(t, err, api.Rejected, 401)
 }
 
-// The end of the context is returned as it is.
+// TestWaitRunStops checks that the error of the context is returned unchanged.
 func TestWaitRunStops(t *testing.T) {
 	d := waitsFor(t)
 	ctx, stop := context.WithCancel(t.Context())
