@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A book is an open journal whose tests name the account with each call. It finds an account's ledger once, and makes the
-// account, as a sender does.
+// A book is an open journal for tests that name the account in each call. It finds an account's ledger once,
+// and makes the account, as a sender does.
 type book struct {
 	*Journal
 	mu      sync.Mutex
@@ -32,7 +32,7 @@ func (b *book) entered(ctx context.Context, a Account) (*Ledger, error) {
 	return l, l.Enter(ctx)
 }
 
-// Rename is followed by a process that finds its ledgers anew.
+// Rename forgets the ledgers, as a new process would have to find them again.
 func (b *book) Rename(ctx context.Context, old, to Account) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *book) Decide(ctx context.Context, a Account, d Decision) (Order, error)
 	return l.Decide(ctx, d)
 }
 
-// Reap returns how many orders it has moved.
+// Reap returns how many orders it has changed.
 func (b *book) Reap(ctx context.Context, a Account) (n int, err error) {
 	for o, err := range b.Orders(ctx, a, Filter{States: []State{Sending}}) {
 		if err != nil {

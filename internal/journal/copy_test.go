@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A copy that fails leaves what is there alone, and nothing of its own.
+// TestCopyLeavesOtherFilesAlone checks that a copy that fails changes no existing file, and leaves none of
+// its own.
 func TestCopyLeavesOtherFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))

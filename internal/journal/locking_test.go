@@ -11,8 +11,9 @@ import (
 	"example.com/till/internal/journal/pgtest"
 )
 
-// In PostgreSQL, a claim and an outcome wait for the lock on the account's row: what they were decided on stays what it is
-// until their commit. The other holds a lock that the foreign keys do not ask for.
+// TestPostgresLocksTheAccount checks that a claim and an outcome wait for the lock on the account's row in
+// PostgreSQL, so that what they were decided on does not change before their commit. The other session holds
+// a lock that foreign keys do not take.
 func TestPostgresLocksTheAccount(t *testing.T) {
 	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t), Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})
 	if err != nil {
@@ -41,14 +42,14 @@ func TestPostgresLocksTheAccount(t *testing.T) {
 	mustClaim(t, j, claim("1"))
 }
 
-// A row of a run is not claimed while another order with its content is being sent by a process that has died: that one may
-// have been paid.
+// TestTwinOfADeadSender checks that a row of a run is not claimed if another order with its content was being
+// sent by a process that has died, because that one may have been paid.
 func TestTwinOfADeadSender(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, dying := open(), open()
 		one, two := row("1"), row("2")
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, one, two)
-		mustFinish(t, j, mustClaim(t, j, claim("9")), accepted("w9")) // which ties the key
+		mustFinish(t, j, mustClaim(t, j, claim("9")), accepted("w9")) // ties the key
 		twin := claim("3")
 		twin.Content = two.Content
 		mustClaim(t, dying, twin)
@@ -78,7 +79,8 @@ var errNoCommit = errors.New("no commit")
 
 func (failingCommit) commit(context.Context, *sql.Conn) error { return errNoCommit }
 
-// A refusal says what the journal has. When its transaction could not be committed, that may be something that is not there.
+// TestRefusalWithoutItsCommit checks that a refusal whose transaction could not be committed is an error of
+// the journal, because the refusal may be based on records that do not exist.
 func TestRefusalWithoutItsCommit(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

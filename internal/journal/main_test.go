@@ -16,7 +16,7 @@ import (
 	"example.com/till/internal/journal/pgtest"
 )
 
-// TestMain runs the tests or, in a process that a test has started, what that test wants done there.
+// TestMain runs the tests or, in a process that a test has started, the work of that process.
 func TestMain(m *testing.M) {
 	if name := os.Getenv("JOURNAL_TEST_CHILD"); name != "" {
 		os.Exit(child(name, os.Args[len(os.Args)-1]))
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Run(m))
 }
 
-// child says in lines on its standard output how it went.
+// child does the work and reports it in lines on its standard output.
 func child(name, place string) int {
 	o := Options{Now: time.Now, User: "child", Host: "host"}
 	if name == "migrate" {
@@ -32,7 +32,7 @@ func child(name, place string) int {
 	}
 	in := bufio.NewScanner(os.Stdin)
 	if name == "open" || name == "migrate" {
-		in.Scan() // the parent lets all go at once
+		in.Scan() // the parent lets all continue at once
 	}
 	opened, err := Open(context.Background(), place, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func child(name, place string) int {
 		j.Close()
 		return 0
 	}
-	for in.Scan() { // each line is an order to claim, or with "finish" to claim and to finish
+	for in.Scan() { // each line is an order to claim, or with "finish" an order to claim and finish
 		word, id, _ := strings.Cut(in.Text(), " ")
 		ticket, err := j.Claim(context.Background(), shop, claim(id))
 		switch {
@@ -74,7 +74,7 @@ type process struct {
 	out *bufio.Reader
 }
 
-// start starts this test binary once more; the command in front of its name, such as strace, comes from wrap.
+// start starts this test binary again. wrap is a command that runs it, such as strace.
 func start(t *testing.T, name, place string, wrap ...string) *process {
 	t.Helper()
 	args := append(wrap, os.Args[0], place)
@@ -130,7 +130,7 @@ func claim(id string) Claim {
 	return Claim{OrderID: id, Content: c, Callback: "http://shop.test/" + id, Key: "key1"}
 }
 
-// A clock does not move unless it is set.
+// A clock moves only when it is set.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }
@@ -139,7 +139,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 type opener func(mods ...func(*Options)) *book
 
-// eachDialect runs a test on a fresh journal of each kind. Every call of open opens the same one once more.
+// eachDialect runs a test on a new journal of each kind. Every call of open opens the same journal again.
 func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 	run := func(t *testing.T, place string) {
 		test(t, func(mods ...func(*Options)) *book {
@@ -160,7 +160,7 @@ func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Shared(t).Database(t)) })
 }
 
-// placeOf is what opens a journal again.
+// placeOf returns the name with which to open a journal again.
 func placeOf(j *book) string {
 	if d, ok := j.dialect.(*postgresDialect); ok {
 		return d.address
@@ -191,7 +191,7 @@ func loseLock(t *testing.T, j *book) {
 	}
 }
 
-// shopNumber is the number of the shop's account, which it makes.
+// shopNumber returns the number of the shop's account, and makes the account.
 func shopNumber(t *tx) (id int64, err error) {
 	if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`, shop.Address, shop.Name); err != nil {
 		return 0, err
@@ -227,7 +227,7 @@ func mustDecide(t *testing.T, j *book, d Decision) Order {
 	return o
 }
 
-// mustSettle takes a finding without content for one that was held against what the order has.
+// mustSettle settles evidence. Without a content, it takes that of the order.
 func mustSettle(t *testing.T, j *book, f Evidence) Order {
 	t.Helper()
 	if f.Content == (Content{}) {
@@ -244,7 +244,7 @@ func mustSettle(t *testing.T, j *book, f Evidence) Order {
 	return o
 }
 
-// wantState also looks at what is on the disk.
+// wantState checks a state, also in the database.
 func wantState(t *testing.T, j *book, id string, want State) Order {
 	t.Helper()
 	o, err := j.Order(t.Context(), shop, id)
@@ -285,7 +285,7 @@ var (
 	notLeft  = Outcome{Ending: SaidNothing, Reason: "no connection"}
 )
 
-// stateAfter is that of an order whose only attempt has ended so.
+// stateAfter returns the state of an order whose only attempt has ended in this way.
 func stateAfter(out Outcome) State {
 	return map[Ending]State{WasAccepted: Accepted, WasRejected: Rejected, WasUncertain: Unknown, SaidNothing: Planned}[out.Ending]
 }

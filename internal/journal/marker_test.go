@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// copyFiles copies some files of a journal to a directory of their own, as a careless backup does.
+// copyFiles copies some files of a journal to another directory, as a careless backup does.
 func copyFiles(t *testing.T, path string, ends ...string) (to string) {
 	t.Helper()
 	to = filepath.Join(t.TempDir(), "journal.db")
@@ -34,7 +34,8 @@ func wantRestored(t *testing.T, j *book, a Account, want bool) {
 	}
 }
 
-// claimed starts a process that has finished an order and claimed another, and goes on. It never closes the journal.
+// claimedIn starts a process that finishes one order, claims another and then runs on. It never closes the
+// journal.
 func claimedIn(t *testing.T, path, id string) *process {
 	t.Helper()
 	p := start(t, "claim", path)
@@ -48,7 +49,7 @@ func claimedIn(t *testing.T, path, id string) *process {
 	return p
 }
 
-// closing opens a journal, sends something and closes it.
+// closing opens a journal, sends an order and closes it.
 func closing(t *testing.T, path string) {
 	t.Helper()
 	j, err := openFile(t, path)
@@ -61,8 +62,8 @@ func closing(t *testing.T, path string) {
 	}
 }
 
-// The one file of a journal that was not closed lacks what was in the log, and says so until its accounts were compared with
-// the service's list.
+// TestLogIsLost checks that the database file of a journal that was not closed says that its log is missing,
+// until its accounts were compared with the service's list.
 func TestLogIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
@@ -70,7 +71,7 @@ func TestLogIsLost(t *testing.T) {
 	other := Account{shop.Address, "other"}
 	for name, test := range map[string]struct {
 		ends  []string
-		empty bool // the log is there, and has nothing in it
+		empty bool // the log exists and is empty
 		want  bool
 	}{
 		"all files":            {[]string{"", logFile, indexFile}, false, false},
@@ -89,7 +90,7 @@ func TestLogIsLost(t *testing.T) {
 				}
 			}
 			t.Run(name+" of a process "+when, func(t *testing.T) {
-				for range 2 { // it is on record
+				for range 2 { // it is recorded
 					j := mustOpenFile(t, to)
 					wantRestored(t, j, shop, test.want)
 					wantRestored(t, j, other, test.want)
@@ -108,7 +109,7 @@ func TestLogIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				wantRestored(t, j, shop, false)
-				wantRestored(t, j, other, test.want) // which was not compared
+				wantRestored(t, j, other, test.want) // it was not compared
 				copied := filepath.Join(t.TempDir(), "copy.db")
 				if err := j.Copy(t.Context(), copied); err != nil {
 					t.Fatal(err)
@@ -125,7 +126,8 @@ func TestLogIsLost(t *testing.T) {
 	}
 }
 
-// A journal that the last of its processes has closed is whole in one file, in whatever order they closed it.
+// TestLastOneCloses checks that a journal is complete in one file after the last of its processes has closed
+// it, in whatever order they close.
 func TestLastOneCloses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	whole := func(name string, want bool) {
@@ -154,7 +156,7 @@ func TestLastOneCloses(t *testing.T) {
 	reader.Close()
 	whole("then one that only reads", true)
 
-	// Who only reads after a crash is the one who closes it.
+	// A process that only reads after a crash is the one that closes the journal.
 	p := claimedIn(t, path, "b")
 	p.kill()
 	whole("killed", false)
@@ -167,7 +169,7 @@ func TestLastOneCloses(t *testing.T) {
 	reader.Close()
 	whole("one that read before the crash", true)
 
-	// Many at once.
+	// Many processes at once.
 	var all []*book
 	for i := range 6 {
 		all = append(all, mustOpenFile(t, path))
@@ -182,14 +184,16 @@ func TestLastOneCloses(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Of two connections that close at the same moment, SQLite may take neither for the last one. The next one is.
+	// Of two connections that close at the same moment, SQLite may take neither for the last. The next one is
+	// the last.
 	j := mustOpenFile(t, path)
 	wantRestored(t, j, shop, false)
 	j.Close()
 	whole("one after many at once", true)
 }
 
-// Before a claim counts, the database itself says that it is open, also where others have read it all the time.
+// TestMarkerBeforeTheTicket checks that the database itself has the marker before a claim counts, even if
+// other processes read all the time.
 func TestMarkerBeforeTheTicket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
@@ -208,7 +212,8 @@ func TestMarkerBeforeTheTicket(t *testing.T) {
 	}
 }
 
-// Who reads for long does not keep others from sending; the marker follows when it can.
+// TestMarkerBesideALongReader checks that a long read does not keep others from sending, and that the marker
+// follows as soon as it can.
 func TestMarkerBesideALongReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
@@ -233,7 +238,8 @@ func TestMarkerBesideALongReader(t *testing.T) {
 	wantRestored(t, lost, shop, true)
 }
 
-// While a process uses a log that was taken away, another one sees neither what is in it nor that it is there.
+// TestLogTakenFromAnother checks that a process notices that another process uses a log that was taken away,
+// although it sees neither the log nor its content.
 func TestLogTakenFromAnother(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
@@ -257,7 +263,7 @@ func TestLogTakenFromAnother(t *testing.T) {
 	mustClaim(t, j, claim("4"))
 }
 
-// Two processes that find a log lost at the same moment both say so.
+// TestLogIsLostForAll checks that two processes that find a log lost at the same moment both report it.
 func TestLogIsLostForAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	p := claimedIn(t, path, "e")
@@ -284,7 +290,8 @@ func TestLogIsLostForAll(t *testing.T) {
 	}
 }
 
-// The marker stays as long as anybody writes, and goes with the last one.
+// TestMarkerGoesWithTheLastWriter checks that the marker stays while any process writes, and goes with the
+// last one.
 func TestMarkerGoesWithTheLastWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	one, two, reader := mustOpenFile(t, path), mustOpenFile(t, path), mustOpenFile(t, path)
@@ -305,8 +312,9 @@ func TestMarkerGoesWithTheLastWriter(t *testing.T) {
 	}
 }
 
-// The log of a process that was killed stays if the last one to close the journal cannot take the marker away, or cannot open it
-// in the first place: a database that says that it is open, and has no log, has lost something.
+// TestLogStaysWithTheMarker checks that the log of a killed process stays if the last process cannot take the
+// marker away, or cannot open the journal: a database that has the marker and no log would have lost
+// something.
 func TestLogStaysWithTheMarker(t *testing.T) {
 	for _, opened := range []bool{true, false} {
 		t.Run(fmt.Sprintf("opened: %v", opened), func(t *testing.T) {
@@ -342,7 +350,8 @@ func TestLogStaysWithTheMarker(t *testing.T) {
 	}
 }
 
-// A journal that has lost a file is not called whole by who closes it.
+// TestClosedWithoutItsLog checks that a process that closes a journal does not mark it as complete if a file
+// is lost.
 func TestClosedWithoutItsLog(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")

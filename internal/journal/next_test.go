@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// legal is written out a second time, so that a step that gets into the table by mistake is seen.
+// legal is a second copy of the table, so that a wrong step in the table is found.
 var legal = map[State][]State{
 	"":       {Planned, Sending, Accepted, Conflict},
 	Planned:  {Planned, Sending, Accepted, Conflict},
@@ -23,23 +23,25 @@ var legal = map[State][]State{
 type world struct {
 	order   Order
 	truth   []bool // of each attempt: the service took it
-	excused []bool // a person has said since that it was not sent
+	excused []bool // a person has said since that the order was not sent
 	path    string
 }
 
-// mostEvents is how long the histories are that TestNext goes through.
+// mostEvents is the length of the histories that TestNext goes through.
 const mostEvents = 6
 
-// TestNext goes through every history of an order of up to mostEvents events: claims with the same content and with other
-// content, every end of every attempt, also a second time and late, the death of the sender, the list, and a person's
-// decisions. An attempt that the service took is never told as refused, as on the wire; it may be told as unknown, and found.
-// After each event it holds:
+// TestNext goes through every history of an order of up to mostEvents events. The events are claims with the
+// same and with other content, every end of every attempt, also repeated and late, the death of the sender,
+// the list, and a person's decisions. As on the wire, an attempt that the service took is never reported as
+// refused. It may be reported as unknown, and found later. After each event, these rules hold:
 //
-//   - the step is one of the table;
-//   - sending means that the last attempt has no outcome, and an attempt without one is never called settled by silence;
-//   - nothing is claimed while an attempt may have been taken, unless a person has said since that it was not;
-//   - what may have been taken under an order id never goes out under it as something else;
-//   - what the service has accepted or shown never becomes planned, rejected, unknown or sending again;
+//   - the step is in the table;
+//   - a sending order has a last attempt without an outcome, and silence never settles such an attempt;
+//   - an order is not claimed while an attempt may have been taken, unless a person has said since that it
+//     was not;
+//   - an order that may have been taken is never sent again with other content;
+//   - an order that the service has accepted or shown never becomes planned, rejected, unknown or sending
+//     again;
 //   - a rejected order has no attempt that may have been taken.
 func TestNext(t *testing.T) {
 	seen, histories := map[string]bool{}, 0
@@ -74,7 +76,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// happenings are the events that can come next, by name. A claim may really be taken or not; its end tells the truth.
+// happenings returns the events that can come next, by name. A claim may really be taken or not, and its end
+// tells the truth.
 func happenings(w world) map[string]event {
 	at := noon.Add(time.Duration(len(w.path)) * time.Second)
 	other := coffee
@@ -105,7 +108,7 @@ func happenings(w world) map[string]event {
 			all["ended with another's "+id] = ended{attempt: int64(i + 1), content: content, Outcome: accepted(id), holder: "9", at: at}
 		}
 	}
-	for name, e := range all { // each claim in both of its worlds
+	for name, e := range all { // each claim twice: taken and not taken
 		if c, is := e.(claimed); is {
 			all[name+", taken"] = takenClaim{c}
 		}
@@ -183,11 +186,11 @@ func wrong(before world, e event, w world) string {
 	return ""
 }
 
-// plain is an order without what no decision depends on.
+// plain returns an order without the fields that no decision depends on.
 func plain(o Order) Order {
 	o.Sent, o.Reason, o.Key, o.Run, o.Code = time.Time{}, "", "", "", 0
 	if o.Decided != nil {
-		o.Callback = "decided" // the rest of a decision is for the reader
+		o.Callback = "decided" // the rest of a decision is only for people
 	}
 	o.Decided = nil
 	o.Attempts = slices.Clone(o.Attempts)
@@ -200,7 +203,8 @@ func plain(o Order) Order {
 	return o
 }
 
-// A change is made only of an order that is still of the version that it was read as.
+// TestMoveComparesVersions checks that a change is made only if the order still has the version that was
+// read.
 func TestMoveComparesVersions(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

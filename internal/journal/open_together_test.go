@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Several processes may meet at a journal that none of them has opened before. None of them is turned away.
+// TestOpenTogether checks that several processes can open a new journal at the same moment.
 func TestOpenTogether(t *testing.T) {
 	for range 40 {
 		place := filepath.Join(t.TempDir(), "journal.db")

@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// The picture at the top of transition.go shows every step that next makes, and no other. Where it does not, the test prints
-// the picture as it should be.
+// TestPicture checks that the picture at the top of transition.go shows every step that next makes, and no
+// other. If it does not, the test prints the correct picture.
 func TestPicture(t *testing.T) {
 	arrows := arrowsOfNext(t)
 	for _, from := range append([]State{""}, States()...) {
 		for _, to := range steps(from) {
-			// Of an order in conflict the service has shown a record, so no person can say that it was not sent.
+			// The service has shown a record of an order in conflict, so no person can say that it was not
+			// sent.
 			unreached := from == Conflict && to == Planned
 			if _, drawn := arrows[arrow{from, to}]; drawn == unreached {
 				t.Errorf("a step from %q to %q: next makes it: %t, and the test expects %t", from, to, drawn, !unreached)
@@ -33,8 +34,8 @@ func TestPicture(t *testing.T) {
 
 type arrow struct{ from, to State }
 
-// arrowsOfNext tries every event on every order that events can lead to, until they lead to nothing new, and returns the names
-// of the events that change a state.
+// arrowsOfNext applies every event to every order that events can lead to, until there are no new orders. It
+// returns the names of the events that change a state.
 func arrowsOfNext(t *testing.T) map[arrow][]string {
 	arrows := map[arrow][]string{{"", Planned}: {"begin run"}} // BeginRun makes this step for many orders at once
 	seen := map[string]bool{}
@@ -64,7 +65,7 @@ func arrowsOfNext(t *testing.T) map[arrow][]string {
 	return arrows
 }
 
-// anything is every event that can be told of an order, also by a service that contradicts itself.
+// anything returns every possible event for an order, including those of a service that contradicts itself.
 func anything(o Order) []event {
 	other := coffee
 	other.Minor++
@@ -85,7 +86,7 @@ func anything(o Order) []event {
 	return all
 }
 
-// labels are what the picture calls events, in the order in which they are drawn.
+// labels are the names of the events in the picture, in the order of the drawing.
 var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed", "differs", "paid as", "not sent"}
 
 func label(e event) string {
@@ -110,7 +111,7 @@ func label(e event) string {
 	return fmt.Sprintf("%T", e)
 }
 
-// picture draws the states as columns, and each arrow on a line of its own, from its o to its tip.
+// picture draws the states as columns. Each arrow has its own line, from its o to its tip.
 func picture(arrows map[arrow][]string) string {
 	const width = 9
 	states := []State{"", Planned, Sending, Rejected, Unknown, Accepted, Conflict}

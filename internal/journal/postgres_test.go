@@ -92,8 +92,7 @@ func openPostgres(t *testing.T) (*pgtest.Server, *book) {
 	return s, bookOf(j)
 }
 
-// What a database or a user has as a default does not make a commit weaker.
-// TestPostgresExistingOnly: a database without a journal in it stays without one.
+// TestPostgresExistingOnly checks that Existing makes no journal in a database without one.
 func TestPostgresExistingOnly(t *testing.T) {
 	s := pgtest.Shared(t)
 	address := s.Database(t)
@@ -115,6 +114,7 @@ func TestPostgresExistingOnly(t *testing.T) {
 	j.Close()
 }
 
+// TestPostgresSettings checks that the defaults of a database or a user do not make a commit weaker.
 func TestPostgresSettings(t *testing.T) {
 	s := pgtest.Shared(t)
 	address := s.Database(t)
@@ -153,7 +153,7 @@ func TestPostgresRestart(t *testing.T) {
 	defer other.Close()
 	one, two, three := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
 	s.Restart(t)
-	// The lock is gone: another machine gives one of them up.
+	// The lock is gone, so another machine makes one of the orders unknown.
 	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
 		t.Fatal(err)
 	}
@@ -176,11 +176,11 @@ func TestPostgresRestart(t *testing.T) {
 	}
 }
 
-// A commit whose outcome is unknown gives no right to send.
+// TestPostgresKilledDuringCommit checks that a commit whose outcome is unknown gives no right to send.
 func TestPostgresKilledDuringCommit(t *testing.T) {
 	s, j := openPostgres(t)
 	mustClaim(t, j, claim("0"))
-	// A deferred check makes the commit itself wait for its own end.
+	// A deferred check makes the commit wait until the session ends.
 	s.Exec(t, placeOf(j), `
 		CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER die AFTER UPDATE ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.order_id = '1') EXECUTE FUNCTION die()`)
@@ -189,11 +189,12 @@ func TestPostgresKilledDuringCommit(t *testing.T) {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	s.Exec(t, placeOf(j), "DROP TRIGGER die ON orders")
-	mustClaim(t, j, claim("2")) // and the journal goes on
+	mustClaim(t, j, claim("2")) // the journal still works
 	mustClaim(t, j, claim("1")) // this commit did not happen
 }
 
-// A statement that failed unnoticed undoes the transaction, which must not look like a commit.
+// TestPostgresCommitOfNothing checks that a transaction that the server undoes after a failed statement does
+// not look like a commit.
 func TestPostgresCommitOfNothing(t *testing.T) {
 	_, j := openPostgres(t)
 	err := j.write(t.Context(), func(tx *tx) error {
@@ -209,7 +210,8 @@ func TestPostgresCommitOfNothing(t *testing.T) {
 	mustClaim(t, j, claim("1"))
 }
 
-// A lock that an earlier session of this process still has cannot be had; nothing is sent without it.
+// TestPostgresLockTaken checks that nothing is sent if an earlier session of this process still holds the
+// lock.
 func TestPostgresLockTaken(t *testing.T) {
 	s, j := openPostgres(t)
 	ctx := context.Background()
@@ -233,7 +235,7 @@ func TestPostgresLockTaken(t *testing.T) {
 	if _, err := j.Order(t.Context(), shop, "1"); !errors.As(err, new(*GoneError)) {
 		t.Errorf("it is recorded: %v", err)
 	}
-	// A lock of the same number in another database is another lock.
+	// A lock with the same number in another database is another lock.
 	elsewhere, err := Open(t.Context(), s.Database(t), Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +249,8 @@ func TestPostgresLockTaken(t *testing.T) {
 	}
 }
 
-// A signal that comes while the database is asked for the first time is no fault of the database's.
+// TestInterruptedWhileOpening checks that an interruption during the first query is not reported as an error
+// of the database.
 func TestInterruptedWhileOpening(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -262,11 +265,11 @@ func TestInterruptedWhileOpening(t *testing.T) {
 		}
 		defer conn.Close()
 		in := make([]byte, 4096)
-		if _, err := conn.Read(in); err != nil { // who is there
+		if _, err := conn.Read(in); err != nil { // the client's first message
 			return
 		}
-		conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I")) // come in; ready
-		if _, err := conn.Read(in); err == nil {                                  // the first question, which is not answered
+		conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I")) // accepts the login, and is ready
+		if _, err := conn.Read(in); err == nil {                                  // the first query, which gets no answer
 			interrupt()
 		}
 		conn.Read(in)
@@ -277,7 +280,8 @@ func TestInterruptedWhileOpening(t *testing.T) {
 	}
 }
 
-// otherHolds has another program take a lock in the database of a journal, until it rolls back or the test ends.
+// otherHolds makes another program hold a lock in the database of a journal, until it rolls back or the test
+// ends.
 func otherHolds(t *testing.T, j *book, statement string) *sql.Tx {
 	t.Helper()
 	db, err := sql.Open("pgx", placeOf(j))
@@ -296,7 +300,7 @@ func otherHolds(t *testing.T, j *book, statement string) *sql.Tx {
 	return held
 }
 
-// A program that holds a row is not waited for without end.
+// TestPostgresLocked checks that the wait for a row that another program has locked is limited.
 func TestPostgresLocked(t *testing.T) {
 	s := pgtest.Shared(t)
 	opened, err := Open(t.Context(), s.Database(t), Options{Now: time.Now, User: "ann", wait: 20 * time.Millisecond})
@@ -317,7 +321,7 @@ func TestPostgresLocked(t *testing.T) {
 	mustClaim(t, j, claim("2"))
 }
 
-// A copy is written to a database that has nothing else in it.
+// TestPostgresCopy checks that a copy is written only to an empty database.
 func TestPostgresCopy(t *testing.T) {
 	s, j := openPostgres(t)
 	bring(t, j, "1", Accepted)
@@ -349,7 +353,8 @@ func TestPostgresCopy(t *testing.T) {
 	wantState(t, bookOf(to), "1", Accepted)
 }
 
-// What the driver would do is what counts: with every host that it would try, and whatever the environment says.
+// TestPostgresVerifiesOtherMachines checks that the driver's own settings are checked, for every host that it
+// would try and whatever the environment says.
 func TestPostgresVerifiesOtherMachines(t *testing.T) {
 	dir := t.TempDir()
 	service := filepath.Join(dir, "services")
@@ -435,7 +440,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 	}
 }
 
-// localhost is this machine, whatever name server answers.
+// TestPostgresLocalhost checks that localhost is this machine, whatever a name server answers.
 func TestPostgresLocalhost(t *testing.T) {
 	config, err := (&postgresDialect{address: "postgres://till@LocalHost/till?sslmode=disable"}).config()
 	if err != nil {
@@ -446,7 +451,8 @@ func TestPostgresLocalhost(t *testing.T) {
 	}
 }
 
-// elsewhere is an address of this machine that is not a loopback one, and so looks like another machine's.
+// elsewhere returns an address of this machine that is not a loopback address, so that it looks like another
+// machine.
 func elsewhere(t *testing.T) string {
 	t.Helper()
 	all, err := net.InterfaceAddrs()
@@ -462,8 +468,8 @@ func elsewhere(t *testing.T) string {
 	return ""
 }
 
-// fakeServer answers as a server does that has no TLS or, with a certificate, one that it has signed itself, and asks for the
-// password. It returns its address and, once the client has gone, all that it was sent in clear text.
+// fakeServer starts a server that asks for the password. It has no TLS or, with a certificate, a self-signed
+// one. It returns its address and, after the client has gone, all that the client sent in clear text.
 func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address string, got <-chan string) {
 	t.Helper()
 	server, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
@@ -487,7 +493,7 @@ func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address strin
 			case err != nil:
 				all <- text
 				return
-			case n == 8 && cert == nil: // may it be TLS?
+			case n == 8 && cert == nil: // the client asks for TLS
 				conn.Write([]byte("N"))
 			case n == 8:
 				conn.Write([]byte("S"))
@@ -497,7 +503,7 @@ func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address strin
 				message[4] = byte(len(message) - 1)
 				conn.Write(message)
 			default:
-				conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x03")) // the password in clear text
+				conn.Write([]byte("R\x00\x00\x00\x08\x00\x00\x00\x03")) // asks for the password in clear text
 			}
 		}
 	}()
@@ -509,7 +515,7 @@ type signed struct {
 	pem []byte
 }
 
-// certificateOf makes a certificate that has signed itself.
+// certificateOf makes a self-signed certificate.
 func certificateOf(t *testing.T, names ...string) signed {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -531,7 +537,8 @@ func certificateOf(t *testing.T, names ...string) signed {
 	return signed{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// A program that answers in place of the server does not get the password.
+// TestPostgresKeepsThePassword checks that a program that answers instead of the server does not get the
+// password.
 func TestPostgresKeepsThePassword(t *testing.T) {
 	host := elsewhere(t)
 	t.Setenv("PGSSLMODE", "disable")

@@ -10,12 +10,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An attempt as the world knows it, which the journal does not.
+// An attempt has what really happened to it, which the journal does not know.
 type attempt struct {
 	sender  int
 	ticket  Ticket
 	content Content
-	taken   string // the id that the service gave it; empty: it was never taken
+	taken   string // the id that the service gave it; empty: it was not taken
 	told    State  // what its sender has recorded; empty: nothing yet
 	lost    bool   // its sender has died
 	excused bool   // a person has said since that the order was not sent
@@ -24,11 +24,11 @@ type attempt struct {
 type history struct {
 	attempts []*attempt
 	events   []Event
-	evidence bool // something has said that it was accepted: an answer, the list, or a person
+	evidence bool // something has shown that it was accepted: an answer, the list, or a person
 }
 
-// Whatever several senders, their deaths, the service's list and a person do, the journal keeps to its rule. The model knows
-// only what happened, and nothing of how the journal decides.
+// TestHistories checks that the journal follows its rules, whatever senders, their deaths, the service's list
+// and a person do. The model knows only what has happened, and not how the journal decides.
 func TestHistories(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("25") // every step is synced to the disk; more with -rapid.checks
@@ -51,7 +51,8 @@ func TestHistories(t *testing.T) {
 					r.Fatal(err)
 				}
 			}
-			// finish ends an attempt truthfully: what the service took is never told as refused.
+			// finish ends an attempt truthfully: an attempt that the service took is never reported as
+			// refused.
 			finish := func(a *attempt) {
 				out := unknown
 				if rapid.Bool().Draw(r, "answered") {
@@ -151,7 +152,7 @@ func TestHistories(t *testing.T) {
 					known(err)
 					h.evidence = h.evidence || err == nil
 				},
-				"": func(r *rapid.T) { // after each of them
+				"": func(r *rapid.T) { // after each action
 					for id, h := range orders {
 						o, err := senders[0].Order(t.Context(), account, id)
 						if gone := (*GoneError)(nil); errors.As(err, &gone) {

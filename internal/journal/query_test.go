@@ -72,13 +72,14 @@ func TestAccountsAndKeys(t *testing.T) {
 	})
 }
 
-// A first key is an account's once the service may have had something that was sent with it, and may be corrected until then. One
-// that was checked, or that a person vouched for, is the account's whatever becomes of a call.
+// TestKeyOfACallThatNeverLeft checks that a first key is tied to an account once the service may have got
+// anything that was sent with it, and not before. A key that was checked, or that a person adopted, is tied
+// whatever the outcome of a call is.
 func TestKeyOfACallThatNeverLeft(t *testing.T) {
 	closedKey := Outcome{Ending: SaidNothing, Status: 401, Reason: "no such key"}
 	for name, tt := range map[string]struct {
 		how    string
-		before []Outcome // of other orders; what is under way has none
+		before []Outcome // of other orders; an order under way has none
 		out    Outcome
 		tied   bool
 	}{
@@ -115,7 +116,7 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 				if err != nil || slices.Contains(used, shop) != tt.tied {
 					t.Errorf("it was used by %v, %v", used, err)
 				}
-				// What is sent with it afterwards ties it in any case.
+				// An order that is sent with it afterwards ties it in any case.
 				mustFinish(t, j, mustClaim(t, j, claim("99")), accepted("w99"))
 				if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Contains(used, shop) {
 					t.Errorf("after another call, it was used by %v, %v", used, err)
@@ -125,7 +126,8 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 	}
 }
 
-// Of two accounts with one first key, and of two first keys of one account, the first that is sent with has it.
+// TestFirstKeyIsTiedOnce checks that the first use ties a key, if two accounts have the same first key or one
+// account has two first keys.
 func TestFirstKeyIsTiedOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -190,7 +192,7 @@ func TestRename(t *testing.T) {
 				t.Errorf("to %v, which has a history: %v", to, err)
 			}
 		}
-		if err := j.NoteKey(t.Context(), moved, "k2", KeyFirst); err != nil { // it is there, but nothing was sent
+		if err := j.NoteKey(t.Context(), moved, "k2", KeyFirst); err != nil { // the account exists, but nothing was sent
 			t.Fatal(err)
 		}
 		if err := j.Rename(t.Context(), shop, moved); err != nil {
@@ -211,8 +213,9 @@ func TestRename(t *testing.T) {
 	})
 }
 
-// While a process applies a plan, its account keeps its name, and none is renamed over it: one with a history, one that the plan's
-// run has made, and one that is empty.
+// TestRenameBesideAnApplier checks that accounts cannot be renamed while a process applies a plan: neither
+// the plan's account, nor another account to its name. The account has a history, was made by the plan's run,
+// or is empty.
 func TestRenameBesideAnApplier(t *testing.T) {
 	moved := Account{"https://new.test/api", "shop"}
 	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to Account){
@@ -263,7 +266,8 @@ func TestRenameBesideAnApplier(t *testing.T) {
 	}
 }
 
-// An outcome finds its order, and what other order has its id, though the account has another name by now.
+// TestFinishAfterRename checks that an outcome finds its order, and any other order with its id, even if the
+// account was renamed.
 func TestFinishAfterRename(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
@@ -340,7 +344,7 @@ func TestFilters(t *testing.T) {
 			t.Errorf("of an account that is not there: %v, %v", o, err)
 		}
 		for range j.Orders(t.Context(), shop, Filter{}) {
-			break // and the journal goes on
+			break // the journal still works
 		}
 		if _, err := j.Order(t.Context(), shop, "none"); !errors.As(err, new(*GoneError)) {
 			t.Errorf("an order that is not there: %v", err)
@@ -377,7 +381,8 @@ func TestStory(t *testing.T) {
 	})
 }
 
-// What is asked before every withdrawal must not go through all that were ever made: the plan names an index for each table.
+// TestAskedBeforeEachWithdrawal checks that the queries before each withdrawal do not read all orders: the
+// query plan uses an index for each table.
 func TestAskedBeforeEachWithdrawal(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	defer j.Close()

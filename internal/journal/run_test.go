@@ -67,7 +67,7 @@ func TestBeginRun(t *testing.T) {
 				t.Errorf("the order is %+v", o)
 			}
 		}
-		// It begins once; what it may take for paid only grows.
+		// A run begins once. The number of orders that may be paid already only grows.
 		r.Before = 3
 		if again := mustBegin(t, j, r, row("7")); again.Before != 3 || again.Plan != "staff.plan" || again.Batch != "may" || again.User != "ann" {
 			t.Errorf("begun again: %+v", again)
@@ -79,7 +79,7 @@ func TestBeginRun(t *testing.T) {
 		if err != nil || len(all2) != 1 || all2[0].Before != 3 || all2[0].Digest != r.Digest || !all2[0].Began.Equal(run.Began) {
 			t.Errorf("the runs are %+v, %v", all2, err)
 		}
-		// Another plan may bear some of the same orders, but not the same name.
+		// Another plan may have some of the same orders, but not the same name.
 		r.Digest = "sha256:cafe2"
 		if _, err := j.BeginRun(t.Context(), shop, r, rows(row("8"))); !errors.As(err, new(*RunError)) {
 			t.Errorf("another plan of the same name: %v", err)
@@ -105,7 +105,8 @@ func stateIn(rows []string, id string) State {
 	return ""
 }
 
-// Of two plans of one batch that know nothing of each other, one begins.
+// TestBeginRunOfABatch checks that a run begins only if no other run of its batch has begun since its plan
+// was made.
 func TestBeginRunOfABatch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -124,7 +125,8 @@ func TestBeginRunOfABatch(t *testing.T) {
 	})
 }
 
-// A run with a row that cannot be had leaves nothing behind, however many rows came before it.
+// TestBeginRunWhole checks that a run with an invalid row leaves nothing in the journal, however many rows
+// came before it.
 func TestBeginRunWhole(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -197,7 +199,8 @@ func TestClaimOfARun(t *testing.T) {
 	})
 }
 
-// What a run sends is its own row, though the order was recorded before with another callback and note.
+// TestClaimIsOfTheRow checks that a run sends its own row, even if the order was recorded before with another
+// callback and note.
 func TestClaimIsOfTheRow(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -268,7 +271,7 @@ func TestAlone(t *testing.T) {
 		wantAppliers(t, third, "beef by ann on till1")
 		other.Close()
 		wantAppliers(t, third)
-		for range 3 { // who is gone is forgotten
+		for range 3 { // processes that are gone are removed
 			one := open()
 			if err := one.Alone(t.Context(), "beef"); err != nil {
 				t.Fatal(err)
@@ -302,7 +305,7 @@ func wantAppliers(t *testing.T, j *book, want ...string) {
 	t.Errorf("%q, want %q", got, want)
 }
 
-// Of all orders of an account, those that are in any run can be had, each once.
+// TestOrdersOfAnyRun checks that the orders of all runs can be listed, each once.
 func TestOrdersOfAnyRun(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -326,7 +329,8 @@ func TestOrdersOfAnyRun(t *testing.T) {
 	})
 }
 
-// However long a plan is, others can write while it is recorded; and until all of it is, the run has not begun.
+// TestOthersWriteWhileARunBegins checks that others can write while a long plan is recorded, and that the run
+// does not begin before all of it is.
 func TestOthersWriteWhileARunBegins(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open(func(o *Options) { o.wait = 100 * time.Millisecond })
@@ -357,7 +361,8 @@ func TestOthersWriteWhileARunBegins(t *testing.T) {
 	})
 }
 
-// What a process has recorded of a run before it died is forgotten, but not an order that something has happened to since.
+// TestDeadBeginningIsForgotten checks that the rows that a process recorded before it died are removed,
+// except for orders that have changed since.
 func TestDeadBeginningIsForgotten(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		dying, j := open(), open()
@@ -402,8 +407,8 @@ func (b before) begin(ctx context.Context, conn *sql.Conn) error {
 	return b.dialect.begin(ctx, conn)
 }
 
-// A process that records a run, and is taken for dead because its connection broke, has begun all of it or nothing, whatever
-// others remove of it meanwhile.
+// TestBeginningIsTakenBackWhileItGoesOn checks that a process that records a run, and looks dead because its
+// connection broke, begins all of the run or nothing, whatever others remove meanwhile.
 func TestBeginningIsTakenBackWhileItGoesOn(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
@@ -411,7 +416,7 @@ func TestBeginningIsTakenBackWhileItGoesOn(t *testing.T) {
 		half, ended, removed := make(chan bool), make(chan bool), make(chan error)
 		writes := 0
 		other.dialect = before{other.dialect, func() {
-			if writes++; writes == 3 { // it has looked for the dead, and removed a piece
+			if writes++; writes == 3 { // it has looked for dead processes, and removed a piece
 				close(half)
 				<-ended
 			}
@@ -460,7 +465,8 @@ func TestBeginningIsTakenBackWhileItGoesOn(t *testing.T) {
 	})
 }
 
-// A row whose order is gone is not sent: a claim of it makes none.
+// TestClaimOfARowThatIsGone checks that a row whose order is gone is not sent, and that its claim makes no
+// order.
 func TestClaimOfARowThatIsGone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -481,7 +487,8 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 	})
 }
 
-// A run that has begun is not taken back, though a process has found it dead a moment before.
+// TestBegunRunIsNotTakenBack checks that a run that has begun is not removed, even if a process found it dead
+// a moment before.
 func TestBegunRunIsNotTakenBack(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -26,7 +26,7 @@ func TestMigration(t *testing.T) {
 		if n := version(); n != len(schema()) {
 			t.Errorf("a new journal is of version %d", n)
 		}
-		// Many processes find it old at once.
+		// Many processes update it at once.
 		var all []*process
 		for range 8 {
 			all = append(all, start(t, "migrate", placeOf(j)))
@@ -49,7 +49,7 @@ func TestMigration(t *testing.T) {
 		if now := wantState(t, j, "1", Unknown); !reflect.DeepEqual(now, o) {
 			t.Errorf("the order became %+v", now)
 		}
-		// This version does not know that one.
+		// This version does not know the journal's version.
 		p := start(t, "open", placeOf(j))
 		p.say(t, "go")
 		if line := p.hear(t); !strings.Contains(line, fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", len(futureSteps()), len(schema()))) {
@@ -58,7 +58,7 @@ func TestMigration(t *testing.T) {
 	})
 }
 
-// A step that fails leaves nothing of itself.
+// TestMigrationFails checks that a step that fails changes nothing.
 func TestMigrationFails(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -79,7 +79,7 @@ func TestMigrationFails(t *testing.T) {
 
 func TestManyOpenAFreshJournal(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
-		place := placeOf(open()) // a server's database; a file's name
+		place := placeOf(open()) // a server's database or a file's name
 		if !IsPostgres(place) {
 			place = strings.TrimSuffix(place, "journal.db") + "deep/er/journal.db"
 		} else {
@@ -105,7 +105,8 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 	})
 }
 
-// A journal of the first version is migrated, and its orders keep their states.
+// TestOldVersion checks that a journal of the first version is migrated, and that its orders keep their
+// states.
 func TestOldVersion(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		old := open(func(o *Options) { o.steps = schema()[:1] })
@@ -135,7 +136,8 @@ func TestOldVersion(t *testing.T) {
 	})
 }
 
-// What an older journal's stories say that the service has shown is not a person's to call not sent. A person's word alone is.
+// TestOldVersionKnowsWhatWasShown checks that an order that the service has shown, according to the history
+// in an older journal, cannot be decided not sent. An order that only a person called paid can.
 func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 	told := []struct {
 		what, withdrawal string

@@ -21,7 +21,7 @@ func TestDeadSender(t *testing.T) {
 				t.Fatal(line)
 			}
 		}
-		// While it lives, no other process moves what it sends.
+		// While it lives, no other process changes its order.
 		if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
 			t.Fatalf("Reap: %d, %v", n, err)
 		}
@@ -49,7 +49,7 @@ func TestDeadSender(t *testing.T) {
 				}
 			}
 		}
-		// Each of these finds it dead.
+		// Each of these calls finds it dead.
 		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, &stands) || stands.Alive || stands.Order.State != Unknown {
 			t.Errorf("Claim: %v", err)
 		}
@@ -76,7 +76,7 @@ func TestDeadSender(t *testing.T) {
 		if got := whats(story(t, j, "3")); !slices.Equal(got, []string{"sending>sending", "sender died>unknown", "found>accepted"}) {
 			t.Errorf("the story is %v", got)
 		}
-		// A rejection does not take the doubt away that a death has left.
+		// A rejection does not remove the doubt that a death has left.
 		mustDecide(t, j, Decision{OrderID: "5", NotSent: true, Reason: "x"})
 		if o := mustFinish(t, j, mustClaim(t, j, claim("5")), rejected); o.State != Unknown {
 			t.Errorf("a rejection after a death: %+v", o)
@@ -163,7 +163,7 @@ func TestClaimsAtOnce(t *testing.T) {
 	})
 }
 
-// queue lets writes come together: it holds back the first until all of them wait.
+// queue puts writes into one commit: it holds the first back until all of them wait.
 func queue(t *testing.T, j *book, works ...func(*tx) error) []error {
 	t.Helper()
 	j.writing.Lock()
@@ -211,7 +211,7 @@ func TestGroupCommit(t *testing.T) {
 		if got := keys(); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("with a refusal: %v", got)
 		}
-		// A failure undoes everything, and then the others are done without it.
+		// A failure undoes everything, and then the other writes are repeated without it.
 		want := []string{"a", "b"}
 		for name, bad := range map[string]func(*tx) error{
 			"a failure":   func(*tx) error { return errors.New("broken") },
@@ -231,7 +231,7 @@ func TestGroupCommit(t *testing.T) {
 		if errs := queue(t, j, note("e")); errs[0] != nil {
 			t.Errorf("afterwards: %v", errs)
 		}
-		// Through the front door, after all that.
+		// The same through Claim and Finish.
 		var ticket Ticket
 		var err error
 		errs = queue(t, j, func(tx *tx) error { return nil }, func(*tx) error { return errors.New("broken") })
@@ -241,7 +241,7 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
-// After a panic in one write, no other write counts as done.
+// TestPanicInAWrite checks that no other write counts as done after a panic in one write.
 func TestPanicInAWrite(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -251,7 +251,7 @@ func TestPanicInAWrite(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
-		mustClaim(t, j, claim("1")) // and the journal goes on
+		mustClaim(t, j, claim("1")) // the journal still works
 	})
 }
 
@@ -266,8 +266,8 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// An outcome that cannot be recorded keeps no other from being recorded, and one that is recorded at the second go is what it
-// was at the first.
+// TestOutcomesBesideOneThatFails checks that an outcome that cannot be recorded does not prevent others, and
+// that an outcome which is recorded at the second try is the same as at the first.
 func TestOutcomesBesideOneThatFails(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

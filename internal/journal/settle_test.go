@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// While one process reads the service's list, another may send the order with other content. What the first one found is
-// not about that, and does not put it in conflict.
+// TestSettleIsAboutTheSameContent checks that evidence about other content does not put an order in conflict.
+// While one process reads the service's list, another process may send the order with other content.
 func TestSettleIsAboutTheSameContent(t *testing.T) {
 	ctx := context.Background()
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
@@ -48,7 +48,8 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 	}
 }
 
-// What a person has said, and the list then shows, is the service's word from then on.
+// TestSettleConfirmsAPerson checks that a person's decision that the list confirms counts as the service's
+// word from then on.
 func TestSettleConfirmsAPerson(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -36,7 +36,7 @@ short
 	}
 }
 
-// A child that is not root, and one on a disk with little room, find out what this process might not.
+// TestReadOnlyDirectory has child processes that are not root, or have little room on the disk.
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ro", "journal.db")
@@ -52,7 +52,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		data, err := os.ReadFile(os.Args[0]) // the build's own directory is root's
+		data, err := os.ReadFile(os.Args[0]) // only root can read the build's own directory
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	var err error
 	sent := 0
-	for ; err == nil && sent < 1000; sent++ { // until what the files had left is used up
+	for ; err == nil && sent < 1000; sent++ { // until the room that the files had left is used up
 		_, err = j.Claim(t.Context(), shop, claim(fmt.Sprint(sent)))
 	}
 	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
@@ -111,7 +111,7 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// A sync that fails is no record.
+// TestFailingSync checks that nothing is recorded if a sync fails.
 func TestFailingSync(t *testing.T) {
 	needStrace(t)
 	path := filepath.Join(t.TempDir(), "journal.db")
@@ -132,7 +132,8 @@ func TestFailingSync(t *testing.T) {
 	}
 }
 
-// Before anything is said to be recorded, it is synced: the file's log with each commit, and each directory that was made.
+// TestSyncs checks that everything is synced before it counts as recorded: the log with each commit, and each
+// directory that was made.
 func TestSyncs(t *testing.T) {
 	needStrace(t)
 	dir := t.TempDir()
@@ -152,7 +153,7 @@ func TestSyncs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := strings.Split(string(data), `"ticket\n"`) // what came before each of the child's answers
+	parts := strings.Split(string(data), `"ticket\n"`) // the system calls before each answer of the child
 	if len(parts) != 3 {
 		t.Fatalf("the child answered %d times:\n%s", len(parts)-1, data)
 	}
@@ -164,7 +165,7 @@ func TestSyncs(t *testing.T) {
 			t.Errorf("the directory %s was not synced", name)
 		}
 	}
-	// Not by SQLite, which does it after its log, and only in the process that makes that.
+	// Not by SQLite, which syncs the directory after the log, and only in the process that makes the log.
 	if inDir, inLog := strings.Index(parts[0], "<"+filepath.Join(dir, "a", "b")+">"), strings.Index(parts[0], "<"+path); inLog >= 0 && inDir > inLog {
 		t.Error("the directory was synced after what is in it")
 	}
@@ -177,7 +178,7 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// A disk can have room for a copy's log and none for the copy: no size of it makes a copy that lacks something.
+// TestCopyToFullDisk checks that a copy is complete or fails, even if the disk has room for its log only.
 func TestCopyToFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
@@ -235,7 +236,8 @@ short
 	}
 }
 
-// A single file that is mounted, as containers do it, has its log elsewhere: that goes with the container.
+// TestMountPoint checks that a single file that is mounted, as in containers, is refused: its log would be
+// elsewhere, and lost with the container.
 func TestMountPoint(t *testing.T) {
 	for _, end := range []string{"", logFile, locksFile} {
 		outside, inside := filepath.Join(t.TempDir(), "journal.db"), filepath.Join(t.TempDir(), "journal.db")
@@ -262,7 +264,7 @@ func TestMountPoint(t *testing.T) {
 	mustOpenFile(t, filepath.Join(outside, "journal.db"))
 }
 
-// Who only reads waits for no disk.
+// TestReadingSyncsNothing checks that a reader syncs nothing.
 func TestReadingSyncsNothing(t *testing.T) {
 	needStrace(t)
 	path := filepath.Join(t.TempDir(), "journal.db")
@@ -284,7 +286,7 @@ func TestReadingSyncsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			if strings.Contains(line, "sync(") && !strings.Contains(line, "<"+filepath.Dir(path)+">") { // SQLite's own, of a log that it makes
+			if strings.Contains(line, "sync(") && !strings.Contains(line, "<"+filepath.Dir(path)+">") { // SQLite's own sync of a new log
 				t.Errorf("%s: %s", name, line)
 			}
 		}

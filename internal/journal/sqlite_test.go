@@ -46,7 +46,7 @@ func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	}
 }
 
-// TestExistingOnly: who only reads makes nothing.
+// TestExistingOnly checks that a reader makes no file.
 func TestExistingOnly(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "below", "journal.db")
 	o := Options{Now: time.Now, Existing: true}
@@ -146,7 +146,7 @@ func TestDamagedFile(t *testing.T) {
 	for i := range 200 {
 		bring(t, j, strings.Repeat("x", 100)+string(rune('a'+i)), Accepted)
 	}
-	j.Close() // which brings everything into the file itself
+	j.Close() // moves everything into the file itself
 	data, err := os.ReadFile(whole)
 	if err != nil || len(data) < 50_000 {
 		t.Fatal(len(data), err)
@@ -227,7 +227,8 @@ func TestLockedFile(t *testing.T) {
 	mustClaim(t, j, claim("2"))
 }
 
-// The settings of the connection that writes are those that make a commit durable, without a file for each statement.
+// TestDurable checks that the connection that writes has the settings that make a commit durable, without a
+// file for each statement.
 func TestDurable(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	err := j.write(t.Context(), func(tx *tx) error {
@@ -247,7 +248,8 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// Under another name, SQLite would keep another log beside the file, and till other locks.
+// TestHardLinks checks that a journal with another name is refused, because SQLite would use another log for
+// it, and till other locks.
 func TestHardLinks(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "journal.db"), filepath.Join(dir, "other.db")
@@ -264,7 +266,7 @@ func TestHardLinks(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// What is recorded in a file that was moved away is not recorded.
+// TestMovedAway checks that nothing is recorded in a file that was moved away.
 func TestMovedAway(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
@@ -274,13 +276,13 @@ func TestMovedAway(t *testing.T) {
 		"moved":   func(path string) error { return os.Rename(path, path+".old") },
 		"replaced": func(path string) error {
 			data, err := os.ReadFile(path)
-			os.Rename(path, path+".old") // so that the new one cannot have its number
+			os.Rename(path, path+".old") // so that the new file cannot have its inode number
 			return errors.Join(err, os.WriteFile(path, data, 0o600))
 		},
 		"cut short": func(path string) error { return os.Truncate(path, 0) },
 	} {
 		for _, end := range []string{"", logFile, indexFile, locksFile} {
-			if name == "cut short" && end != logFile { // SQLite sees that for itself, or there is nothing in it
+			if name == "cut short" && end != logFile { // SQLite notices that itself, or the file is empty
 				continue
 			}
 			t.Run(name+" "+end, func(t *testing.T) {
@@ -316,7 +318,8 @@ func TestMovedAway(t *testing.T) {
 	}
 }
 
-// A journal whose file is gone is not made anew while its other files, or a process that uses it, say that it was there.
+// TestNotMadeAnew checks that a missing database file is not made again if the other files, or a process that
+// uses it, show that it existed.
 func TestNotMadeAnew(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
@@ -361,8 +364,8 @@ func TestNotMadeAnew(t *testing.T) {
 	}
 }
 
-// A file that was put in the place of one that is in use, such as an older copy, is not used: it knows nothing of what is under
-// way. Nor is one whose log was taken away called damaged.
+// TestReplacedInUse checks that a file that replaced one in use, such as an older copy, is refused, because
+// it does not know the orders under way. A file whose log was taken away is not called damaged.
 func TestReplacedInUse(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
@@ -403,7 +406,8 @@ func TestReplacedInUse(t *testing.T) {
 	}
 }
 
-// Others that open a journal, send and close it change none of its files.
+// TestOthersComeAndGo checks that other processes that open a journal, send and close it replace none of its
+// files.
 func TestOthersComeAndGo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := mustOpenFile(t, path)
@@ -422,7 +426,8 @@ func TestOthersComeAndGo(t *testing.T) {
 	}
 }
 
-// Who can change one of the files, or put another in its place, can make a payment look as if it had not been made.
+// TestFilesThatOthersCanChange checks that a journal is refused if other users can change or replace one of
+// its files, because they could make a payment look as if it had not been made.
 func TestFilesThatOthersCanChange(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -474,8 +479,9 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// Beside one that writes all the time, with the shortest of pauses, another one gets its turn after a few of its
-// transactions. SQLite by itself comes back ten times a second, and misses nearly all of the pauses.
+// TestTurnBesideABusyWriter checks that a process gets its turn after a few transactions of another one that
+// writes all the time, with very short pauses. SQLite itself tries only ten times a second, and misses nearly
+// all of the pauses.
 func TestTurnBesideABusyWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	busy, other := mustOpenFile(t, path), mustOpenFile(t, path)
@@ -493,7 +499,7 @@ func TestTurnBesideABusyWriter(t *testing.T) {
 			}
 			turns.Add(1)
 			err = busy.write(context.Background(), func(tx *tx) error {
-				time.Sleep(20 * time.Millisecond) // with the lock
+				time.Sleep(20 * time.Millisecond) // holds the lock
 				return nil
 			})
 		}
@@ -511,7 +517,7 @@ func TestTurnBesideABusyWriter(t *testing.T) {
 	}
 }
 
-// One that has the turn is waited for, but not for ever.
+// TestTurnOfAnother checks that the wait for a process that has the turn is limited.
 func TestTurnOfAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	const wait = 50 * time.Millisecond
@@ -531,8 +537,8 @@ func TestTurnOfAnother(t *testing.T) {
 	}
 }
 
-// Several look at the files side by side. A log that has grown between what one of them sees and what it compares that with was
-// not cut short.
+// TestLogGrowsWhileItIsLookedAt checks that a log that grows while several processes check it does not look
+// truncated.
 func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	bring(t, j, "1", Accepted)
@@ -542,7 +548,7 @@ func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
 		info, err := os.Stat(name)
 		if strings.HasSuffix(name, logFile) && !grown {
 			grown = true
-			bring(t, j, "2", Accepted) // which looks as well
+			bring(t, j, "2", Accepted) // checks the files too
 		}
 		return info, err
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// atOnce lets several calls wait for one commit, in their order.
+// atOnce makes several calls wait for one commit, in their order.
 func atOnce(j *book, calls ...func()) {
 	j.writing.Lock()
 	var wait sync.WaitGroup
@@ -27,7 +27,7 @@ func atOnce(j *book, calls ...func()) {
 	wait.Wait()
 }
 
-// ended is what a call came to, in words that do not depend on when it was made.
+// endedAs describes the result of a call, in words that do not depend on the time.
 func endedAs(err error) string {
 	var stands *ExistsError
 	var duplicate *DuplicateError
@@ -42,8 +42,9 @@ func endedAs(err error) string {
 	return "done"
 }
 
-// What is done together comes to the same as when it is done one by one, each after reading the order as it is: whatever the
-// orders have come to since they were read, which of them are asked for twice, and whatever the service answers.
+// TestTogetherAsAlone checks that claims and outcomes that are done together have the same results as when
+// they are done one by one, each after reading its order. This holds for any changes of the orders since they
+// were read, for orders that occur twice, and for any answers of the service.
 func TestTogetherAsAlone(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("25")
@@ -86,11 +87,11 @@ func TestTogetherAsAlone(t *testing.T) {
 			}
 			given := 0
 			for range rapid.IntRange(1, 4).Draw(r, "rounds") {
-				// Some of the orders, perhaps one of them twice, perhaps with something else than what was planned.
+				// Some of the orders, perhaps one of them twice, perhaps with other content than planned.
 				picked := rapid.SliceOfN(rapid.IntRange(0, len(all)-1), 1, 9).Draw(r, "orders")
 				claims := [2][]Claim{}
 				for at, n := range picked {
-					if before := slices.Index(picked[:at], n); before >= 0 { // the same once more: of different ones, either may come first
+					if before := slices.Index(picked[:at], n); before >= 0 { // the same claim again: if the two differed, either could come first
 						claims[0], claims[1] = append(claims[0], claims[0][before]), append(claims[1], claims[1][before])
 						continue
 					}
@@ -126,7 +127,7 @@ func TestTogetherAsAlone(t *testing.T) {
 				if rapid.Bool().Draw(r, "look between") {
 					read()
 				}
-				// Each of them is answered, with an id that another one perhaps has.
+				// Each of them gets an answer, perhaps with the id of another order.
 				var outs []Outcome
 				for range picked {
 					given++
@@ -134,7 +135,7 @@ func TestTogetherAsAlone(t *testing.T) {
 					outs = append(outs, rapid.SampledFrom([]Outcome{accepted(id), accepted(id), rejected, unknown, limited}).Draw(r, "outcome"))
 				}
 				if slices.ContainsFunc(tickets[0], func(t Ticket) bool { return t.order.OrderID != "" }) && rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
-					loseLock(t, j) // so that what is being sent looks as if its sender had died
+					loseLock(t, j) // so that the orders being sent look as if their sender had died
 					for _, a := range accounts {
 						if _, err := open().Reap(t.Context(), a); err != nil {
 							r.Fatal(err)
@@ -175,7 +176,7 @@ func TestTogetherAsAlone(t *testing.T) {
 	})
 }
 
-// timeless is an order and its story without what differs between two accounts.
+// timeless returns an order and its history without what differs between two accounts.
 func timeless(r *rapid.T, j *book, a Account, id string) string {
 	o, err := j.Order(r.Context(), a, id)
 	if err != nil {
@@ -198,8 +199,8 @@ func timeless(r *rapid.T, j *book, a Account, id string) string {
 	return text
 }
 
-// What is known of an order is of that order, as it was: a claim of another one under its name, as from a plan that was changed
-// meanwhile, or of one that has come back to where it was, is decided by what the journal has.
+// TestKnownIsCompared checks that an order is not claimed by what was read before, if that was another order
+// or an older version. The claim is then decided by the order in the journal.
 func TestKnownIsCompared(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -219,7 +220,7 @@ func TestKnownIsCompared(t *testing.T) {
 		} else {
 			mustFinish(t, j, ticket, accepted("w1"))
 		}
-		if _, err := ask(1, one); !errors.As(err, new(*ExistsError)) { // the second row now says 1 as well
+		if _, err := ask(1, one); !errors.As(err, new(*ExistsError)) { // the second row now says 1 too
 			t.Errorf("order 1 at the place of 2: %v", err)
 		}
 		wantState(t, j, "2", Planned)
@@ -230,7 +231,7 @@ func TestKnownIsCompared(t *testing.T) {
 		}
 		mustFinish(t, j, mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8)), unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)) // as it was before all that
+		ticket, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)) // with the order as it was at first
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func TestDuplicates(t *testing.T) {
 			state  State
 			ago    time.Duration
 			window time.Duration
-			want   State // that does not let it be sent; empty: none
+			want   State // the state that does not let it be sent; empty: none
 		}{
 			{"unknown", Unknown, time.Hour, 0, Unknown},
 			{"unknown, with a window", Unknown, time.Hour, time.Minute, Unknown},
@@ -104,7 +104,7 @@ func TestDuplicates(t *testing.T) {
 				}
 			}
 		}
-		// One that is sent by a slow clock, and accepted now, counts from now.
+		// An order that was sent by a slow clock, and is accepted now, counts from now.
 		at.Time = noon.Add(-time.Hour)
 		slow := mustClaim(t, j, claim("slow"))
 		at.Time = noon
@@ -112,7 +112,7 @@ func TestDuplicates(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.As(err, new(*DuplicateError)) {
 			t.Errorf("sent by a slow clock: %v", err)
 		}
-		// Every part of the content makes another withdrawal.
+		// A change of any part of the content makes another withdrawal.
 		bring(t, j, "parts", Unknown)
 		for i, change := range []func(*Content){
 			func(c *Content) { c.Currency = "crypto:Eth" }, func(c *Content) { c.Unit = "fiat:USD" }, func(c *Content) { c.Minor++ },
@@ -125,7 +125,7 @@ func TestDuplicates(t *testing.T) {
 				t.Errorf("change %d: %v", i, err)
 			}
 		}
-		// Another callback makes none.
+		// Another callback does not.
 		c := other("parts", 0)
 		c.Callback = "http://elsewhere.test"
 		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DuplicateError)) {
@@ -171,7 +171,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
 			t.Errorf("it could be sent again: %v", err)
 		}
-		// Also the second time, and the doubt outlives attempts that say nothing.
+		// The doubt stays after the second time, and after attempts whose end says nothing.
 		for _, out := range []Outcome{limited, notLeft} {
 			mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked again"})
 			o := mustFinish(t, j, mustClaim(t, j, claim("1")), out)
@@ -182,14 +182,15 @@ func TestRejectionAfterUnknown(t *testing.T) {
 				t.Errorf("then a rejection: %+v", o)
 			}
 		}
-		// A second attempt that is unknown as well does not hide the first.
+		// A second unknown attempt does not hide the first.
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "once more"})
 		mustFinish(t, j, mustClaim(t, j, claim("1")), unknown)
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "once more"})
 		if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
 			t.Errorf("after two unknown attempts, a rejection: %+v", o)
 		}
-		// What may have been taken is not sent as something else, whatever a person says and however the attempts since ended.
+		// An order that may have been taken is not sent with other content, whatever a person says and
+		// however later attempts ended.
 		for _, out := range []Outcome{{}, limited, notLeft} {
 			if out.Ending != "" {
 				mustFinish(t, j, mustClaim(t, j, claim("1")), out)
@@ -206,7 +207,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 				t.Errorf("other content, after %q: %+v", out.Ending, o)
 			}
 		}
-		// An attempt that was only rejected or never left throws no doubt.
+		// An attempt that was rejected or never left leaves no doubt.
 		for _, first := range []State{Rejected, Planned} {
 			id := "clean" + string(first)
 			bring(t, j, id, first)
@@ -231,7 +232,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 			t.Errorf("got %+v", o)
 		}
 		wantState(t, j, "1", Accepted)
-		// What the list says is as little to be trusted, and leaves the order that has the id alone.
+		// The list cannot be trusted more, and the order that has the id does not change.
 		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w1"}); o.State != Conflict || o.Withdrawal != "" {
 			t.Errorf("found under the same id: %+v", o)
 		}
@@ -242,7 +243,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.As(err, &holder) || holder.OrderID != "1" || holder.Withdrawal != "w1" {
 			t.Errorf("a person who names it: %v", err)
 		}
-		// Ids are an account's own.
+		// Ids belong to an account.
 		elsewhere := Account{"http://other.test", "shop"}
 		ticket, err := j.Claim(t.Context(), elsewhere, claim("2"))
 		if err != nil {
@@ -254,7 +255,8 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 	})
 }
 
-// Two spellings of an address or a code are the same content: under the same order id and under another one.
+// TestContentInAnotherCase checks that two spellings of an address or a code are the same content, under the
+// same order id and under another one.
 func TestContentInAnotherCase(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -287,7 +289,8 @@ func TestContentInAnotherCase(t *testing.T) {
 	})
 }
 
-// Of two outcomes with one id that wait for the same commit, one says nothing about its order.
+// TestOneIDForTwoOrders checks that the second of two outcomes with the same id, in the same commit, says
+// nothing about its order.
 func TestOneIDForTwoOrders(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -300,13 +303,13 @@ func TestOneIDForTwoOrders(t *testing.T) {
 	})
 }
 
-// A sender that was taken for dead, and comes back with an outcome.
+// TestLateOutcome has a sender that was taken for dead, and comes back with an outcome.
 func TestLateOutcome(t *testing.T) {
 	notSent := Decision{OrderID: "1", NotSent: true, Reason: "asked"}
 	paidAs := func(id string) Decision { return Decision{OrderID: "1", PaidAs: id} }
 	tests := []struct {
 		name      string
-		meanwhile func(t *testing.T, j, other *book) // the order is unknown, its sender taken for dead
+		meanwhile func(t *testing.T, j, other *book) // while the order is unknown, because its sender was taken for dead
 		out       Outcome
 		want      State
 		id        string
@@ -393,7 +396,8 @@ func TestLateOutcome(t *testing.T) {
 	}
 }
 
-// A ticket that has been answered for has no say any more, but what the service took is recorded all the same.
+// TestFinishTwice checks that a second outcome for a ticket changes nothing, except that an acceptance by the
+// service is recorded.
 func TestFinishTwice(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -497,7 +501,7 @@ func TestDecide(t *testing.T) {
 				if d.PaidAs != "" {
 					want, as = Accepted, eventPaidAs
 				}
-				if from == Conflict && d.NotSent { // the service has shown it, as whatever
+				if from == Conflict && d.NotSent { // the service has shown it in some form
 					if !errors.As(err, &gone) || gone.Taken != "w"+d.OrderID {
 						t.Errorf("%q, %+v: %v", from, d, err)
 					}
@@ -512,7 +516,7 @@ func TestDecide(t *testing.T) {
 				}
 			}
 		}
-		// A person may correct what a person has said, and both stay.
+		// A person may correct a person's decision, and both stay in the history.
 		bring(t, j, "2", Unknown)
 		for _, d := range []Decision{
 			{OrderID: "2", NotSent: true, Reason: "a"}, {OrderID: "2", PaidAs: "w2"}, {OrderID: "2", NotSent: true, Reason: "b"}, {OrderID: "2", NotSent: true, Reason: "c"}, {OrderID: "2", PaidAs: "w2b"},
@@ -523,7 +527,7 @@ func TestDecide(t *testing.T) {
 		if got := whats(story(t, j, "2")); !slices.Equal(got, want) {
 			t.Errorf("the story is %v", got)
 		}
-		// What the service has accepted stays so, also by way of a conflict.
+		// An accepted order cannot be decided not sent, even after a conflict.
 		bring(t, j, "3", Accepted)
 		mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3x", Differs: "the amount is another"})
 		var gone *GoneError
@@ -533,7 +537,7 @@ func TestDecide(t *testing.T) {
 		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != Accepted {
 			t.Errorf("and say which it is: %+v", o)
 		}
-		// Each decision says one thing.
+		// Each decision must say exactly one thing.
 		bring(t, j, "4", Unknown)
 		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true}, {OrderID: "4", NotSent: true, PaidAs: "w", Reason: "x"}} {
 			if _, err := j.Decide(t.Context(), shop, d); err == nil {
@@ -544,8 +548,8 @@ func TestDecide(t *testing.T) {
 	})
 }
 
-// What the service writes can be anything, also what PostgreSQL does not take as text. It must not keep an outcome from being
-// recorded.
+// TestTextThatCannotBeKept checks that any text of the service, even one that PostgreSQL does not accept,
+// lets an outcome be recorded.
 func TestTextThatCannotBeKept(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -564,7 +568,8 @@ func TestTextThatCannotBeKept(t *testing.T) {
 	})
 }
 
-// Whatever id the service gives is kept as it is: it is asked for by it, and found on the list by it.
+// TestIDsOfAnyKind checks that any id of the service is kept exactly, because it is needed to ask for the
+// withdrawal, and to find it on the list.
 func TestIDsOfAnyKind(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
