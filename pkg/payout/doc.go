@@ -17,12 +17,13 @@
 //
 // Before the first byte of a request is written, the disk has a record that its order is being sent. Before
 // Send returns, the outcome is recorded. So if all senders share a journal and use the same name for an
-// account, at most one of them sends an order, and it sends it once.
+// account, at most one of them sends an order at a time, and none sends it again unless every earlier attempt
+// is known not to have paid, or a person has said so.
 //
-// A definite refusal, or a call that wrote no byte, makes the order free to be sent again. Every other
-// failure makes the order unknown. It stays unknown until Reconcile finds it on the service's list, or a
-// person decides with Check and Resolve. An order that is missing on the list proves nothing: a list can lag,
-// hide a row or end early.
+// An attempt is known not to have paid after a definite refusal, and if it wrote no byte. Every other failure
+// makes the order unknown. It stays unknown until its sender still learns the outcome, a reading of the
+// service's list by Reconcile or Apply finds it, or a person decides with Check and Resolve. An order that is
+// missing on the list proves nothing: a list can lag, hide a row or end early.
 //
 // # The limits
 //
@@ -36,15 +37,17 @@
 //   - An order id that is used for two payments is one payment. Two order ids with the same content are two
 //     payments. Send refuses the second one while the outcome of the first is unknown.
 //   - If the service changes or drops order ids, no order can be found again. To detect that, a withdrawal is
-//     read back once. If its order id was dropped, the error is ErrConflict.
+//     read back once, unless Options.Lookup is LookupNever. If its order id was dropped, the error is
+//     ErrConflict.
 //   - A person who decides that an order was not sent can be wrong. Check refuses what the list contradicts,
 //     and every decision is recorded with its reason, name and time.
 //
 // # What to do with an error
 //
 // Every error is an *Error with a Kind, for errors.As, and is one of ErrUnknown, ErrRefused and the others
-// for errors.Is. The only exception is the error of a context that ended, which is returned unchanged. The
-// most important error is ErrUnknown:
+// for errors.Is. The exception is a context that ended before anything was sent: its error is returned, or the
+// *api.Error of the read that it cut off, for errors.Is with context.Canceled. The most important error is
+// ErrUnknown:
 //
 //	case errors.Is(err, payout.ErrUnknown): // stop, and never send it under another order id
 //	        results, err := sender.Reconcile(ctx, orderID)
@@ -67,6 +70,5 @@
 //   - It records the outcome.
 //   - It reads the withdrawal back once.
 //
-// The function send in send.go is this list as code. A row of a plan takes the same steps, but the list is
-// read once for all rows.
+// A row of a plan takes the same steps, but the list is read once for all rows.
 package payout
