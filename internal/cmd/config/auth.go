@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
+// AuthCommand returns the auth command.
 func AuthCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("auth", "Keep the key of a service on this machine", loginCommand(a), statusCommand(a), logoutCommand(a))
 }
@@ -31,7 +32,7 @@ that file in the profile.`,
 		Example: `  till auth login --store file < key.txt
   till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
-			if len(given) > 0 { // which may be the key
+			if len(given) > 0 { // an argument may be the key: do not print it
 				return cmdutil.UsageError("auth login takes no argument, because other users can read a command line", "give the key on standard input, < FILE", "auth", "login")
 			}
 			return nil
@@ -76,7 +77,7 @@ func startAuth(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
 	return startEdit(a, cmd, "the profile sandbox keeps no key, its sandbox has one of its own")
 }
 
-// newKey reads the key that is to be kept.
+// newKey reads the key to keep.
 func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 	if cmd.Flags().Changed("api-key-file") {
 		key, _, err := s.Keys.Key(s.Ctx, s.Settings)
@@ -94,7 +95,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE", "auth", "login")
 	}
 	fd := int(in.Fd())
-	show, err := terminal.HideTyped(in) // before the question: a person may paste as soon as it shows
+	show, err := terminal.HideTyped(in) // before the prompt: a person may paste as soon as it shows
 	if err != nil {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}
@@ -142,7 +143,8 @@ api_key_command or api_key_file, stays.`,
 			if removed == (config.Removed{}) {
 				a.Note("there was no key to remove")
 			}
-			// The settings are from before: the source is still the file that is gone now, or the keyring.
+			// s.Settings was read before the removal, so the source may be the key file or keyring entry that
+			// is gone now.
 			source := s.Keys.Source(s.Settings)
 			if gone := source.Kind == config.FromKeyring || source.Setting == "api_key_file" && removed.File != ""; !gone {
 				a.Note("a key is still there, and comes from %s", source.Phrase())
@@ -177,7 +179,7 @@ the service refuses ends it with exit code 31, and no key at all with 11.`,
 	})
 }
 
-// keyRow is what is known of the key. The key itself is not in it.
+// keyRow is what auth status prints. It does not hold the key.
 type keyRow struct {
 	Profile  string `json:"profile"`
 	Service  string `json:"service"`
@@ -199,7 +201,7 @@ func keyView(money.Registry) render.View[keyRow] {
 	}
 }
 
-// withSource adds to any other error where the key comes from.
+// withSource adds the source of the key to err, except to an error about a refused key or an interruption.
 func withSource(err error, source config.Origin) error {
 	r := cmdutil.Explain(err)
 	if r.Code == cmdutil.ExitUnauthorized || r.Code == cmdutil.ExitInterrupted {

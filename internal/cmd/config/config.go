@@ -1,4 +1,4 @@
-// Package config is the commands about this machine: config, profile, auth and currency.
+// Package config has the commands about this machine: config, profile, auth and currency.
 package config
 
 import (
@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the config command.
 func Command(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("config", "See which settings are in effect, and where they come from", showCommand(a), pathCommand(a))
 }
@@ -60,7 +61,7 @@ right: this works also where till refuses to read it.`,
 			if err != nil {
 				return err
 			}
-			if s.Plain() { // as it is: a script hands it to another program
+			if s.Plain() { // unquoted and unescaped: a script passes it to another program
 				return a.Write(path + "\n")
 			}
 			return out.One(path)

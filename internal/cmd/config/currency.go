@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// CurrencyCommand returns the currency command.
 func CurrencyCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("currency", "Say what the service counts in: kinds, decimals, memos",
 		currencyListCommand(a), currencySetCommand(a), currencyRemoveCommand(a))
@@ -42,7 +43,7 @@ Where the decimals are empty, amounts are written in minor units.`,
 	})
 }
 
-// sourceOfCurrency says who told about a currency; the last to do so counts.
+// sourceOfCurrency names the last source that defines a currency, which is the one in effect.
 func sourceOfCurrency(s *cmdutil.Session, file config.File, code string) string {
 	switch {
 	case s.Sandbox && hasCurrency(cmdutil.SandboxCurrencies(), code):
@@ -126,8 +127,8 @@ profiles share.`,
 	return cmd
 }
 
-// currencyEntry is what the flags say, with decimals that they do not. A code that is built in keeps its spelling, which is
-// the one that the service knows.
+// currencyEntry returns the entry that the flags describe, with unknown decimals. A built-in code keeps its
+// own spelling, because the service knows that one.
 func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 	kinds := map[string]api.Kind{"": "", "crypto": api.Crypto, "fiat": api.Fiat}
 	apiKind, ok := kinds[kind]

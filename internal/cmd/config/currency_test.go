@@ -15,7 +15,8 @@ func TestCurrencyEntry(t *testing.T) {
 		want                     money.Entry
 		wrong                    bool
 	}{
-		{code: "btc", want: money.Entry{Code: "Btc", Decimals: money.Unknown}}, // as the service spells it
+		// spelled as the service spells it
+		{code: "btc", want: money.Entry{Code: "Btc", Decimals: money.Unknown}},
 		{code: "usd", kind: "fiat", want: money.Entry{Code: "USD", Kind: api.Fiat, Decimals: money.Unknown}},
 		{code: "doge", kind: "crypto", memo: "required", want: money.Entry{Code: "doge", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
 		{code: "btc", format: "bitcoin", want: money.Entry{Code: "Btc", Decimals: money.Unknown, AddressFormat: "bitcoin"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ProfileCommand returns the profile command.
 func ProfileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("profile", "Keep the settings of one or several services",
 		profileListCommand(a), profileShowCommand(a), profileUseCommand(a), profileSetCommand(a), profileRemoveCommand(a))
@@ -56,7 +57,7 @@ func beginFile(a *cmdutil.App, cmd *cobra.Command) (out cmdutil.Output[profileRo
 
 const firstSteps = "till profile set live base_url=https://... && till auth login"
 
-// noteOverride tells a person that another profile is in use than the current one.
+// noteOverride notes that TILL_PROFILE overrides the current profile.
 func noteOverride(a *cmdutil.App, current string) {
 	if name := a.IO.Env("TILL_PROFILE"); name != "" && name != current {
 		a.Note("TILL_PROFILE names the profile %s, which overrides the current one", name)
@@ -96,7 +97,7 @@ tells.`,
 	}, profileView)
 }
 
-// profileNamed is the profile that an argument names, or else the one in use.
+// profileNamed returns the profile that the argument names. Without an argument it is the profile in use.
 func profileNamed(a *cmdutil.App, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
@@ -184,7 +185,7 @@ Keys:
 	}
 }
 
-// keyTable says what the keys of a profile are for. Currencies have a command of their own.
+// keyTable lists the keys of a profile for the help. Currencies are left out: they have their own command.
 func keyTable() string {
 	var b strings.Builder
 	for _, k := range config.ProfileSettings() {
@@ -240,8 +241,8 @@ it is: take that away before, with till auth logout --profile NAME.`,
 	}
 }
 
-// startEdit starts a command that changes something of the profile in use. The profile sandbox has no such thing,
-// and why says so.
+// startEdit starts a command that changes something for the profile in use. The profile sandbox cannot be
+// changed, and why is the message for it.
 func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session, error) {
 	if err := noDryRun(cmd); err != nil {
 		return nil, err
@@ -265,7 +266,8 @@ func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) erro
 	return config.Edit(path, change)
 }
 
-// noDryRun is for commands that change something on this machine, which --dry-run would not show.
+// noDryRun refuses --dry-run for commands that change something on this machine: it would not show that
+// change.
 func noDryRun(cmd *cobra.Command) error {
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
 		return cmdutil.UsageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()), "leave it out")
@@ -287,11 +289,11 @@ type profileRow struct {
 	name     string
 	current  bool
 	builtIn  bool
-	settings map[string]profileSetting // by key; what is not set is not there
+	settings map[string]profileSetting // by key; only the settings that are set
 }
 
 type profileSetting struct {
-	value any    // as it is encoded: a string, a []string or a []currencyRow
+	value any    // the value to encode: a string, a []string or a []currencyRow
 	text  string // on one line
 }
 
@@ -336,7 +338,7 @@ func newProfileRow(file config.File, name string) profileRow {
 
 func (r profileRow) text(key string) string { return r.settings[key].text }
 
-// json keeps the order of the columns, which a map would lose.
+// json writes the fields in the order of the columns, which a map would lose.
 func (r profileRow) json() []byte {
 	b := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, render.Encode(r.name), r.current, r.builtIn)
 	for _, key := range config.ProfileKeys() {
@@ -351,7 +353,8 @@ func profileView(money.Registry) render.View[profileRow] {
 	return viewOfProfile(func(string) bool { return true })
 }
 
-// viewOfProfile shows a single profile with those of its settings that are worth a line.
+// viewOfProfile returns the view of profiles. The detail function selects the settings that the view of a
+// single profile shows.
 func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 	type row = profileRow
 	view := render.View[row]{

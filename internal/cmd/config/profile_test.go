@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyTable: the help explains every key that a profile has.
+// TestKeyTable checks that the help explains every key of a profile.
 func TestKeyTable(t *testing.T) {
 	for _, k := range config.ProfileSettings() {
 		explained := strings.Contains("\n"+keyTable(), "\n  "+k.Name+" ")
