@@ -69,7 +69,8 @@ nothing missing in the journal.`,
 	return cmd
 }
 
-// clearRestored ends the caution with a journal that has lost records, once the whole list has nothing that is missing in it.
+// clearRestored ends the extra care with a journal that has lost records, once the journal has every record
+// of the whole list.
 func clearRestored(s *cmdutil.Session, sender *payout.Sender, period string, found []payout.Difference) error {
 	restored, err := sender.Restored(s.Ctx)
 	if err != nil || !restored {

@@ -1,4 +1,5 @@
-// Package journal is the commands that show, compare, copy and rename the journal. They use pkg/payout for all of it.
+// Package journal has the commands that show, compare, copy and rename the journal. They do all of it with
+// pkg/payout.
 package journal
 
 import (
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the journal command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Look at the record of what was sent",
 		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a), renameCommand(a), adoptKeyCommand(a))
@@ -56,7 +58,7 @@ one is in conflict.`,
 		}
 		orders := ledger.Orders(s.Ctx, filter)
 		var unknown, conflict []string
-		wanted := true // where the rows cannot be printed, they are still looked at
+		wanted := true // the exit status counts every order, even after printing fails
 		err = out.List(func(yield func(payout.Order, error) bool) {
 			for o, err := range orders {
 				switch o.State {
@@ -109,7 +111,7 @@ func orderFilter(s *cmdutil.Session, from, to, currency, address, run string, st
 	return f, nil
 }
 
-// span is a period of the journal's own times; its end is not part of it.
+// span parses a period in the journal's own times. The period does not include end.
 func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error) {
 	times := s.Period()
 	if err := times.Check(from, to); err != nil {
@@ -128,7 +130,7 @@ func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error)
 	return start, end, err
 }
 
-// ownLedger is the ledger of the account in use; nil: there is no journal yet.
+// ownLedger returns the ledger of the account in use, or nil if there is no journal yet.
 func ownLedger(s *cmdutil.Session) (*payout.Ledger, error) {
 	if err := s.NoDryRun("this command"); err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ answered, what the service's list showed, and what people decided.`,
 	})
 }
 
-// story is an order with everything that has happened to it.
+// story is an order with all its events.
 type story struct {
 	order  payout.Order
 	events []payout.Event
@@ -199,7 +201,7 @@ func storyView(m money.Registry) render.View[story] {
 	return view
 }
 
-// steps are the events as lines of a history.
+// steps returns the events as lines of a history.
 func (t story) steps(m money.Registry) []render.Step {
 	steps := make([]render.Step, len(t.events))
 	for i, e := range t.events {
@@ -247,7 +249,7 @@ JSON for each order with all its attempts and events.`,
 	}
 }
 
-// exportedLine is an order with the account that it belongs to.
+// exportedLine is an order with its account.
 type exportedLine struct {
 	Account payout.Account `json:"account"`
 	views.OrderLine
@@ -334,8 +336,9 @@ OLD is an account at the address in use. Nothing is sent.`,
 	return cmd
 }
 
-// noteLeftBehind says how the profile in use comes along with a history that was carried away from it. An address that it
-// has from a flag or the environment is not its own.
+// noteLeftBehind says which settings the profile in use needs after the history of its account was renamed.
+// If the address comes from a flag or the environment, it is not the profile's, so the note leaves base_url
+// out.
 func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	var set []string
 	if s.Profile == "" || s.Origin("base_url").Kind == config.FromProfile && base != s.BaseURL {
