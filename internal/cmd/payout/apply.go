@@ -19,13 +19,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// applyFlags are what a person says about a run.
+// applyFlags are the flags of payout apply.
 type applyFlags struct {
 	payout.ApplyOptions
 	digest  string
 	rate    string
 	results string
-	paid    int // orders that are paid already; -1: not said
+	paid    int // orders that are already paid; -1: not given
 }
 
 func applyCommand(a *cmdutil.App) *cobra.Command {
@@ -93,13 +93,13 @@ a line for each currency, with the orders in that currency alone.`,
 	return cmd
 }
 
-// Sending makes much that is soon forgotten, many times as quickly as a list, and a run is worth somewhat more memory.
+// Sending makes short-lived garbage many times faster than a list does, and a run is worth some more memory.
 const (
 	sendingMemory    = 128 << 20
 	sendingGCPercent = 400
 )
 
-// mostCalls is more than any service is to be called with at a time.
+// mostCalls is the largest --concurrency. No service should get more calls at a time.
 const mostCalls = 256
 
 func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
@@ -130,7 +130,7 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	return nil
 }
 
-// apply is a plan's way from its file to a summary. What speaks against it is found before anything is recorded.
+// apply takes a plan from its file to a summary. It finds every objection before it records anything.
 func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.Output[applied]) error {
 	debug.SetMemoryLimit(sendingMemory)
 	debug.SetGCPercent(sendingGCPercent)
@@ -148,7 +148,7 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err != nil {
 		return err
 	}
-	if s.DryRun { // the journal is left alone
+	if s.DryRun { // a dry run does not touch the journal
 		for row, err := range plan.All() {
 			if err != nil {
 				return err
@@ -196,8 +196,8 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	return finishRun(s, sender, batch, plan, began, err, results, out)
 }
 
-// sendBatch looks up and sends, and reports whether it has begun to. What was found on the list to be paid already has to be
-// approved as well.
+// sendBatch looks up the orders and sends the rest. It reports whether sending began. Orders that the lookup
+// finds already paid need approval too.
 func sendBatch(s *cmdutil.Session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
 	tally, err := batch.LookUp(s.Ctx)
 	if err != nil {
@@ -220,15 +220,15 @@ func sendBatch(s *cmdutil.Session, batch *payout.Applier, resumed bool, flags ap
 	return true, s.Send(batch.UnderWay, func() error { return batch.Send(s.Ctx, s.SendCtx, tally) })
 }
 
-// approvePaid asks about orders that were accepted before, and not by this run. It returns how many of them a person knows
-// of. Once the service was asked, a number that was given beforehand has to be the right one.
+// approvePaid asks about orders that were accepted before, but not by this run. It returns how many of them a
+// person has approved. Once the service was asked (asked), a number given on the command line must be exact.
 func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked bool) (int, error) {
 	switch {
-	case t.Before <= approved && (given < 0 || given == approved): // it was asked before
+	case t.Before <= approved && (given < 0 || given == approved): // already asked
 		return approved, nil
 	case given == t.Before:
 		return given, nil
-	case given > t.Before && !asked: // the service's list may have the others
+	case given > t.Before && !asked: // the rest may be on the service's list
 		return approved, nil
 	case given >= 0:
 		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at each of them, and give the right number", "journal", "show", "ORDER")
@@ -277,7 +277,7 @@ func paidBefore(t payout.Tally) string {
 	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"), was(t.Before), strings.Join(when, "; "))
 }
 
-// approveTotal wants what is still to be sent typed, one currency after the other.
+// approveTotal asks a person to type the total that is still to be sent, for one currency after the other.
 func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags applyFlags) error {
 	if flags.digest != "" || s.Yes || t.LeftRows() == 0 {
 		return nil
@@ -311,7 +311,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 	return nil
 }
 
-// typed asks for an answer that has to be the one that is wanted; an amount may leave out its code and the zeros at its end.
+// typed asks a question and accepts only the answer want. An amount may omit its code and trailing zeros.
 func typed(s *cmdutil.Session, question, what, want string) error {
 	answer, err := s.Ask(question)
 	if err != nil {
@@ -323,7 +323,7 @@ func typed(s *cmdutil.Session, question, what, want string) error {
 	return cmdutil.Refusal("confirmation", "not confirmed: nothing was sent", fmt.Sprintf("%s is %s", what, want))
 }
 
-// plainAmount leaves out the code of an amount, where it is the one that is wanted, and zeros after its decimal point.
+// plainAmount removes the code of an amount if it is that of want, and the zeros at the end of its decimals.
 func plainAmount(text, want string) string {
 	number, code, _ := strings.Cut(text, " ")
 	if _, wanted, _ := strings.Cut(want, " "); code != "" && !strings.EqualFold(code, wanted) {
@@ -335,7 +335,7 @@ func plainAmount(text, want string) string {
 	return number
 }
 
-// withinLimits holds a plan against what the profile allows today.
+// withinLimits checks a plan with the limits that the profile has now.
 func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	t := s.Limits.Tally(s.Money)
 	for row, err := range plan.All() {
@@ -358,11 +358,11 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	return nil
 }
 
-// lastWords is how long the journal may take at the end of a run that nothing else ends: not even a second signal keeps the
-// run from saying that something is unknown.
+// lastWords bounds the use of the journal at the end of a run. Nothing else bounds it: even after a second
+// signal, the run must report unknown orders.
 const lastWords = 10 * time.Second
 
-// finishRun prints the state of the run and writes its results, however it has ended.
+// finishRun prints the state of the run and writes its results, even if the run failed.
 func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results cmdutil.OutFile, out cmdutil.Output[applied]) error {
 	s.Spinner.Stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords)
@@ -373,7 +373,7 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 	}
 	tally, err := sender.Tally(ctx, run.Name)
 	switch {
-	case err != nil && batch.Sent() > 0: // their states cannot be read any more
+	case err != nil && batch.Sent() > 0: // their states are no longer readable
 		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", wasWere(batch.Sent(), "order"), err),
 			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
@@ -390,7 +390,8 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
 	}
 	if verdict == nil {
-		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted { // all is accepted, and something is to be said about it
+		// all orders are accepted, but there is something to report
+		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
 			s.Note("%v", sending)
 		}
 		return cmp.Or(written, printed)
@@ -403,13 +404,13 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 	return verdict
 }
 
-// printApplied prints the summary: of the whole run or, in CSV, of the orders in each unit.
+// printApplied prints the summary of the whole run. In CSV it prints one line for each unit.
 func printApplied(s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied]) error {
 	if !csvOfSums(out, "total", "accepted_total") {
 		return out.One(a)
 	}
 	tallies, err := sender.TallyByUnit(ctx, a.run.Name)
-	if err != nil { // after the run: no exit code may say that nothing was sent
+	if err != nil { // the run is over: no exit code may say that nothing was sent
 		return &render.WriteError{Err: err}
 	}
 	units := make([]applied, len(tallies))
@@ -427,8 +428,8 @@ func isOf(n, all int) string {
 	return fmt.Sprintf("%d of %s are", n, cmdutil.CountOf(all, "order"))
 }
 
-// runFailure is how a run has ended: what is unknown matters most, and where nothing was sent now, or accepted at all, what
-// kept it from being.
+// runFailure returns the error that a run ends with. Unknown orders matter most. If nothing was sent now, or
+// nothing was accepted at all, it returns the cause.
 func runFailure(t payout.Tally, run string, began bool, err error) error {
 	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
 	unknown, why := t.States[payout.StateUnknown], ""
@@ -447,7 +448,7 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 	case t.States[payout.StateConflict] > 0 && code != cmdutil.ExitConflict && code != cmdutil.ExitUnknown:
 		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err, Msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
 	case accepted == t.Rows && (err == nil || code == cmdutil.ExitInterrupted || began && code != cmdutil.ExitUnknown && code != cmdutil.ExitConflict):
-		return nil // another machine may have sent what this one could not
+		return nil // another process may have sent what this one could not
 	case code == cmdutil.ExitInterrupted && began:
 		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned]),
 			Hint: payout.NewHint("to go on, apply the plan again")}
@@ -473,12 +474,12 @@ type applied struct {
 	byUnit  bool // the tally is of one unit
 }
 
-// sendingBar shows how far a run is.
+// sendingBar shows the progress of a run.
 type sendingBar struct {
 	*cmdutil.Session
 	*cmdutil.Progress
-	other atomic.Value // what did not end well, as text
-	shown int          // how many calls
+	other atomic.Value // the orders that did not end well, as text
+	shown int          // the calls already shown
 }
 
 func (b *sendingBar) begin(t payout.Tally) {
@@ -487,7 +488,7 @@ func (b *sendingBar) begin(t payout.Tally) {
 	b.other.Store("")
 }
 
-// show is told of each outcome, one after the other.
+// show gets the tally after each outcome, one at a time.
 func (b *sendingBar) show(t payout.Tally) {
 	text := ""
 	for _, state := range []payout.State{payout.StateRejected, payout.StateUnknown, payout.StateConflict} {

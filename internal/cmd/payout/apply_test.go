@@ -13,15 +13,16 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// A plan may have a hundred thousand rows. Its file can be read again, so that a table of them is never in memory.
+// A plan may have a hundred thousand rows. Its file can be read again, so a table of them is never held in
+// memory.
 func TestPlanIsShownInLittleMemory(t *testing.T) {
 	if !plannedView(money.NewRegistry()).Again {
 		t.Error("a table of a plan keeps all of its rows")
 	}
 }
 
-// How a run has ended: what is unknown matters most, then a conflict, a refused key and too many calls. Where nothing was
-// accepted, it is what all orders share; where they share nothing, no code but that of a part is right for all of them.
+// Unknown orders matter most, then a conflict, a refused key and too many calls. If nothing was accepted, the
+// code is the one that all orders share. If they share none, only the code for a partial result is right.
 func TestRunFailure(t *testing.T) {
 	call := func(outcome api.Outcome, status int) error { return &api.Error{Outcome: outcome, Status: status} }
 	unreachable, unauthorized, limited := call(api.NotSent, 0), call(api.Rejected, 401), call(api.Rejected, 429)
@@ -65,7 +66,7 @@ func TestRunFailure(t *testing.T) {
 	}
 }
 
-// What an interruption or several conflicts have left is counted.
+// The message counts what an interruption or several conflicts have left.
 func TestRunFailureCounts(t *testing.T) {
 	tally := payout.Tally{Rows: 4, States: map[payout.State]int{payout.StateAccepted: 1, payout.StatePlanned: 3}}
 	if err := runFailure(tally, "cafe0001", true, context.Canceled); err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
@@ -78,7 +79,8 @@ func TestRunFailureCounts(t *testing.T) {
 	}
 }
 
-// A journal that cannot be read when a run has ended takes away its summary. It must not look as if nothing had been sent.
+// If the journal cannot be read at the end of a run, there is no summary. It must not look as if nothing was
+// sent.
 func TestSummaryWithoutJournal(t *testing.T) {
 	j, err := payout.OpenJournal(t.Context(), filepath.Join(t.TempDir(), "journal.db"))
 	if err != nil {

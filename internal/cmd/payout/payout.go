@@ -1,4 +1,4 @@
-// Package payout is the commands of batches: a file of payments becomes a plan, and a plan is applied.
+// Package payout has the commands for batches: a file of payments becomes a plan, and a plan is applied.
 package payout
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each at most once",
 		planCommand(a), showCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
@@ -37,10 +38,10 @@ type planFacts struct {
 	Since    string            `json:"since"`
 	Rows     int               `json:"rows"`
 	Totals   []planTotalLine   `json:"totals"`
-	Journal  *planStandingLine `json:"journal,omitempty"` // as it was when the plan was made
+	Journal  *planStandingLine `json:"journal,omitempty"` // when the plan was made
 	Warnings []string          `json:"warnings"`
 	totals   []render.Step
-	total    *render.Cell // in the place of totals, where it is about one unit
+	total    *render.Cell // replaces totals if the facts are about one unit
 	warned   []render.Step
 }
 
@@ -50,7 +51,7 @@ type planTotalLine struct {
 	Rows   int        `json:"rows"`
 }
 
-// planStandingLine counts the order ids of a plan that the journal has already.
+// planStandingLine counts the order ids of a plan that the journal already has.
 type planStandingLine struct {
 	Accepted int    `json:"accepted"`
 	First    string `json:"first"`
@@ -75,7 +76,7 @@ func factsOf(s *cmdutil.Session, p *payout.Plan) planFacts {
 	return f
 }
 
-// factsByUnit is the same for each unit of a plan, with the rows that are paid in it.
+// factsByUnit returns the facts once for each unit of a plan, with the rows that are paid in it.
 func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 	var units []planFacts
 	for _, t := range p.Totals {
@@ -90,13 +91,13 @@ func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 	return units
 }
 
-// sumCell is a total as one number, for a file; for eyes there is a text with all of them.
+// sumCell returns a total as one number, for a file. A person gets all totals as one text instead.
 func sumCell(m money.Registry, a api.Amount, decimals int) render.Cell {
 	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), decimals)
 }
 
-// csvOfSums reports whether what is printed is CSV with one of these columns, which are sums: a number in CSV is of one unit, and
-// so there is a line for each of them, with what is counted beside it in that unit.
+// csvOfSums reports whether the output is CSV with one of the columns named in sums. A number in CSV has one
+// unit, so such output has a line for each unit, which counts only what is in that unit.
 func csvOfSums[T any](o cmdutil.Output[T], sums ...string) bool {
 	columns := o.Session.Render.Columns
 	return o.Session.Render.Format == render.CSV && o.Tabular() &&

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planFlags are those of payout plan.
+// planFlags are the flags of payout plan.
 type planFlags struct {
 	out, format, delimiter, batch            string
 	expires                                  time.Duration
@@ -104,7 +104,7 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 	return cmd
 }
 
-// check works out the notation of the input, and refuses what does not go together.
+// check finds the format of the input, and refuses flags that cannot be used together.
 func (f *planFlags) check(file string) error {
 	switch {
 	case f.format != "" && f.format != payout.CSV && f.format != payout.JSONL:
@@ -145,7 +145,7 @@ func (f *planFlags) check(file string) error {
 	return nil
 }
 
-// planGC is how much garbage a plan may make, in percent of what it keeps: what is kept grows with the rows.
+// planGC is how much garbage a plan may make, in percent of the memory in use, which grows with the rows.
 const planGC = 50
 
 func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
@@ -226,14 +226,14 @@ func tellStanding(s *cmdutil.Session, made payout.Made) {
 	}
 }
 
-// tellOneCase says how many addresses of a plan are not protected by a checksum.
+// tellOneCase says how many addresses of a plan have no checksum.
 func tellOneCase(s *cmdutil.Session, p *payout.Plan) {
 	if p.OneCase > 0 {
 		s.Note("without a checksum: the Ethereum addresses of %s, because their letters are all small or all capital. A mistyped character in them cannot be found", cmdutil.CountOf(p.OneCase, "row"))
 	}
 }
 
-// planInput opens what a plan is made of.
+// planInput opens the input of a plan.
 func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, err error) {
 	if file == "-" {
 		return io.NopCloser(stoppable{s.Ctx, s.IO.In}), "standard input", nil
@@ -252,7 +252,7 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 	return f, file, nil
 }
 
-// stoppable is a reader that a signal stops, though nothing comes.
+// stoppable is a reader whose Read returns on a signal, even if no input arrives.
 type stoppable struct {
 	ctx context.Context
 	in  io.Reader

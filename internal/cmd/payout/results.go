@@ -18,10 +18,11 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// resultsRow is about how long a row of the results file is, in bytes: an order id, a state and a UUID.
+// resultsRow is the approximate length of a row in the results file, in bytes: an order id, a state and a
+// UUID.
 const resultsRow = 64
 
-// parseDigest reads a digest as --digest takes it: 64 hex digits in any case, with or without sha256: before them.
+// parseDigest reads the value of --digest: 64 hex digits in any case, with or without the prefix sha256:.
 func parseDigest(text string) (string, error) {
 	digits := strings.ToLower(text)
 	digits = strings.TrimPrefix(digits, "sha256:")
@@ -31,7 +32,7 @@ func parseDigest(text string) (string, error) {
 	return "sha256:" + digits, nil
 }
 
-// checkResults refuses a results file in the place of anything but an earlier one.
+// checkResults refuses to replace a file that is not an earlier results file.
 func checkResults(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,8 @@ func resultsView() render.View[payout.Order] {
 		{Name: "order_id", Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 		{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
 		{Name: "id", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.ID)) }},
-		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }}, // in one line
+		// on one line
+		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }},
 	}}
 }
 

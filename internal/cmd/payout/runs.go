@@ -50,7 +50,8 @@ line for each run. With
 	})
 }
 
-// openRuns is the account's ledger, for commands that do not ask the service; nil: there is no journal yet.
+// openRuns returns the account's ledger for commands that do not ask the service, or nil if there is no
+// journal yet.
 func openRuns(s *cmdutil.Session, cmd *cobra.Command) (*payout.Ledger, error) {
 	if err := s.NoDryRun(cmdutil.CommandName(cmd)); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func openRuns(s *cmdutil.Session, cmd *cobra.Command) (*payout.Ledger, error) {
 	return j.Ledger(account), nil
 }
 
-// askAboutRuns is openRuns for commands that ask the service.
+// askAboutRuns returns the sender for commands that ask the service.
 func askAboutRuns(s *cmdutil.Session, cmd *cobra.Command) (*payout.Sender, error) {
 	if err := s.NoDryRun(cmdutil.CommandName(cmd)); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (payout.Run
 	return run, err
 }
 
-// runOf is the run that an argument names, if there is one.
+// runOf returns the run that the argument names, if there is one.
 func runOf(s *cmdutil.Session, ledger *payout.Ledger, args []string) (run payout.Run, err error) {
 	if len(args) > 0 {
 		run, err = findRun(s, ledger, args[0])
@@ -99,7 +100,7 @@ func runOf(s *cmdutil.Session, ledger *payout.Ledger, args []string) (run payout
 	return run, err
 }
 
-// rowsOf chooses the orders of a run, or those of all runs.
+// rowsOf selects the orders of a run, or those of all runs.
 func rowsOf(run payout.Run) payout.Filter {
 	return payout.Filter{Run: run.Name, Runs: run.Name == ""}
 }
@@ -133,7 +134,7 @@ func standOf(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUni
 	}
 }
 
-// unitOf is the total of a tally of one unit, and what of it was accepted.
+// unitOf returns the total of a tally of one unit, and the accepted part of it.
 func unitOf(t payout.Tally) (total, accepted api.Amount) {
 	if len(t.Totals) == 0 {
 		return total, accepted

@@ -61,7 +61,7 @@ type planned struct {
 	pays     string
 }
 
-// plannedLine is a row as JSON, like those in the plan's own file.
+// plannedLine is a row as JSON, in the form of the plan's own file.
 type plannedLine struct {
 	OrderID  string       `json:"order_id"`
 	Currency api.Currency `json:"currency"`
@@ -76,7 +76,7 @@ type plannedLine struct {
 func plannedView(m money.Registry) render.View[planned] {
 	type row = planned
 	return render.View[row]{
-		Again: true, // a plan can be read as often as it is wanted
+		Again: true, // the file of a plan can be read more than once
 		ID:    func(r row) string { return r.ExternalOrderID },
 		JSON: func(r row) []byte {
 			return render.Encode(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note})
@@ -95,7 +95,7 @@ func plannedView(m money.Registry) render.View[planned] {
 	}
 }
 
-// codeIn is a code as it can be written to till: with its kind where the registry does not know it.
+// codeIn returns a code in the form that till accepts: with its kind if the registry does not know it.
 func codeIn(m money.Registry, kind api.Kind, code string) string {
 	if e, known := m.Lookup(code); code != "" && (!known || e.Kind != kind) {
 		return strings.ToLower(string(kind)) + ":" + code
@@ -137,7 +137,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 	return out.List(plannedRows(p, s.Money))
 }
 
-// plannedRows shows amounts in the units of the profile in use, whatever those of the plan are.
+// plannedRows shows amounts in the units of the profile in use, even if those of the plan differ.
 func plannedRows(p *payout.Plan, m money.Registry) iter.Seq2[planned, error] {
 	return func(yield func(planned, error) bool) {
 		for r, err := range p.All() {
@@ -148,7 +148,7 @@ func plannedRows(p *payout.Plan, m money.Registry) iter.Seq2[planned, error] {
 	}
 }
 
-// written is standard output, whose errors say what they are.
+// written is standard output. It marks its errors as errors of the output.
 type written struct{ out io.Writer }
 
 func (w written) Write(p []byte) (int, error) {

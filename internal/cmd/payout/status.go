@@ -68,13 +68,13 @@ listed has no status, and is named on standard error.`,
 	return cmdutil.WithColumns(cmd, rowView(true))
 }
 
-// A runRow is an order of a run, with the service's own status where that was asked for.
+// A runRow is an order of a run, with the service's own status if that was requested.
 type runRow struct {
 	payout.Order
 	status string
 }
 
-// liveLine is an orderLine in which the status is there even where the service has none.
+// liveLine is an orderLine that always has a status, even an empty one.
 type liveLine struct {
 	views.OrderLine
 	Status string `json:"status"`
@@ -97,8 +97,8 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 	}
 }
 
-// printRows prints the orders of a run, and under a table what they come to. It returns those that have a withdrawal and no
-// status.
+// printRows prints the orders of a run, and their totals under a table. It returns the orders that have a
+// withdrawal but no status.
 func printRows(s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[payout.State]int{}}
 	err = out.List(func(yield func(runRow, error) bool) {
@@ -126,18 +126,18 @@ func printRows(s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Le
 	return missing, err
 }
 
-// A foot is what the rows of a table come to.
+// A foot is the summary of the rows of a table.
 type foot struct {
 	run    string
 	rows   int
 	states map[payout.State]int
-	before int // accepted, and not sent by the run
+	before int // accepted, but not sent by the run
 	units  []unitSum
 }
 
 type unitSum struct{ all, accepted sum }
 
-// A sum is a sum in one unit. Those of several runs need not fit.
+// A sum is a sum in one unit. The sum over several runs may overflow.
 type sum struct {
 	api.Amount
 	over bool

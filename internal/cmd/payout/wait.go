@@ -64,7 +64,7 @@ of which nothing was accepted is refused (10).`,
 	return cmd
 }
 
-// waitFailure is the error of a wait with the names of its flags, and with what to do about a connection that fails.
+// waitFailure adds to the error of a wait the names of its flags, and a hint for a connection that fails.
 func waitFailure(err error, waited payout.RunProgress) error {
 	var own *payout.Error
 	switch {
