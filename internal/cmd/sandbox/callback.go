@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// CallbackCommand returns the callback command.
 func CallbackCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("callback", "Receive what the service posts to a withdrawal's callback", listenCommand(a))
 	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. Nothing is
@@ -158,31 +159,31 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 
 const (
 	maxCallback   = api.MaxCallback
-	maxCallbacks  = 32 << 20        // of all bodies that are held in memory at a time
-	callbackGrace = 5 * time.Second // for a command that still runs when the listener is to end
+	maxCallbacks  = 32 << 20        // of all bodies in memory at a time
+	callbackGrace = 5 * time.Second // for a command that still runs when the listener ends
 )
 
 // inbox takes callbacks, one at a time.
 type inbox struct {
 	flags   callbackFlags
-	path    string // the only one that is answered; empty: all are
+	path    string // the only path that is answered; empty: all paths are
 	out     io.Writer
 	options render.Options
 	note    func(format string, args ...any) error
 	run     func(ctx context.Context, command string, input []byte) error
 
-	commands context.Context // that of the commands; its end kills them
-	held     atomic.Int64    // bytes of the bodies that are in memory
+	commands context.Context // for the commands; its end kills them
+	held     atomic.Int64    // bytes of the bodies in memory
 	end      sync.Once
-	ended    chan struct{} // closed when nothing more is to be taken
+	ended    chan struct{} // closed when the listener takes no more
 
-	turn   sync.Mutex // held while a body is taken, and for what follows
+	turn   sync.Mutex // held while a body is taken and handled
 	came   int
-	failed int   // of those that came, how many a command or a filter failed on
-	broken error // standard output is
+	failed int   // callbacks on which a command or a filter failed
+	broken error // the error of standard output
 }
 
-// serve begins to answer. What it returns ends that, once the answers under way are given.
+// serve starts the server. The function that it returns stops the server after the answers in progress.
 func (in *inbox) serve(listener net.Listener) (stop func() error) {
 	commands, kill := context.WithCancel(context.Background())
 	in.commands, in.ended = commands, make(chan struct{})
@@ -207,7 +208,7 @@ func (in *inbox) serve(listener net.Listener) (stop func() error) {
 			kill()
 			server.Close()
 		}
-		in.turn.Lock() // a command that was killed is gone
+		in.turn.Lock() // wait until a killed command has ended
 		defer in.turn.Unlock()
 		kill()
 		if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
@@ -219,7 +220,7 @@ func (in *inbox) serve(listener net.Listener) (stop func() error) {
 
 func (in *inbox) finish() { in.end.Do(func() { close(in.ended) }) }
 
-// outcome is how the listener ends. The context tells whether a signal ended it.
+// outcome returns the error that the listener ends with. The context tells whether a signal ended it.
 func (in *inbox) outcome(signals context.Context) error {
 	in.turn.Lock()
 	defer in.turn.Unlock()
@@ -245,7 +246,7 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "callbacks are posted", http.StatusMethodNotAllowed)
 		return
-	case r.Header.Get("Origin") != "": // a web page in somebody's browser; no service sends one
+	case r.Header.Get("Origin") != "": // a web page in a browser; no service sends one
 		http.Error(w, "callbacks do not come from web pages", http.StatusForbidden)
 		return
 	}
@@ -270,7 +271,7 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(in.take(body))
 }
 
-// readAll reads a body to its end, unless the listener ends before.
+// readAll reads a body to its end, unless the listener ends first.
 func (in *inbox) readAll(body io.Reader, connection *http.ResponseController) ([]byte, error) {
 	done := make(chan struct{})
 	defer close(done)
@@ -295,8 +296,8 @@ func (in *inbox) hasEnded() bool {
 
 var errHeld = errors.New("too many bodies are being received: post it again later")
 
-// heldReader counts what it has read among all that is held, and fails where that is too much. A body that comes slowly takes
-// up no more than has come of it, and holds up no other.
+// heldReader adds the bytes that it has read to the total in memory, and fails if the total is too large. A
+// slow body counts only for the bytes that have arrived, and does not delay the others.
 type heldReader struct {
 	from io.Reader
 	held *atomic.Int64
@@ -333,7 +334,7 @@ func (in *inbox) take(body []byte) int {
 	}
 	if err != nil {
 		in.failed++
-		if in.broken == nil { // which outcome reports
+		if in.broken == nil { // outcome reports in.broken
 			in.note("%v", err)
 		}
 		return http.StatusInternalServerError
@@ -341,7 +342,8 @@ func (in *inbox) take(body []byte) int {
 	return in.flags.respond
 }
 
-// print writes a line in one piece. A filter that fails on a body is that body's fault; an output that fails is the end.
+// print writes a line with one call. If a filter fails, only this body fails; if the output fails, the
+// listener ends.
 func (in *inbox) print(body []byte) error {
 	var line bytes.Buffer
 	if err := cmdutil.LineView().One(&line, in.options, jsonLine(body)); err != nil {
@@ -354,7 +356,7 @@ func (in *inbox) print(body []byte) error {
 	return nil
 }
 
-// jsonLine is a body as JSON on one line: itself, or a string where it is not JSON.
+// jsonLine returns a body as JSON on one line: the body itself, or a string if it is not JSON.
 func jsonLine(body []byte) []byte {
 	var line bytes.Buffer
 	if utf8.Valid(body) && json.Compact(&line, body) == nil {
@@ -363,7 +365,7 @@ func jsonLine(body []byte) []byte {
 	return render.Encode(string(body))
 }
 
-// listenOn opens an address of this machine.
+// listenOn listens on an address of this machine.
 func listenOn(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {
@@ -379,7 +381,7 @@ func listenOn(address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// plainNetError leaves out what the message around it says already.
+// plainNetError removes what the message around the error already says.
 func plainNetError(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
@@ -392,7 +394,7 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// reachableURL is how a program on this machine reaches a listener.
+// reachableURL returns the URL at which a program on this machine reaches a listener.
 func reachableURL(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {

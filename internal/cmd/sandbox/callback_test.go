@@ -9,7 +9,8 @@ import (
 	"example.com/till/internal/render"
 )
 
-// TestCallbackListenHoldsLittle: bodies that came in part are refused, and forgotten, before they fill the memory.
+// TestCallbackListenHoldsLittle checks that incomplete bodies are refused and dropped before they fill the
+// memory.
 func TestCallbackListenHoldsLittle(t *testing.T) {
 	in := &inbox{ended: make(chan struct{}), out: io.Discard, note: func(string, ...any) error { return nil }}
 	answers := func(held int64) int {

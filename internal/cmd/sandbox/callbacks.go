@@ -29,7 +29,7 @@ type attempt struct {
 	Error  string `json:"error"`
 }
 
-// answer is what the last attempt came to.
+// answer returns the result of the last attempt.
 func (d delivery) answer() string {
 	if len(d.Attempts) == 0 {
 		return ""
@@ -64,7 +64,7 @@ func deliveryView(money.Registry) render.View[delivery] {
 	}
 }
 
-// advanced is a withdrawal that was moved on, and what its callback was told.
+// advanced is a withdrawal that was moved on, with the delivery to its callback.
 type advanced struct {
 	api.Withdrawal
 	delivery *delivery // nil without a callback
@@ -145,7 +145,7 @@ resend, or by a till sandbox serve on the same state.`,
 	})
 }
 
-// rawDelivery keeps the sandbox's own JSON of one in a list.
+// rawDelivery keeps the sandbox's own JSON of a delivery in a list.
 type rawDelivery answered[delivery]
 
 func (d *rawDelivery) UnmarshalJSON(text []byte) error {

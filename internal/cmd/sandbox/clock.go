@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sandboxTime is what the sandbox's clock says.
+// sandboxTime is the time on the sandbox's clock.
 type sandboxTime struct {
 	Now    string `json:"now"`
 	Offset string `json:"offset"`

@@ -17,15 +17,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The controls are what a customer or the service does, and what only a test wants. They are calls to the sandbox, below
-// a path that no real service has.
+// The controls do what a customer or the service does, and what only a test needs. They are calls to the
+// sandbox, below a path that no real service has.
 
-// whichSandbox is in the help of every control.
+// whichSandbox is part of the help of every control.
 const whichSandbox = `If TILL_BASE_URL and TILL_API_KEY, or the flags, lead to a sandbox, as they do
 inside till sandbox run, the command applies to it; otherwise to the sandbox of
 till --sandbox.`
 
-// answered is what a control was answered with, and the value in it.
+// answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {
 	value T
 	raw   json.RawMessage
@@ -40,8 +40,8 @@ func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Regi
 	}
 }
 
-// startControl begins a command that acts on a sandbox, and on nothing else: an address and a key that were not meant for
-// one are left alone.
+// startControl begins a command that acts only on a sandbox. It does not use an address and a key that belong
+// to anything else.
 func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
 	s, err := a.Start(cmd)
 	if err != nil {
@@ -52,7 +52,7 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 	}
 	if !servesHere(s) {
 		for _, name := range []string{"base-url", "api-key-file"} {
-			if cmd.Flags().Changed(name) { // to say nothing would be to reset another one than was meant
+			if cmd.Flags().Changed(name) { // without this error, the command would reset a different sandbox
 				return nil, cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
 			}
 		}
@@ -64,7 +64,7 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 	return s, nil
 }
 
-// servesHere reports whether the address and the key are those of a sandbox, by the mark that its keys have.
+// servesHere reports whether the address and the key belong to a sandbox. The prefix of its keys tells.
 func servesHere(s *cmdutil.Session) bool {
 	if s.BaseURL == "" || !config.IsLoopbackURL(s.BaseURL) {
 		return false
@@ -93,7 +93,7 @@ func newControl[T any](
 	return cmdutil.WithColumns(cmd, view)
 }
 
-// tell sends an order to the sandbox. An order changes something, so it is sent at most once.
+// tell sends a request that changes the sandbox, so it sends it at most once.
 func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -125,7 +125,7 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 	if err := json.Unmarshal(a.raw, &a.value); err != nil {
 		code := cmdutil.ExitReadFailed
 		if method != http.MethodGet {
-			code = cmdutil.ExitUnknown // whatever it is, it has taken the order
+			code = cmdutil.ExitUnknown // the server, whatever it is, has taken the request
 		}
 		return a, &cmdutil.Error{Code: code, Err: err, Msg: fmt.Sprintf("what answers at %s %s is not a sandbox of till: %v", method, path, err), Hint: payout.NewHint("check TILL_BASE_URL")}
 	}

@@ -19,7 +19,7 @@ func faultCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a), faultClearCommand(a))
 }
 
-// faultKinds are offered for --do. The help of sandbox fault add says what they are.
+// faultKinds are the completions of --do. The help of sandbox fault add explains them.
 var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "status=503", "status=503,bare", "html", "html=502"}
 
 // faultFlags describe a fault.
@@ -99,7 +99,7 @@ type faultOrder struct {
 	Seed  int64             `json:"seed,omitempty"`
 }
 
-// fault checks what the flags say, before anything is sent.
+// fault checks the flags before anything is sent.
 func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
 	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed, Match: map[string]string{}}
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)

@@ -9,7 +9,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// What is offered for --do is what the sandbox takes, and the help says what each does.
+// The sandbox takes every completion of --do, and the help explains each.
 func TestFaultKinds(t *testing.T) {
 	help := faultAddCommand((&cmdutil.App{})).Long
 	for _, do := range faultKinds {

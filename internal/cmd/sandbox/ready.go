@@ -16,14 +16,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// readyFile tells other programs where a server of ours is. It appears as a whole once the server answers, and goes when
-// the server does. A script waits for it, so what an earlier server may have left in its place is removed beforehand; but
-// only that: a file that somebody else wrote is never replaced.
+// readyFile tells other programs where a server of ours is. It appears complete once the server answers, and
+// disappears when the server ends. A script waits for it, so a file left by an earlier server is removed
+// first. A file from any other program is never replaced.
 type readyFile struct {
 	flag string
-	path string                 // empty: not wanted
-	ours func(text []byte) bool // recognises what an earlier one has left
-	text []byte                 // what was published
+	path string                 // empty: no file
+	ours func(text []byte) bool // recognizes the file of an earlier server
+	text []byte                 // the published text
 }
 
 func jsonReadyFile(flag, path string, keys ...string) *readyFile {
@@ -44,7 +44,7 @@ func envReadyFile(flag, path string) *readyFile {
 	}}
 }
 
-// prepare finds out whether the file may be written, and clears the place.
+// prepare checks that the file may be written, and removes the file of an earlier server.
 func (r *readyFile) prepare(flags *pflag.FlagSet) error {
 	if r.path == "" {
 		if f := flags.Lookup(r.flag); f != nil && f.Changed {
@@ -81,7 +81,8 @@ func (r *readyFile) prepare(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// publish writes the file beside its place, syncs it, and renames it. Only its owner can read it.
+// publish writes a temporary file in the same directory, syncs it, and renames it. Only its owner can read
+// it.
 func (r *readyFile) publish(text []byte) error {
 	if r.path == "" {
 		return nil
@@ -94,7 +95,7 @@ func (r *readyFile) publish(text []byte) error {
 	return nil
 }
 
-// retract removes the file, unless another server has put its own there since.
+// retract removes the file, unless another server has replaced it since.
 func (r *readyFile) retract() error {
 	if r.text == nil {
 		return nil

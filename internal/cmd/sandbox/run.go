@@ -53,7 +53,7 @@ file names replaces the files.`,
 	return cmd
 }
 
-// commandAfterDash wants a command, and nothing but a command.
+// commandAfterDash requires a command after the two dashes, and nothing before them.
 func commandAfterDash(cmd *cobra.Command, given []string) error {
 	const hint = "write it after two dashes: till sandbox run -- COMMAND"
 	switch dash := cmd.ArgsLenAtDash(); {
@@ -80,9 +80,9 @@ func runBesideSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags,
 		return cmdutil.StatusOf(command[0], child.Err)
 	}
 	child.Stdin, child.Stdout, child.Stderr = s.IO.In, s.IO.Out, s.IO.Err
-	child.WaitDelay = time.Second // applies only where these are no files
+	child.WaitDelay = time.Second // applies only if one of them is not a file
 	return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
-		if err := s.Ctx.Err(); err != nil { // a signal came while there was no process to pass it on to
+		if err := s.Ctx.Err(); err != nil { // a signal came before there was a process to pass it on to
 			return err
 		}
 		child.Env = replaceEnv(s.IO.Environ(), at.environment())
@@ -100,8 +100,8 @@ func runBesideSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags,
 	})
 }
 
-// withoutService takes out of an environment what the command gets anew, so that a machine with a real service can run
-// tests. A key that is marked as a sandbox's stays: it is meant for this one.
+// withoutService removes from an environment the variables that the command gets from this sandbox, so that a
+// machine with a real service can run tests. A sandbox key stays: it is meant for this sandbox.
 func withoutService(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")

@@ -1,4 +1,4 @@
-// Package sandbox is the commands of the sandbox, and callback listen.
+// Package sandbox has the commands of the sandbox, and callback listen.
 package sandbox
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command returns the sandbox command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("sandbox", "Run the payment service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
@@ -40,7 +41,7 @@ do: --dry-run with a command shows its request.`
 	return cmd
 }
 
-// stateInMemory is the value of --state for a sandbox that forgets.
+// stateInMemory is the value of --state for a sandbox that saves nothing.
 const stateInMemory = "memory"
 
 // serverFlags are the flags of every command that starts a sandbox.
@@ -75,11 +76,11 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	}
 }
 
-// sandboxAddress is where a sandbox is and what opens it.
+// sandboxAddress is the address of a sandbox and its key.
 type sandboxAddress struct {
 	BaseURL string `json:"base_url"`
 	APIKey  string `json:"api_key"`
-	journal string // a file for the sends to it, which goes when it goes
+	journal string // a file for the orders sent to it, removed when the sandbox ends
 }
 
 func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
@@ -94,13 +95,13 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 	}
 }
 
-// environment is what a program needs to find the sandbox.
+// environment returns the variables that a program needs to find the sandbox.
 func (s sandboxAddress) environment() []string {
 	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox, "TILL_JOURNAL=" + s.journal}
 }
 
-// envFile is the environment as a shell reads it. Values without special characters are not quoted, since other programs that
-// read such files do not take quotes away.
+// envFile returns the environment in shell syntax. It does not quote values without special characters,
+// because other programs that read such files do not remove quotes.
 func (s sandboxAddress) envFile() []byte {
 	var b strings.Builder
 	for _, entry := range s.environment() {
@@ -120,8 +121,8 @@ func quoteForShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// withSandbox starts a sandbox, does some work beside it, and takes it away again: when this returns, neither its port nor
-// its files are left. The channel that the work is given yields an error if the sandbox ends before it.
+// withSandbox runs work with a sandbox, and removes the sandbox again: when it returns, its port and its
+// files are gone. The channel broke yields an error if the sandbox ends before the work.
 func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error) error {
 	if err := s.NoDryRun(cmd.CommandPath()); err != nil {
 		return err
@@ -151,14 +152,15 @@ func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work
 	}
 	defer os.RemoveAll(dir)
 	book := filepath.Join(dir, "journal.db")
-	if err := os.WriteFile(book, nil, 0o600); err != nil { // what only reads it would not make it
+	// a command that only reads the journal does not create it
+	if err := os.WriteFile(book, nil, 0o600); err != nil {
 		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err}
 	}
 	listener, err := listenOn(flags.listen)
 	if err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(math.MaxInt64) // its state lives in memory, and may be as large as the tests want it
+	debug.SetMemoryLimit(math.MaxInt64) // the state is in memory, and may be as large as the tests need
 	ctx, stop := context.WithCancel(context.WithoutCancel(s.Ctx))
 	broke, served := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -167,14 +169,14 @@ func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work
 		switch {
 		case err != nil && ctx.Err() == nil:
 			broke <- err
-		case err != nil: // it was asked to end, and has
+		case err != nil: // an error after the request to end
 			s.Note("%v", err)
 		}
 	}()
 	defer func() {
 		stop()
 		<-served
-		server.Close() // nothing is lost with it: what was answered is in the file
+		server.Close() // an error loses nothing: whatever was answered is in the file
 		for _, file := range []*readyFile{env, ready} {
 			if err := file.retract(); err != nil {
 				s.Note("%v", err)
@@ -252,11 +254,11 @@ func isSandboxSetting(name string) bool {
 	return slices.ContainsFunc(sandbox.Settings(), func(s sandbox.Setting) bool { return s.Name == name })
 }
 
-// sandboxKey is the key that a flag or the environment gives, or "" for one of the sandbox's own. The profile's key is a
-// real one, and no sandbox ever sees it.
+// sandboxKey returns the key that a flag or the environment gives, or "" for one of the sandbox's own. The
+// key of a profile is a real one, and no sandbox ever sees it.
 func sandboxKey(s *cmdutil.Session) (string, error) {
 	settings := s.Settings
-	settings.BaseURL, settings.Sandbox = "", false // where the key goes is not decided by them
+	settings.BaseURL, settings.Sandbox = "", false // they do not decide where the key goes
 	switch s.Keys.Source(settings).Kind {
 	case config.FromFlag, config.FromVariable:
 	default:
@@ -272,12 +274,12 @@ func sandboxKey(s *cmdutil.Session) (string, error) {
 	return key, nil
 }
 
-// checkLoopback refuses addresses that another machine can reach. A name is refused too, because its address is
-// decided elsewhere.
+// checkLoopback refuses addresses that another machine can reach. It refuses names too, because their
+// addresses are decided elsewhere.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil // listenOn says what is wrong with it
+		return nil // listenOn reports the error
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() && ip.Zone() == "" && !ip.Is4In6() {
 		return nil
@@ -332,7 +334,8 @@ full.`,
 	}
 }
 
-// roomForMeaning is how wide a terminal is, in columns, that shows enough of what a setting means beside its values.
+// roomForMeaning is the width of a terminal, in columns, that has room for the meaning of a setting next to
+// its values.
 const roomForMeaning = 140
 
 func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {

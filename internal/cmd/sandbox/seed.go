@@ -17,15 +17,15 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// A seed is what a sandbox begins with. The sandbox reads it as JSON; a person may write YAML, which says the same with
-// fewer marks. What is turned into JSON here keeps every digit: a number never passes through a float.
+// A seed is the initial state of a sandbox. The sandbox reads it as JSON. A person may write YAML, which
+// needs fewer marks. The conversion to JSON keeps every digit: a number never passes through a float.
 
-// isSeed tells the seeds that have a name from files.
+// isSeed reports whether name is a built-in seed and not a file.
 func isSeed(name string) bool { return name == "demo" || name == "none" }
 
 const seedHint = "name demo, none, or a file: till sandbox seed --help shows one"
 
-// readSeed reads the file of a seed, or standard input where the name is -, and returns it as JSON.
+// readSeed reads the file of a seed, or standard input if the name is -, and returns it as JSON.
 func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	var text []byte
 	var err error
@@ -39,7 +39,7 @@ func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	}
 	seed, err := seedJSON(text, strings.ToLower(filepath.Ext(name)))
 	if err == nil {
-		_, err = jsontext.NewDecoder(bytes.NewReader(seed)).ReadValue() // which sees a key that is given twice
+		_, err = jsontext.NewDecoder(bytes.NewReader(seed)).ReadValue() // it detects duplicate keys
 	}
 	if err != nil {
 		return nil, cmdutil.UsageError(fmt.Sprintf("the seed %s: %v", name, err), "")
@@ -47,8 +47,8 @@ func readSeed(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	return seed, nil
 }
 
-// seedJSON reads by the extension of the file's name, and where that says nothing, what is JSON as JSON and all else as
-// YAML.
+// seedJSON chooses the format by the extension of the file's name. For other extensions, it reads valid JSON
+// as JSON and everything else as YAML.
 func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 	isYAML := extension == ".yaml" || extension == ".yml"
 	var seed json.RawMessage
@@ -83,7 +83,7 @@ func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// appendJSON writes a YAML value as JSON. It refuses what JSON cannot say, or what would say it twice.
+// appendJSON writes a YAML value as JSON. It refuses values that JSON does not have, and duplicate keys.
 func appendJSON(b *bytes.Buffer, n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return fmt.Errorf("line %d: anchors and aliases are not for a seed; write it out", n.Line)

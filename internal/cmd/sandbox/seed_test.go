@@ -10,7 +10,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// What YAML says, JSON says with the same digits and the same text.
+// The JSON has the same digits and the same text as the YAML.
 func TestSeedJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 9223372036854775807\nb: -1\nc: 0":          `{"a":9223372036854775807,"b":-1,"c":0}`,
@@ -45,8 +45,7 @@ func TestSeedJSONRefuses(t *testing.T) {
 	}
 }
 
-// FuzzSeed: what is turned into JSON is JSON, and whatever it says, a sandbox
-// takes or refuses it.
+// FuzzSeed checks that the conversion returns JSON, and that a sandbox takes or refuses it.
 func FuzzSeed(f *testing.F) {
 	example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "seed.yaml"))
 	if err != nil {

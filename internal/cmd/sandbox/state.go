@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sandboxState is the name of a state. A new one never has that of another.
+// sandboxState is the name of a state. A new state never has the name of another.
 type sandboxState struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant_id"`
@@ -120,7 +120,8 @@ read. It has hashes of the resellers' API keys, not the keys.
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
-			shaped := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault() // else it is JSON all the same
+			// else it is JSON anyway
+			shaped := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault()
 			if shaped {
 				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err
