@@ -10,8 +10,9 @@ import (
 	"unicode"
 )
 
-// NormalizeBaseURL checks the address of a service and writes it in its one normal form: scheme and host in lower
-// case, no default port, no slash at the end. Plain http is for literal loopback addresses alone.
+// NormalizeBaseURL checks the address of a service and writes it in its only normal form: scheme and host in
+// lower case, no default port, no slash at the end. It accepts plain http only for literal loopback
+// addresses.
 func NormalizeBaseURL(text string) (string, error) {
 	u, err := parseBaseURL(text)
 	if err != nil {
@@ -20,7 +21,7 @@ func NormalizeBaseURL(text string) (string, error) {
 	return u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/"), nil
 }
 
-// errPlainHTTP marks the one fault of an address that is not a matter of how it is written.
+// errPlainHTTP marks the only fault of an address that is dangerous and not merely misspelled.
 var errPlainHTTP = errors.New("plain http to another machine")
 
 func parseBaseURL(text string) (*url.URL, error) {
@@ -29,7 +30,7 @@ func parseBaseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("the address has spaces or control characters: %s", want)
 	}
 	u, err := url.Parse(text)
-	if err != nil { // the error shows the address, and perhaps a password in it
+	if err != nil { // the error shows the address, which may hold a password
 		return nil, fmt.Errorf("the address cannot be understood: %s", want)
 	}
 	if u.User != nil {
@@ -55,7 +56,7 @@ func parseBaseURL(text string) (*url.URL, error) {
 	}
 	if u.Scheme == "http" && !isLoopback(host) {
 		instead := "write https://"
-		if host == "localhost" { // a name, which a machine can be told to look up anywhere
+		if host == "localhost" { // a name: a machine can be set up to resolve it to any address
 			instead = "write 127.0.0.1 instead of localhost"
 		}
 		return nil, fmt.Errorf("%w: over %q a key would be readable on the way, %s", errPlainHTTP, text, instead)
@@ -90,7 +91,8 @@ func IsLoopbackURL(text string) bool {
 	return err == nil && isLoopback(u.Hostname())
 }
 
-// serverOf returns the part of an address that decides who gets a key: scheme, host and port. It is empty for no address.
+// serverOf returns the part of an address that decides who gets a key: scheme, host and port. It is empty for
+// no address.
 func serverOf(text string) string {
 	u, err := parseBaseURL(text)
 	if err != nil {

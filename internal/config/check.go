@@ -60,7 +60,7 @@ func checkPositiveDuration(text string) error {
 	return checkDuration(text)
 }
 
-// checkPath is for paths in the file, which must not depend on the directory in which a command happens to run.
+// checkPath checks a path in the file. It must not depend on the directory that a command runs in.
 func checkPath(text string) error {
 	if err := checkText(text); err != nil {
 		return err
@@ -71,7 +71,7 @@ func checkPath(text string) error {
 	return nil
 }
 
-// checkKeyPlace is checkText for where a key is. Somebody may have written the key itself there, so it shows nothing.
+// checkKeyPlace is checkText for the path of a key. Its error shows nothing: the text may be the key itself.
 func checkKeyPlace(text string) error {
 	if checkText(text) != nil {
 		return errors.New("it is empty, begins or ends in a space or has control characters: write the path of a file that holds the key")
@@ -103,7 +103,7 @@ func checkTimeZone(text string) error {
 	return nil
 }
 
-// checkTimeLayout wants a layout in which two different days never look the same.
+// checkTimeLayout requires a layout in which two different days never look the same.
 func checkTimeLayout(text string) error {
 	if err := checkText(text); err != nil {
 		return err
@@ -113,7 +113,7 @@ func checkTimeLayout(text string) error {
 		part string
 		time time.Time
 	}{{"year", day.AddDate(28, 0, 0)}, {"month", day.AddDate(0, 1, 0)}, {"day", day.AddDate(0, 0, 7)}} {
-		// 28 years and 7 days later it is the same day of the week, which is no date
+		// 28 years and 7 days keep the day of the week, which alone is not a date
 		if day.Format(text) == other.time.Format(text) {
 			return fmt.Errorf("%q has no %s: write how 2 January 2006, 15:04:05 looks, such as 2006-01-02T15:04:05", text, other.part)
 		}
@@ -121,8 +121,8 @@ func checkTimeLayout(text string) error {
 	return nil
 }
 
-// ValidProfileName reports whether a profile can have this name: lower-case letters, digits, - and _, beginning with a
-// letter or a digit.
+// ValidProfileName reports whether a profile can have this name: lower-case letters, digits, - and _, with a
+// letter or a digit first.
 func ValidProfileName(name string) bool { return profileName.MatchString(name) }
 
 var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
@@ -137,7 +137,8 @@ func checkProfileName(name string) error {
 	return nil
 }
 
-// checkCommand wants a program that is found without a search: one that PATH decides on could be anybody's.
+// checkCommand requires an absolute path: another user could put a program of that name into a directory of
+// PATH.
 func checkCommand(words []string) error {
 	if len(words) == 0 || !filepath.IsAbs(words[0]) {
 		return errors.New("the command does not begin with an absolute path: write it as [/usr/bin/pass, show, till/live]")

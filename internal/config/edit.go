@@ -14,12 +14,12 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// Edit changes the configuration file at path, which need not exist, and leaves comments and order as they
-// are. The result is checked as Load would, and takes the old file's place as a whole or not at all. A
-// symbolic link stays, and what it points to is changed. Of several processes, one edits at a time.
+// Edit changes the configuration file at path, which need not exist, and keeps its comments and order. It
+// checks the result as Load does, and replaces the old file as a whole or not at all. A symbolic link stays,
+// and its target is changed. Only one process edits the file at a time.
 //
-// A change whose result is not a right configuration is a *UsageError; a file that was wrong before is an
-// *Error.
+// If the result is not a valid configuration, the error is a *UsageError. If the file was wrong before, it is
+// an *Error.
 func Edit(path string, change func(*Document) error) error {
 	path, err := followLink(path)
 	if err != nil {
@@ -64,8 +64,8 @@ func Edit(path string, change func(*Document) error) error {
 	return nil
 }
 
-// followLink returns the file that a path means, which may not exist yet. A link that leads nowhere is an
-// error: writing through it would make a file in a place that was not checked.
+// followLink returns the file that a path leads to. The file may not exist yet, but a link without a target
+// is an error: writing through it would make a file in a place that was not checked.
 func followLink(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,18 +82,18 @@ func followLink(path string) (string, error) {
 			return "", err
 		}
 	}
-	if !info.Mode().IsRegular() { // a rename would put a file in the place of /dev/null
+	if !info.Mode().IsRegular() { // a rename would replace /dev/null with a file
 		return "", fmt.Errorf("%s is not a regular file", path)
 	}
 	return path, nil
 }
 
-// Document is a configuration file that is being edited.
+// Document is a configuration file during an edit.
 type Document struct {
 	empty  bool   // whether the file had no YAML in it
-	before string // the comments of such a file, which the YAML library would lose
+	before string // the comments of such a file, which the YAML library loses
 	doc    *yaml.Node
-	file   File // as it was before the edit
+	file   File // before the edit
 }
 
 func newDocument(text []byte) (*Document, error) {
@@ -110,8 +110,8 @@ func newDocument(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// spellNulls writes out the values that are missing in braces and brackets: the library would write {a: } as
-// {a: ""}, which is a text.
+// spellNulls writes out the missing values in braces and brackets: the library would write {a: } as {a: ""},
+// which is a text.
 func spellNulls(n *yaml.Node, inFlow bool) {
 	if inFlow && isNull(n) {
 		n.Value = "null"
@@ -121,8 +121,8 @@ func spellNulls(n *yaml.Node, inFlow bool) {
 	}
 }
 
-// commentLines keeps the lines of a text that has nothing else. A line ends where YAML ends it: what follows
-// a lone carriage return is no part of the comment before it.
+// commentLines keeps the comment lines of a text without YAML. A line ends where YAML ends it: after a lone
+// carriage return, the comment is over.
 func commentLines(text []byte) string {
 	var kept strings.Builder
 	isBreak := func(r rune) bool { return strings.ContainsRune("\n\r\u0085\u2028\u2029", r) }
@@ -160,8 +160,8 @@ func get(m *yaml.Node, key string) (value *yaml.Node, at int) {
 	return nil, -1
 }
 
-// put sets a key of a mapping, in its place where it is there and at the end where it is not. Comments of the
-// value that goes are kept.
+// put sets a key of a mapping, in its present place or else at the end. The new value gets the comments of
+// the old one.
 func put(m *yaml.Node, key string, value *yaml.Node) {
 	if old, at := get(m, key); at >= 0 {
 		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment
@@ -177,7 +177,7 @@ func drop(m *yaml.Node, key string) {
 	}
 }
 
-// child returns the mapping or list under a key, and makes it where it is missing or empty.
+// child returns the mapping or list under a key. It makes one if it is missing or empty.
 func child(m *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	n, at := get(m, key)
 	if at < 0 {

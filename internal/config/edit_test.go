@@ -178,7 +178,7 @@ func TestEditRefuses(t *testing.T) {
 	// A limit needs its currency.
 	path := write(t, "currencies: [{code: Btc, decimals: 8}]\nprofiles: {live: {max_per_run: [1 Btc]}}\n")
 	fails(t, "used", Edit(path, func(d *Document) error { return d.RemoveCurrency("", "BTC") }), "usage", "decimals of Btc are not known")
-	// What was wrong before is not the fault of what was typed.
+	// An error in the old file is not a usage error.
 	path = write(t, "nonsense: 1\n")
 	fails(t, "wrong before", Edit(path, set("live")), "config", path+":1: ")
 	fails(t, "device", Edit(os.DevNull, set("live")), "config", "not a regular file")
@@ -212,7 +212,8 @@ func TestCurrencies(t *testing.T) {
 	edit(t, path, func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "btc", Decimals: 8}) })
 	edit(t, path, func(d *Document) error { return d.SetCurrency("live", money.Entry{Code: "Xlr", Decimals: 7}) })
 	edit(t, path, func(d *Document) error {
-		return d.SetCurrency("live", money.Entry{Code: "XLR", Decimals: money.Unknown, MemoRequired: true}) // the decimals stay
+		// the decimals stay
+		return d.SetCurrency("live", money.Entry{Code: "XLR", Decimals: money.Unknown, MemoRequired: true})
 	})
 	f, err := Load(path)
 	if err != nil || len(f.Currencies) != 1 || f.Currencies[0] != (money.Entry{Code: "btc", Kind: api.Crypto, Decimals: 8}) ||
@@ -248,7 +249,7 @@ func TestEditThroughASymbolicLink(t *testing.T) {
 	}
 }
 
-// Edits at the same time all arrive. The lock belongs to the open file, so goroutines act as processes.
+// All concurrent edits take effect. The lock belongs to the open file, so goroutines act as processes.
 func TestEditsDoNotLoseEachOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	const n = 20
@@ -266,7 +267,7 @@ func TestEditsDoNotLoseEachOther(t *testing.T) {
 	}
 }
 
-// What cannot be written leaves the old file and nothing beside it.
+// A failed write leaves only the old file.
 func TestEditThatCannotWrite(t *testing.T) {
 	path := write(t, commented)
 	dir := filepath.Dir(path)

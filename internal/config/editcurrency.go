@@ -9,9 +9,9 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// SetCurrency adds a currency to a profile's list, or to the common one where profile is empty, or changes
-// the entry of the same code. What the entry leaves unknown stays: decimals that are money.Unknown, a kind or
-// an address format that is empty, a memo that is not required.
+// SetCurrency adds a currency to a profile's list, or to the common list if profile is empty, or changes the
+// entry with the same code. It keeps what e does not say: decimals that are money.Unknown, an empty kind or
+// address format, a memo that is not required.
 func (d *Document) SetCurrency(profile string, e money.Entry) error {
 	if !money.ValidCode(e.Code) {
 		return usagef("the currency %q is not a code: write letters and digits, such as Btc", e.Code)
@@ -50,7 +50,7 @@ func (d *Document) SetCurrency(profile string, e money.Entry) error {
 	return nil
 }
 
-// RemoveCurrency removes an entry that SetCurrency added. What the built-in registry knows stays known.
+// RemoveCurrency removes an entry that SetCurrency added. Built-in currencies stay known.
 func (d *Document) RemoveCurrency(profile, code string) error {
 	in, err := d.currenciesIn(profile)
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 	return nil
 }
 
-// currenciesIn returns the mapping that has the list of a profile, or the common one.
+// currenciesIn returns the mapping that holds the list of a profile, or the common list.
 func (d *Document) currenciesIn(profile string) (*yaml.Node, error) {
 	switch profile {
 	case Sandbox:

@@ -8,10 +8,10 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// SetProfile sets keys of a profile, each as KEY=VALUE, and makes the profile where it does not exist. An
-// empty value takes the key away. Lists are written with commas between (max_per_run=10000.00 USD,0.5 Btc), a
-// command with spaces (api_key_command=/usr/bin/pass show till/live), and both also as in the file, in
-// brackets. The first profile becomes the current one.
+// SetProfile sets keys of a profile, each as KEY=VALUE, and makes the profile if it does not exist. An empty
+// value removes the key. Lists are written with commas (max_per_run=10000.00 USD,0.5 Btc), a command with
+// spaces (api_key_command=/usr/bin/pass show till/live), and both also in brackets, as in the file. The first
+// profile becomes the current one.
 func (d *Document) SetProfile(name string, settings ...string) error {
 	if err := checkProfileName(name); err != nil {
 		return usagef("%v", err)
@@ -43,12 +43,12 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 	return nil
 }
 
-// profile returns the mapping of a profile, and makes it where it is missing.
+// profile returns the mapping of a profile. It makes one if it is missing.
 func (d *Document) profile(name string) *yaml.Node {
 	return child(child(d.top(), "profiles", yaml.MappingNode), name, yaml.MappingNode)
 }
 
-// settingNode checks one value and writes it as YAML. An empty value is a nil node.
+// settingNode checks one value and returns it as YAML, or nil if the value is empty.
 func settingNode(key, value string) (*yaml.Node, error) {
 	switch key {
 	case "api_key":
@@ -88,8 +88,8 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	return textNode(value), nil
 }
 
-// nameOnly shows a name of a setting that is wrong, unless it may be a key that was written there by mistake:
-// those have digits, capitals or a great length.
+// nameOnly returns a wrong name of a setting, for a message. It does not show a name that may be a key
+// written there by mistake: one with digits, capitals or a great length.
 func nameOnly(name string) string {
 	if len(name) > 30 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-") != "" {
 		return "that was written"
@@ -132,13 +132,13 @@ func (d *Document) UseProfile(name string) error {
 
 func (d *Document) setCurrent(name string) {
 	top := d.top()
-	if _, at := get(top, "current"); at < 0 { // a reader looks for it at the top
+	if _, at := get(top, "current"); at < 0 { // readers look for it at the top
 		top.Content = slices.Insert(top.Content, 0, textNode("current"), textNode(name))
 	}
 	put(top, "current", textNode(name))
 }
 
-// RemoveProfile removes a profile. Where it was the current one, none is current any more.
+// RemoveProfile removes a profile. If it was the current one, there is no current profile any more.
 func (d *Document) RemoveProfile(name string) error {
 	if err := d.mustExist(name); err != nil {
 		return err

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Error is something wrong with the configuration, credentials or files of this machine.
+// Error is a problem with the configuration, credentials or files of this machine.
 type Error struct {
 	Msg    string // one sentence: what failed, where, and what to do
-	Advice string // what helps; empty: the command alone does, or nothing is known
-	// Command is the arguments of till that help, for the service and the profile in use; nil: there are none. The command line
-	// adds the flags that name these.
+	Advice string // what to do; empty: Command says it all, or nothing is known to help
+	// Command is the arguments of a till command that helps, for the service and the profile in use, or nil.
+	// The command line adds the flags that name these.
 	Command []string
-	Err     error // what it comes from, or nil
+	Err     error // the cause, or nil
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -22,7 +22,7 @@ func (e *Error) Hint() string { return e.Advice }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// UsageError is something wrong with what was typed.
+// UsageError is a problem with the command line.
 type UsageError struct {
 	Msg    string
 	Advice string
@@ -33,10 +33,10 @@ func (e *UsageError) Error() string { return e.Msg }
 // Hint returns the advice, which may be empty.
 func (e *UsageError) Hint() string { return e.Advice }
 
-// ErrNoKey is in the chain of the error of Keys.Key when no source has a key.
+// ErrNoKey is in the chain of the error of Keys.Key if no source has a key.
 var ErrNoKey = errors.New("no key")
 
-// failf returns an Error that comes from the error that the format has a %w for, if any.
+// failf returns an Error whose cause is the error that the format wraps with %w, if any.
 func failf(format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Msg: err.Error(), Err: errors.Unwrap(err)}
@@ -51,7 +51,8 @@ func usagef(format string, args ...any) *UsageError {
 	return &UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// problem is an error at a line of a configuration, before it is known which file that is. Line 0 is no line.
+// problem is an error at a line of a configuration, before the name of the file is known. Line 0 means no
+// line.
 type problem struct {
 	line        int
 	msg, advice string
@@ -65,7 +66,7 @@ func problemf(line int, format string, args ...any) *problem {
 	return &problem{line: line, msg: fmt.Sprintf(format, args...)}
 }
 
-// located says in which file a problem is. It leaves any other error alone.
+// located adds the name of the file to a problem. It returns any other error unchanged.
 func located(err error, path string) error {
 	p, ok := errors.AsType[*problem](err)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Origin returns where a setting comes from, by its key as in the file.
+// Origin returns the origin of the setting with this key.
 func (s Settings) Origin(key string) Origin { return s.origins[key] }
 
 // Row is one setting as `config show` prints it.
@@ -20,7 +20,8 @@ type Row struct {
 	Origin string `json:"origin"`
 }
 
-// Explain returns all settings in a fixed order, without secrets. The key's row says only where the key would come from.
+// Explain returns all settings in a fixed order, without secrets. The key's row shows only where the key
+// would come from.
 func (s Settings) Explain(keys Keys) []Row {
 	rows := []Row{
 		{"config_file", s.ConfigFile, s.Origin("config_file").String()},
@@ -52,11 +53,11 @@ func (s Settings) Explain(keys Keys) []Row {
 	return append(rows, Row{"api_key", "not shown", keys.Source(s).String()})
 }
 
-// describe notes every value as text.
+// describe records every value as text.
 func (s *Settings) describe(v *viper.Viper) {
 	for _, t := range table() {
 		s.values[t.key] = v.GetString(t.key)
-		if _, yes := t.def.(bool); yes { // not 1 or t, as it may be written
+		if _, yes := t.def.(bool); yes { // true or false, even if it was written as 1 or t
 			s.values[t.key] = fmt.Sprint(v.GetBool(t.key))
 		}
 	}

@@ -13,20 +13,21 @@ import (
 	"example.com/till/internal/money"
 )
 
-// maxFile is far more than any configuration, and little enough to read at once.
+// maxFile is the largest configuration file in bytes: larger than any real one, and small enough to read at
+// once.
 const maxFile = 1 << 20
 
-// File is a configuration file that has been read and found right. The zero File is an empty configuration.
+// File is a configuration file that was read and is valid. The zero File is an empty configuration.
 type File struct {
-	Path       string // where it was read from
-	Current    string // the profile in use where no other is named, or empty
+	Path       string // the path of the file
+	Current    string // the profile in use if no other is named, or empty
 	Currencies []money.Entry
 	Profiles   map[string]Profile
 }
 
-// Profile is one profile of a configuration file: what the file leaves out is left out here.
+// Profile is one profile of a configuration file. It holds only what the file says.
 type Profile struct {
-	Values        map[string]string // the settings that are one text, by key; the base_url is normalised
+	Values        map[string]string // the settings that are one text, by key; base_url is normalised
 	APIKeyCommand []string
 	Limits        money.Limits
 	Currencies    []money.Entry
@@ -37,13 +38,13 @@ func (f File) Names() []string {
 	return slices.Sorted(maps.Keys(f.Profiles))
 }
 
-// registry returns what a profile knows of currencies: the built-in ones, the common list, its own.
+// registry returns the currencies that a profile knows: the built-in ones, the common list, its own.
 func (f File) registry(p Profile) money.Registry {
 	return money.NewRegistry().With(f.Currencies...).With(p.Currencies...)
 }
 
-// Load reads the configuration file at path, strictly. One that does not exist is an error with fs.ErrNotExist in its
-// chain; Input.Load knows when that is none.
+// Load reads the configuration file at path, strictly. If the file does not exist, the error has
+// fs.ErrNotExist in its chain. Input.Load decides whether that is an error.
 func Load(path string) (File, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -57,7 +58,8 @@ func Load(path string) (File, error) {
 	return f, nil
 }
 
-// Load reads the configuration that Path names. Where it is not named and does not exist, the configuration is empty.
+// Load reads the configuration that Path names. If no flag or variable names it and it does not exist, it is
+// empty.
 func (in Input) Load() (File, error) {
 	path, from, err := in.Path()
 	if err != nil {
@@ -75,12 +77,12 @@ func (in Input) Load() (File, error) {
 
 // readFile reads a configuration file that only its owner can write or replace.
 func readFile(path string) ([]byte, error) {
-	// parse refuses a file that has the one byte more
+	// one more byte than allowed, so that parse can refuse the file
 	data, err := readChecked("the configuration file", path, maxFile+1, func(info fs.FileInfo) error {
 		switch {
 		case info.IsDir():
 			return failf("the configuration file %s is a directory: name a file", path)
-		case info.Mode().IsRegular(): // pipes and devices have no place that matters
+		case info.Mode().IsRegular(): // the place of a pipe or a device does not matter
 			return checkTrust("the configuration file "+path, path, info)
 		}
 		return nil
@@ -91,8 +93,9 @@ func readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// readChecked reads the beginning of a file that passes a check. What is checked and what is read is one open file, so
-// that neither can be exchanged in between. No error of its own shows the path: a key may have been given instead.
+// readChecked reads the beginning of a file that passes a check. It checks and reads the same open file, so
+// nothing can replace the file in between. Its own errors do not show the path: it may be a key given by
+// mistake.
 func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) ([]byte, error) {
 	withoutPath := func(err error) error {
 		if at, ok := errors.AsType[*fs.PathError](err); ok {

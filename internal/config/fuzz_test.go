@@ -10,7 +10,8 @@ import (
 	"example.com/till/internal/money"
 )
 
-// Any text is a configuration or an error with a message; one that is right stays right and means the same after an edit.
+// Any text is a configuration or an error with a message. A valid one stays valid and means the same after an
+// edit.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{
 		whole, two, commented, "", "# c\n", "a: &a [*a]\n", "current: a\n---\n", "{}", "[]", "~", "profiles:\n", "profiles: {a: {<<: {}}}",

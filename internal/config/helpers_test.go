@@ -12,7 +12,7 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// write makes a configuration file with this content, in a directory of its own.
+// write makes a configuration file with this content, in its own directory.
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
@@ -39,7 +39,7 @@ func env(pairs ...string) func(string) string {
 	return func(name string) string { return m[name] }
 }
 
-// input parses a command line, with a configuration file where path is not empty.
+// input parses a command line, with a configuration file if path is not empty.
 func input(t *testing.T, path string, env func(string) string, args ...string) Input {
 	t.Helper()
 	fs := pflag.NewFlagSet("till", pflag.ContinueOnError)
@@ -62,7 +62,7 @@ func resolve(t *testing.T, path string, env func(string) string, args ...string)
 	return s
 }
 
-// fails wants an error that says all parts, the kind of which is "config" or "usage".
+// fails requires an error that contains all parts and whose kind is "config" or "usage".
 func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 	t.Helper()
 	var c *Error
@@ -88,7 +88,7 @@ func fails(t *testing.T, name string, err error, kind string, parts ...string) {
 type fakeKeyring struct {
 	entries map[string]string
 	err     error
-	block   chan struct{} // non-nil: no answer before it is closed
+	block   chan struct{} // if not nil, Get does not answer before it is closed
 	calls   atomic.Int32
 }
 

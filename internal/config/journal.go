@@ -6,7 +6,7 @@ import (
 	"example.com/till/internal/place"
 )
 
-// What is wrong with a journal never shows it, because it may hold a password.
+// An error about a journal never shows it, because it may hold a password.
 
 func checkJournal(text string) error {
 	if err := checkText(text); err != nil {
@@ -25,5 +25,5 @@ func checkProfileJournal(text string) error {
 	return checkPath(text)
 }
 
-// RedactJournal returns a journal as it may be shown: without a password.
+// RedactJournal returns a journal without its password, for display.
 func RedactJournal(text string) string { return place.Redact(text) }

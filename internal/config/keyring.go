@@ -9,7 +9,7 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// Keyring is where the operating system keeps secrets. An entry that does not exist is keyring.ErrNotFound.
+// Keyring stores secrets in the operating system. The error for a missing entry is keyring.ErrNotFound.
 type Keyring interface {
 	Get(service, user string) (string, error)
 	Set(service, user, secret string) error
@@ -32,13 +32,14 @@ const (
 	keyringLimit   = 3 * time.Second
 )
 
-// keyringUser names the entry of a profile's key. The server is part of it, so that a key never goes elsewhere when the
-// profile's address is changed.
+// keyringUser names the entry of a profile's key. The name includes the server, so that a key never goes to
+// another server after the profile's address changes.
 func (s Settings) keyringUser() string {
 	return cmp.Or(s.Profile, "default") + "@" + serverOf(s.BaseURL)
 }
 
-// withKeyring runs a call that cannot be cancelled: one that does not come back in time is left behind.
+// withKeyring runs a call that cannot be cancelled. If it does not return in time, withKeyring returns
+// without it.
 func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error)) (string, error) {
 	if k.Keyring == nil {
 		return "", errors.New("there is none")

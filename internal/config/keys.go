@@ -12,12 +12,12 @@ import (
 const SandboxKeyPrefix = "till_sandbox_"
 
 const (
-	maxKey       = 4096       // bytes; more would not pass as a header
-	maxKeyText   = maxKey + 3 // with the newline after it, and one more to see that a key is too long
+	maxKey       = 4096       // bytes; a longer key would not pass as a header
+	maxKeyText   = maxKey + 3 // with a newline at the end, and one more byte to detect that a key is too long
 	commandLimit = 10 * time.Second
 )
 
-// Keys finds, keeps and removes keys. What it needs from outside is in its fields.
+// Keys finds, stores and removes keys. Its fields are all that it needs from outside.
 type Keys struct {
 	Env     func(string) string // os.Getenv, or a test's
 	Stdin   io.Reader           // for --api-key-file -
@@ -34,7 +34,7 @@ func (k Keys) env(name string) string {
 	return k.Env(name)
 }
 
-// Source returns where the key would come from, without looking for the key there.
+// Source returns where the key would come from. It does not read the key.
 func (k Keys) Source(s Settings) Origin {
 	switch {
 	case s.keyFlag != "":
@@ -51,9 +51,9 @@ func (k Keys) Source(s Settings) Origin {
 	return Origin{Kind: FromKeyring}
 }
 
-// Key returns the key for the service at s.BaseURL, and where it comes from. If no source has one, the error has
-// ErrNoKey in its chain. That is also so in the profile sandbox unless a flag or the environment gives a key: an
-// embedded sandbox makes its own.
+// Key returns the key for the service at s.BaseURL, and where it comes from. If no source has one, the error
+// has ErrNoKey in its chain. The profile sandbox has no key either, unless a flag or the environment gives
+// one: an embedded sandbox makes its own.
 func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, err error) {
 	source = k.Source(s)
 	if source.Kind == FromProfile {
@@ -99,7 +99,7 @@ func noKey(s Settings) error {
 	return &Error{Msg: msg, Advice: "give one with --api-key-file or TILL_API_KEY, or store one", Command: []string{"auth", "login"}, Err: ErrNoKey}
 }
 
-// ownServer keeps a key that the profile names from going anywhere but to the profile's address.
+// ownServer refuses to send a key that the profile names anywhere but to the profile's own address.
 func (s Settings) ownServer(setting string) error {
 	switch own := serverOf(s.profile.Values["base_url"]); own {
 	case "":
@@ -115,7 +115,7 @@ func (s Settings) ownServer(setting string) error {
 	}
 }
 
-// mayGo keeps the keys of sandboxes and of services from each other.
+// mayGo refuses to send a sandbox key to a service, or the key of a service to a sandbox.
 func (s Settings) mayGo(key string, source Origin) error {
 	marked := strings.HasPrefix(key, SandboxKeyPrefix)
 	if s.Sandbox && !marked {
@@ -127,7 +127,7 @@ func (s Settings) mayGo(key string, source Origin) error {
 	return nil
 }
 
-// checkKey reports what keeps a text from being a key. The error does not show it.
+// checkKey reports why a text cannot be a key. The error does not show the text.
 func checkKey(key string, source Origin) error {
 	bad := ""
 	switch {

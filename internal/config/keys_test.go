@@ -31,7 +31,7 @@ func keyFile(t *testing.T, content string, mode os.FileMode) string {
 	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+	if err := os.Chmod(path, mode); err != nil { // independent of the umask
 		t.Fatal(err)
 	}
 	return path
@@ -113,7 +113,7 @@ func TestUnreachableKeyring(t *testing.T) {
 	}
 }
 
-// A key of the profile goes to the profile's own origin, whatever else names another address.
+// A key of the profile goes only to the profile's own origin, even if a flag names another address.
 func TestKeyStaysAtItsOrigin(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	command := profileWith("api_key_command: [" + script(t, "touch "+ran+"; echo k1") + "]")
@@ -143,18 +143,18 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the key command ran for another origin")
 	}
-	// A key that was given by hand goes where it is told.
+	// A key that was given by hand goes to any address.
 	s := resolve(t, write(t, file), nil, "--base-url", "https://elsewhere.example")
 	if key, _, err := (Keys{Env: env("TILL_API_KEY", "k2")}).Key(context.Background(), s); key != "k2" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
-	// The keyring's key belongs to an origin by its name.
+	// The name of a keyring entry includes the origin.
 	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "k1"}}
 	_, _, err := Keys{Keyring: ring}.Key(context.Background(), resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"))
 	if !errors.Is(err, ErrNoKey) {
 		t.Errorf("%v, want no key for that address", err)
 	}
-	// And a profile that does not say its address has nowhere to send its key.
+	// A profile without an address cannot send its key anywhere.
 	s = resolve(t, write(t, "profiles: {live: {api_key_file: /k}}"), nil, "--profile", "live", "--base-url", origin1)
 	_, _, err = Keys{}.Key(context.Background(), s)
 	fails(t, "no base_url", err, "config", "has no base_url", "till profile set live base_url=")
@@ -165,7 +165,7 @@ func TestMarkedKeys(t *testing.T) {
 	for _, c := range []struct {
 		key  string
 		args []string
-		says string // empty: fine
+		says string // empty: no error
 	}{
 		{marked, []string{"--base-url", "http://127.0.0.1:1"}, ""},
 		{marked, []string{"--base-url", "https://[::1]:1"}, ""},
@@ -206,7 +206,7 @@ func TestBadKeys(t *testing.T) {
 	}
 	_, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", "/nonexistent"))
 	fails(t, "no file", err, "config", "the file of --api-key-file cannot be opened: no such file")
-	if strings.Contains(err.Error(), "nonexistent") { // it may be a key
+	if strings.Contains(err.Error(), "nonexistent") { // the path may be a key
 		t.Errorf("the error shows what was written: %v", err)
 	}
 }
@@ -223,7 +223,7 @@ func TestKeyFileOfTheFlagIsPrivate(t *testing.T) {
 	}
 }
 
-// TestKeyFromAPipe: what a shell makes of <(command) is no file, and everybody's mode on it means nothing.
+// A shell's <(command) is not a regular file, and its mode, which lets all users read it, means nothing.
 func TestKeyFromAPipe(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -289,7 +289,7 @@ func TestKeyCommand(t *testing.T) {
 	fails(t, "two lines", err, "config", "several lines")
 	_, _, err = run("exit 0")
 	fails(t, "nothing", err, "config", "is empty")
-	key, _, err = run("cat; echo k1") // nothing on standard input, so it does not wait
+	key, _, err = run("cat; echo k1") // standard input is empty, so cat does not wait
 	if key != "k1" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
@@ -378,7 +378,7 @@ func TestStoreKeyFile(t *testing.T) {
 	fails(t, "no profile", err, "config", "make one first")
 	_, err = k.StoreKeyFile(resolve(t, path, nil, "--base-url", "https://evil.example"), "k1")
 	fails(t, "other origin", err, "config", "goes to https://pay.example.com only")
-	// A file that a person has named is not till's to remove.
+	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
 	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
 	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != (Removed{}) || err != nil || read(t, own) != "mine" {

@@ -14,7 +14,7 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// ReadKey reads a key from a stream to its end, such as standard input, and takes a newline at its end away.
+// ReadKey reads a key from a stream to its end, such as standard input, and removes a newline at its end.
 func ReadKey(r io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxKeyText))
 	if err != nil {
@@ -24,7 +24,7 @@ func ReadKey(r io.Reader) (string, error) {
 }
 
 // unlessDone reads a key from a terminal, a pipe or a keyring, where it may never arrive. A read cannot be
-// cancelled, so one that is not wanted any more is left behind.
+// cancelled, so once ctx is done, unlessDone returns and the read goes on in the background.
 func unlessDone(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		key string
@@ -57,8 +57,8 @@ func (k Keys) readFlag(path string) (string, error) {
 	return readKeyFile("the file of --api-key-file", path)
 }
 
-// readKeyFile reads a file that only its owner may read. The mode means nothing for pipes, such as those of a
-// shell's <(command), and on Windows.
+// readKeyFile reads a file that only its owner may read. The mode means nothing on Windows and for pipes,
+// such as a shell's <(command).
 func readKeyFile(what, path string) (string, error) {
 	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
 		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
@@ -70,10 +70,11 @@ func readKeyFile(what, path string) (string, error) {
 	return trimNewline(string(data)), err
 }
 
-// runCommand runs the profile's key command: no shell, nothing on its standard input, and only its first bytes of output.
+// runCommand runs the profile's key command: without a shell or standard input, reading only the first bytes
+// of output.
 func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
-	if info, err := os.Stat(words[0]); err == nil { // otherwise running it says why
-		// Who can change the program is given to read, and says, what the key is.
+	if info, err := os.Stat(words[0]); err == nil { // otherwise running the program reports the error
+		// A person who can change the program can read the key, and choose it.
 		if err := checkTrust("the program "+words[0]+" of api_key_command", words[0], info); err != nil {
 			return "", err
 		}
@@ -85,7 +86,7 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdout = &out
 	cmd.Stderr = k.Stderr
-	cmd.WaitDelay = limit / 10 // a child of the command may hold its output open
+	cmd.WaitDelay = limit / 10 // a child process of the command may keep its output open
 	err := cmd.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -98,7 +99,7 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// keyBuffer keeps the first bytes, enough to see that a key is too long, and drops the rest.
+// keyBuffer keeps the first bytes, enough to detect that a key is too long, and drops the rest.
 type keyBuffer struct{ strings.Builder }
 
 func (b *keyBuffer) Write(text []byte) (int, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// StoreKey keeps a key in the keyring, for the profile and the server of its address. A key that would never be
-// used, because another source goes before the keyring, is refused.
+// StoreKey stores a key in the keyring, for the profile and the server of its address. It refuses a key that
+// would never be used because another source comes before the keyring.
 func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	if err := s.mayStore(key, "the keyring", keyCommand, keyPath); err != nil {
 		return err
@@ -27,8 +27,8 @@ func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	return nil
 }
 
-// StoreKeyFile keeps a key in a file that only its owner can read, next to the configuration, and names that file
-// as the profile's api_key_file.
+// StoreKeyFile stores a key in a file that only its owner can read, next to the configuration, and sets the
+// profile's api_key_file to that file.
 func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	if err := s.mayStore(key, "a file", keyCommand); err != nil {
 		return "", err
@@ -50,7 +50,7 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 		return "", failf("the key cannot be written: %w", err)
 	}
 	if err = Edit(s.ConfigFile, func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"="+path) }); err != nil {
-		if expandHome(s.home, s.profile.Values[keyPath]) != path { // a key that nothing names is only a risk
+		if expandHome(s.home, s.profile.Values[keyPath]) != path { // an unused key file is only a risk
 			err = errors.Join(err, os.Remove(path))
 		}
 		return "", err
@@ -58,7 +58,7 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	return path, nil
 }
 
-// keyFile is where till keeps the key of a profile.
+// keyFile returns the path of the file in which till stores the key of a profile.
 func (s Settings) keyFile() (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(s.ConfigFile))
 	if err != nil {
@@ -67,7 +67,8 @@ func (s Settings) keyFile() (string, error) {
 	return filepath.Join(dir, "keys", s.Profile+".key"), nil
 }
 
-// mayStore reports what keeps a key from being stored in a place. The sources in before go before that place.
+// mayStore reports why a key cannot be stored in a place. The sources in before take precedence over that
+// place.
 func (s Settings) mayStore(key, place string, before ...string) error {
 	if err := checkKey(key, Origin{Kind: FromCaller}); err != nil {
 		return err
@@ -90,14 +91,14 @@ func (s Settings) mayStore(key, place string, before ...string) error {
 	return nil
 }
 
-// Removed says from where a key was removed.
+// Removed says from which places a key was removed.
 type Removed struct {
-	File    string // empty: from no file
+	File    string // empty: none
 	Keyring bool
 }
 
-// DeleteKey removes the profile's key from the places in which StoreKey and StoreKeyFile put it, and says which
-// those were. What a person has set up, a command or a file elsewhere, stays.
+// DeleteKey removes the profile's key from the places where StoreKey and StoreKeyFile put it, and returns
+// those places. It keeps what a person has set up: a command, or a file elsewhere.
 func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err error) {
 	if s.Sandbox {
 		return removed, usagef("the profile %s keeps no key: there is nothing to remove", Sandbox)
@@ -117,11 +118,12 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err e
 	_, err = k.withKeyring(ctx, func(r Keyring) (string, error) { return "", r.Delete(keyringService, s.keyringUser()) })
 	removed.Keyring = err == nil
 	switch {
-	case err == nil, errors.Is(err, keyring.ErrNotFound), removed.File != "": // a machine without a keyring has none to forget
+	// without a keyring there is nothing to remove
+	case err == nil, errors.Is(err, keyring.ErrNotFound), removed.File != "":
 		return removed, nil
 	case ctx.Err() != nil:
 		return removed, ctx.Err()
 	}
-	// A keyring that cannot be reached may hold a key all the same, and logging out is meant to remove it.
+	// A keyring that cannot be reached may still hold a key, and logout must remove it.
 	return removed, failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err)
 }

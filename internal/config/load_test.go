@@ -211,7 +211,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// A file of a few lines that would expand to billions of values.
+// A few lines with aliases would expand to billions of values.
 func TestLoadAliasBomb(t *testing.T) {
 	text := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'j'; c++ {

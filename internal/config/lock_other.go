@@ -2,5 +2,6 @@
 
 package config
 
-// lock does nothing where there is no flock: of two processes that change the configuration at once, the later one wins.
+// lock does nothing on systems without flock. If two processes change the configuration at once, the later
+// one wins.
 func lock(string) (unlock func(), err error) { return func() {}, nil }

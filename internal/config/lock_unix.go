@@ -14,8 +14,8 @@ const (
 	lockPause = 20 * time.Millisecond
 )
 
-// lock takes the lock on changes of a configuration. The lock file stays where it is: taking it away would let two processes
-// hold a lock on two files of one name. The system frees the lock when a process ends in any way.
+// lock locks a configuration for changes. The lock file stays: if it were removed, two processes could hold a
+// lock on two files of the same name. The system releases the lock when a process ends in any way.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,10 +1,10 @@
 package config
 
-// Origin is where a setting or a key comes from. The zero Origin is the built-in default.
+// Origin says where a setting or a key comes from. The zero Origin is the built-in default.
 type Origin struct {
 	Kind    OriginKind
 	Name    string // of the flag, the variable, the profile or the key of the file; empty for the other kinds
-	Setting string // the key in that profile, for a key of the service; otherwise empty
+	Setting string // for a key of the service: the setting of that profile that names it; otherwise empty
 }
 
 // OriginKind is the kind of an Origin.
@@ -16,13 +16,13 @@ const (
 	FromFlag
 	FromVariable
 	FromProfile
-	FromFile // but from none of its profiles
+	FromFile // the file, but none of its profiles
 	FromKeyring
 	FromSandbox
-	FromCaller // a key that is to be stored
+	FromCaller // a key to be stored
 )
 
-// IsDefault reports whether nothing was set anywhere.
+// IsDefault reports whether the value is the built-in default.
 func (o Origin) IsDefault() bool { return o.Kind == FromDefault }
 
 // String returns the origin as `config show` prints it.
@@ -64,7 +64,8 @@ func (o Origin) Phrase() string {
 	return o.String()
 }
 
-// typed returns what a person typed to name the value, --output or TILL_OUTPUT, and nothing for other origins.
+// typed returns the flag or variable that a person set, such as --output or TILL_OUTPUT, and "" for other
+// origins.
 func (o Origin) typed() string {
 	switch o.Kind {
 	case FromFlag:

@@ -15,8 +15,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// parse reads a configuration. The document is returned for edits; its kind is zero where there is none. The
-// error is a *problem.
+// parse reads a configuration. It also returns the document, for edits; its kind is zero if the text has
+// none. The error is a *problem.
 func parse(data []byte) (File, *yaml.Node, error) {
 	doc, err := parseYAML(data)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *reader) file(n *yaml.Node, f *File) {
 	}
 }
 
-// profile reads one profile. Its limits are amounts in its currencies, wherever the file has those.
+// profile reads one profile. It reads the currencies first, because limits are amounts in them.
 func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	p := Profile{Values: map[string]string{}}
 	values := r.mapping(n, name, oneOf("a profile", ProfileKeys()...))
@@ -71,7 +71,8 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	}
 	p.Currencies = r.currencies(values[keyCurrency], name+keyCurrency, money.NewRegistry().With(f.Currencies...))
 	registry := f.registry(p)
-	r.texts(values[keyCommand], name+keyCommand, func(word string) error { // an argument may be anything, even empty
+	// an argument may be any text, even empty
+	r.texts(values[keyCommand], name+keyCommand, func(word string) error {
 		if strings.ContainsRune(word, 0) {
 			return errors.New("an argument has a NUL character: take it away")
 		}
@@ -116,7 +117,7 @@ func (r *reader) currencies(n *yaml.Node, name string, known money.Registry) (en
 	return entries
 }
 
-// currency reads one entry of a list of currencies. Its kind may be left out where the code is known without it.
+// currency reads one entry of a list of currencies. The kind is optional if the code is already known.
 func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money.Entry {
 	nodes := r.mapping(n, name, oneOf("a currency", "code", "kind", "decimals", "memo", keyFormat))
 	values := map[string]string{}

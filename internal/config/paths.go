@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// Path returns where the configuration is, and whether --config or TILL_CONFIG names it. If neither does and there
-// is no home directory, that is an error rather than an empty configuration: a profile's limits must not vanish with
-// a variable.
+// Path returns the path of the configuration file, and the flag or variable that names it, if any. Without
+// either, a missing home directory is an error and not an empty configuration: the limits of a profile must
+// not disappear with a variable.
 func (in Input) Path() (path string, from Origin, err error) {
 	switch path, from = in.choice("config", "TILL_CONFIG"); {
 	case path == "" && !from.IsDefault():
@@ -31,14 +31,14 @@ func noHome(home string) string {
 	return fmt.Sprintf("HOME is not an absolute path (%q)", home)
 }
 
-// NoHome says why there is no home directory, where StateDir is empty.
+// NoHome says why there is no home directory, if StateDir is empty.
 func (s Settings) NoHome() string { return noHome(s.home) }
 
-// StateDir returns the directory in which journal and sandbox state are kept, or "" without a home directory.
+// StateDir returns the directory of the journal and the sandbox state, or "" without a home directory.
 func (in Input) StateDir() string { return in.xdg("XDG_STATE_HOME", ".local/state") }
 
-// xdg returns the program's directory below one of the XDG base directories. A relative one is ignored, as the
-// specification of those asks.
+// xdg returns the program's directory below one of the XDG base directories. It ignores a relative path, as
+// the XDG specification requires.
 func (in Input) xdg(variable, fallback string) string {
 	base := in.env(variable)
 	if !filepath.IsAbs(base) {

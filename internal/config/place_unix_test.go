@@ -45,7 +45,7 @@ func TestLoadOfAnothersFile(t *testing.T) {
 	fails(t, "edit", Edit(path, func(*Document) error { return nil }), "config", "belongs to another user")
 }
 
-// Who can change the program that says the key, or put another in its place, has the key.
+// A person who can change or replace the program that prints the key has the key.
 func TestKeyProgramThatOthersCanChange(t *testing.T) {
 	program := script(t, "echo k1")
 	dir := filepath.Dir(program)

@@ -13,14 +13,15 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Input is all that settings are made from.
+// Input is everything that settings are made from.
 type Input struct {
-	Flags   *pflag.FlagSet      // the flags that AddFlags declared: the root command's persistent ones. May be nil
-	Command *pflag.FlagSet      // the command's own flags, looked at for --lookup and --lookup-since only. May be nil
+	Flags   *pflag.FlagSet      // those of AddFlags: the persistent flags of the root command. May be nil
+	Command *pflag.FlagSet      // the command's own flags, for --lookup and --lookup-since only. May be nil
 	Env     func(string) string // os.Getenv, or a test's. May be nil
-	Home    string              // the home directory, or empty where there is none
+	Home    string              // the home directory, or empty if there is none
 
-	// SandboxCurrencies returns the currencies of the built-in profile. It is called for that profile only. May be nil.
+	// SandboxCurrencies returns the currencies of the built-in profile. It is called only for that profile.
+	// May be nil.
 	SandboxCurrencies func() []money.Entry
 }
 
@@ -38,7 +39,7 @@ func (in Input) flag(name string) *pflag.Flag {
 	return in.Flags.Lookup(name)
 }
 
-// choice returns what a flag or else a variable says. A flag may say that it is empty.
+// choice returns the value of a flag, or else of a variable. The value of a flag may be empty.
 func (in Input) choice(flag, variable string) (string, Origin) {
 	if f := in.flag(flag); f != nil && f.Changed {
 		return f.Value.String(), Origin{Kind: FromFlag, Name: flag}
@@ -57,7 +58,7 @@ func (in Input) bound(s setting) *pflag.Flag {
 	return in.flag(s.flag)
 }
 
-// Resolve loads the configuration, chooses the profile, and works out every setting.
+// Resolve loads the configuration, chooses the profile, and returns every setting.
 func Resolve(in Input) (Settings, error) {
 	file, err := in.Load()
 	if err != nil {
@@ -90,7 +91,8 @@ func Resolve(in Input) (Settings, error) {
 		}
 	}
 	s.Limits = s.profile.Limits
-	if s.TimeZone, err = time.LoadLocation(v.GetString("time_zone")); err != nil { // checked before, when it was read
+	// already checked when it was read
+	if s.TimeZone, err = time.LoadLocation(v.GetString("time_zone")); err != nil {
 		return Settings{}, failf("time_zone: %w", err)
 	}
 	if err := s.finish(in); err != nil {
@@ -126,8 +128,9 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 		advise("type: till profile set NAME base_url=https://...")
 }
 
-// layers puts the sources on top of each other, each value checked, and notes where each comes from. Viper would read the
-// process's environment by itself; here the environment is handed in, so it is merged over the profile.
+// layers merges the sources in order of precedence. It checks each value and records where it comes from.
+// Viper would read the process's environment itself. Here the environment is an input, so layers merges it
+// over the profile.
 func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	v := viper.New()
 	profile, env := map[string]any{}, map[string]any{}
@@ -163,7 +166,7 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	}
 	for _, row := range table() {
 		name := s.origins[row.key].typed()
-		if name == "" { // it was checked when the file was read, or is a default
+		if name == "" { // a default, or checked when the file was read
 			continue
 		}
 		if err := row.checkTyped(v.GetString(row.key)); err != nil {
@@ -173,7 +176,7 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	return v, nil
 }
 
-// wrongValue returns the error for a value of a setting. What is dangerous rather than misspelled is no matter of usage.
+// wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
 func wrongValue(isArgument bool, name string, err error) error {
 	if isArgument && !errors.Is(err, errPlainHTTP) && !errors.Is(err, place.ErrNotPlace) {
 		return usagef("%s: %v", name, err)
@@ -181,7 +184,7 @@ func wrongValue(isArgument bool, name string, err error) error {
 	return failf("%s: %v", name, err)
 }
 
-// finish does what needs more than one setting.
+// finish sets and checks what depends on more than one setting.
 func (s *Settings) finish(in Input) error {
 	if s.BaseURL != "" {
 		s.BaseURL, _ = NormalizeBaseURL(s.BaseURL)

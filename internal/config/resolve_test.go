@@ -28,7 +28,7 @@ profiles:
     currencies: [{code: Btc, kind: crypto, decimals: 4}]
 `
 
-// Each setting from each of its sources, the stronger above the weaker.
+// Each setting from each of its sources, with rising precedence.
 func TestPrecedence(t *testing.T) {
 	type source struct {
 		args         []string
@@ -48,7 +48,8 @@ func TestPrecedence(t *testing.T) {
 			{nil, nil, "table", "default"},
 			{nil, []string{"TILL_OUTPUT", "yaml"}, "yaml", "environment TILL_OUTPUT"},
 			{[]string{"-o", "csv"}, []string{"TILL_OUTPUT", "yaml"}, "csv", "flag --output"},
-			{[]string{"-o", "table"}, []string{"TILL_OUTPUT", "yaml"}, "table", "flag --output"}, // the default, typed
+			// the default, but typed
+			{[]string{"-o", "table"}, []string{"TILL_OUTPUT", "yaml"}, "table", "flag --output"},
 			{[]string{"-o", "csv"}, []string{"TILL_OUTPUT", "nonsense"}, "csv", "flag --output"},
 			{[]string{"--jq", "."}, []string{"TILL_OUTPUT", "yaml"}, "json", "flag --jq"},
 			{[]string{"--jq", ".", "-o", "jsonl"}, nil, "jsonl", "flag --output"},
@@ -113,7 +114,7 @@ func TestSettingsOfAProfile(t *testing.T) {
 	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown || s.Origin("profile") != (Origin{}) {
 		t.Errorf("%+v", s)
 	}
-	// A person without flags at all, as completion is.
+	// Completion has no flags at all.
 	if s, err := Resolve(Input{Home: t.TempDir()}); err != nil || s.Output != "table" || s.Retries != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -138,7 +139,7 @@ func TestFlagsArrive(t *testing.T) {
 	}
 }
 
-// The command's own --lookup counts, and its own --timeout (of a wait) does not.
+// The command's own --lookup is read, and its own --timeout (of a wait) is not.
 func TestCommandFlags(t *testing.T) {
 	in := input(t, write(t, two), env("TILL_LOOKUP", "never"))
 	in.Command = pflag.NewFlagSet("create", pflag.ContinueOnError)
@@ -301,7 +302,7 @@ func TestPaths(t *testing.T) {
 	if s, err := Resolve(Input{Env: env("TILL_CONFIG", os.DevNull)}); err != nil || s.Journal != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	// The current directory holds no configuration.
+	// The configuration is never read from the current directory.
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"config.yaml", "till.yaml", ".till.yaml"} {
 		if err := os.WriteFile(name, []byte("nonsense: 1\n"), 0o600); err != nil {
@@ -323,7 +324,7 @@ func TestRequireBaseURL(t *testing.T) {
 	}
 }
 
-// Where nothing is limited, no row says that nothing is.
+// If nothing is limited, there is no row without_limit.
 func TestExplainWithoutLimits(t *testing.T) {
 	s := resolve(t, write(t, "profiles:\n  live: {currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]}\n"), nil, "--profile", "live")
 	for _, row := range s.Explain(Keys{}) {

@@ -11,9 +11,9 @@ type Settings struct {
 	Profile    string `mapstructure:"-"` // empty: none
 	Sandbox    bool   `mapstructure:"-"` // whether Profile is the built-in one
 	ConfigFile string `mapstructure:"-"`
-	StateDir   string `mapstructure:"-"` // where journal and sandbox state are kept; empty without a home directory
+	StateDir   string `mapstructure:"-"` // of the journal and the sandbox state; empty without a home
 
-	BaseURL string `mapstructure:"base_url"` // normalised; empty: none, or the embedded sandbox where Sandbox is set
+	BaseURL string `mapstructure:"base_url"` // normalised; empty: none, or with Sandbox the embedded one
 	Account string `mapstructure:"account"`
 	CAFile  string `mapstructure:"ca_file"`
 
@@ -26,14 +26,14 @@ type Settings struct {
 	Quiet     bool          `mapstructure:"quiet"`
 	Color     string        `mapstructure:"color"` // auto, always, never
 	Yes       bool          `mapstructure:"yes"`
-	NoInput   bool          `mapstructure:"no_input"` // that standard input is no terminal is the caller's to add
+	NoInput   bool          `mapstructure:"no_input"` // the caller adds whether standard input is a terminal
 	DryRun    bool          `mapstructure:"dry_run"`
 	Debug     bool          `mapstructure:"debug"`
 	Timeout   time.Duration `mapstructure:"timeout"` // zero: 30s for reads, 90s for creates
 	Retries   int           `mapstructure:"retries"`
 
-	Journal         string         `mapstructure:"journal"` // a path or postgres://...; empty without a home directory
-	ProfileJournal  string         `mapstructure:"-"`       // the one that the profile names, or empty
+	Journal         string         `mapstructure:"journal"` // a path or postgres://...; empty without a home
+	ProfileJournal  string         `mapstructure:"-"`       // the journal that the profile names, or empty
 	SandboxState    string         `mapstructure:"sandbox_state"`
 	ResellerAuth    string         `mapstructure:"reseller_auth"` // bearer, none
 	FirstPage       string         `mapstructure:"first_page"`    // auto, 0, 1
@@ -52,12 +52,12 @@ type Settings struct {
 	keyFlag string            // --api-key-file
 	common  []money.Entry     // the file's own currencies
 	profile Profile           // as the file has it
-	origins map[string]Origin // by key; what is missing is a default
+	origins map[string]Origin // by key; a missing one is a default
 	values  map[string]string // by key, as `config show` prints them
 }
 
-// RequireBaseURL is for commands that call the service. It returns the address, and "" in the profile sandbox for the
-// sandbox inside this program.
+// RequireBaseURL returns the address for a command that calls the service. In the profile sandbox, "" means
+// the sandbox inside this program.
 func (s Settings) RequireBaseURL() (string, error) {
 	if s.BaseURL != "" || s.Sandbox {
 		return s.BaseURL, nil

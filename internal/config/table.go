@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Sandbox is the name of the profile that is built in.
+// Sandbox is the name of the built-in profile.
 const Sandbox = "sandbox"
 
-// setting is one line of the table of settings: under which name each source knows it, and what it may be.
+// setting is one line of the table of settings: its name in each source, and its possible values.
 type setting struct {
 	key    string // in a profile, in `config show`, and in the struct tags of Settings
 	flag   string // of the program; empty: none
@@ -19,18 +19,18 @@ type setting struct {
 	local  string // a flag of single commands only
 	env    string
 	def    any      // the default; its type is the flag's, a text if nil
-	values []string // those that it can have; empty: any that the check takes
+	values []string // the possible values; empty: any that check accepts
 	check  func(text string) error
-	// typed checks a path from a flag or the environment. It may be relative, because the person who types it sees
-	// the directory. Without it, check does that too.
+	// typed checks a path from a flag or the environment. The path may be relative, because the person who
+	// types it knows the directory. If typed is nil, check does that too.
 	typed   func(text string) error
-	home    bool // whether the file may write it with ~/
+	home    bool // whether its value in the file may begin with ~/
 	profile bool // whether a profile may have it
 	list    bool // not one text; only a profile has it
 	about   string
 }
 
-// choices returns what decides which profile of which file is read, before there are settings.
+// choices returns the flags and variables that choose the profile and the file, before there are settings.
 func choices() []setting {
 	return []setting{
 		{flag: "profile", env: "TILL_PROFILE", about: "profile of the configuration to use; sandbox is built in"},
@@ -102,7 +102,7 @@ func table() []setting {
 	}
 }
 
-// Settings of a profile that have code of their own.
+// The settings of a profile that have their own code.
 const (
 	keyPath     = "api_key_file"
 	keyCommand  = "api_key_command"
@@ -113,7 +113,7 @@ const (
 	keyFormat   = "address_format" // of a currency
 )
 
-// AddFlags declares the flags that every command has. Resolve reads them back.
+// AddFlags declares the global flags. Resolve reads them back.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range slices.Concat(choices(), table()) {
 		if s.flag == "" {
@@ -154,7 +154,7 @@ func (s setting) checkTyped(text string) error {
 	return s.checkValue(text)
 }
 
-// find finds a setting, or else returns one that has nothing.
+// find finds a setting, or returns an empty one.
 func find(key string) setting {
 	for _, s := range table() {
 		if s.key == key {
@@ -167,10 +167,10 @@ func find(key string) setting {
 // isProfileText reports whether a profile can have the setting as one text.
 func (s setting) isProfileText() bool { return s.profile && !s.list }
 
-// Values returns all that a setting can be, for completion.
+// Values returns the possible values of a setting, for completion.
 func Values(key string) []string { return find(key).values }
 
-// Described is a name with what is to be said about it.
+// Described is a name with its description.
 type Described struct{ Name, About string }
 
 // ProfileSettings returns the keys that a profile may have in the file, for help and completion.
@@ -193,7 +193,7 @@ func ProfileKeys() []string {
 	return keys
 }
 
-// Variables returns the variables of the environment that settings, the key and the places of files come from.
+// Variables returns the environment variables of the settings, the key and the directories.
 func Variables() []Described {
 	var all []Described
 	for _, s := range slices.Concat(choices(), table()) {

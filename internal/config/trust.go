@@ -8,7 +8,7 @@ import (
 	"example.com/till/internal/place"
 )
 
-// checkTrust refuses a file that somebody else can change, by itself or by putting another in its place.
+// checkTrust refuses a file that another user can change or replace.
 func checkTrust(what, path string, info fs.FileInfo) error {
 	if why := place.Distrust(info); why != "" {
 		return distrusted(what, path, why, info)
@@ -16,8 +16,8 @@ func checkTrust(what, path string, info fs.FileInfo) error {
 	return checkDirectory(what, path)
 }
 
-// checkDirectory refuses the directory of a file, or of the file that a link leads to, in which somebody else can put
-// another file in its place.
+// checkDirectory refuses the directory of a file, or of the target of a link, if another user can replace
+// files in it.
 func checkDirectory(what, path string) error {
 	dir, why, err := place.Directory(path)
 	if err != nil {

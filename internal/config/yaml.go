@@ -14,8 +14,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// parseYAML reads a text that is one YAML document without aliases. The document's kind is zero where there
-// is nothing in it.
+// parseYAML reads a text that is one YAML document without aliases. The document's kind is zero if the text
+// is empty.
 func parseYAML(data []byte) (*yaml.Node, error) {
 	if len(data) > maxFile {
 		return nil, problemf(0, "it is larger than 1 MiB: it cannot be a configuration")
@@ -46,7 +46,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc, nil
 }
 
-// syntaxProblem turns the library's "yaml: line 3: did not find expected key" into ours.
+// syntaxProblem turns the library's "yaml: line 3: did not find expected key" into a problem.
 func syntaxProblem(err error) *problem {
 	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
 	if n, _ := fmt.Sscanf(message, "line %d:", &line); n == 1 {
@@ -55,8 +55,8 @@ func syntaxProblem(err error) *problem {
 	return problemf(line, "this is not YAML (%s): check indentation, colons and quotes", message)
 }
 
-// refuseAliases keeps every value where it is written: an alias could also make a small file expand into a
-// huge one.
+// refuseAliases refuses aliases, so that every value is in the place where it is written. An alias could also
+// expand a small file into a huge one.
 func refuseAliases(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return problemf(n.Line, "anchors and aliases (& and *) are not taken: write the value out, or put it in quotes")
@@ -69,18 +69,19 @@ func refuseAliases(n *yaml.Node) error {
 	return nil
 }
 
-// isNull says whether the value is empty. A quoted or tagged nothing (!!null "") is not taken for it: the
-// library would write it back as a text.
+// isNull reports whether the value is empty. A quoted or tagged null (!!null "") is not: the library would
+// write it back as a text.
 func isNull(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" && n.Style == 0
 }
 
 const theTop = "the configuration" // the name of the outermost mapping
 
-// reader reads the nodes of a configuration and keeps the first problem. After that, what it returns means nothing.
+// reader reads the nodes of a configuration and keeps the first problem. After a problem, its results mean
+// nothing.
 type reader struct{ err error }
 
-// fail notes that something is wrong with a node.
+// fail records a problem with a node.
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	if r.err == nil {
 		err := fmt.Errorf(format, args...)
@@ -88,10 +89,10 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// mapping returns the values of a mapping by key; a missing or empty one has none. Each key must be a text, occur
-// once, and pass the check, which is given the key and its full name. yaml.v3 could decode into structs and refuse
-// unknown keys as well, but its messages have Go's types instead of the file's names, and it takes a number for a
-// text and a missing value for an empty one.
+// mapping returns the values of a mapping by key. A missing or empty mapping has none. Each key must be a
+// text, occur once, and pass the check, which gets the key and its full name. yaml.v3 could decode into
+// structs and refuse unknown keys too, but its messages name Go types, and it takes a number for a text and a
+// missing value for an empty one.
 func (r *reader) mapping(n *yaml.Node, name string, check func(key, full string) error) map[string]*yaml.Node {
 	if n == nil || isNull(n) {
 		return nil
@@ -123,7 +124,7 @@ func (r *reader) mapping(n *yaml.Node, name string, check func(key, full string)
 	return values
 }
 
-// oneOf returns a check for the keys of what has these only.
+// oneOf returns a check that accepts only the known keys.
 func oneOf(what string, known ...string) func(key, full string) error {
 	return func(key, full string) error {
 		switch {
@@ -139,14 +140,14 @@ func oneOf(what string, known ...string) func(key, full string) error {
 	}
 }
 
-// list returns the items of a list; a missing or empty one has none.
+// list returns the items of a list. A missing or empty list has none.
 func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
 	switch {
 	case n == nil:
 		return nil
 	case isNull(n):
 		switch lastKey(name) {
-		case keyMax, keyMaxRun, keyAllow: // somebody meant to set a limit
+		case keyMax, keyMaxRun, keyAllow: // the author meant to set a limit
 			r.noValue(n, name)
 		}
 		return nil
@@ -172,8 +173,8 @@ func (r *reader) texts(n *yaml.Node, name string, add func(text string) error) {
 	}
 }
 
-// text returns a value that is a text. Numbers, booleans and the like are refused, because YAML would not keep how
-// they are written: 010 is 8, and no is false.
+// text returns a value that is a text. It refuses numbers, booleans and the like, because YAML does not keep
+// how they are written: 010 is 8, and no is false.
 func (r *reader) text(n *yaml.Node, name string) string {
 	switch key, tag := lastKey(name), n.ShortTag(); {
 	case isNull(n):
@@ -194,7 +195,7 @@ func (r *reader) noValue(n *yaml.Node, name string) {
 
 func lastKey(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// short shows a key of any length and content in a message.
+// short returns a key of any length and content, in a form that fits a message.
 func short(key string) string {
 	if len(key) > 80 || strconv.Quote(key) != `"`+key+`"` {
 		return quoted(key)
