@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// Cell is a typed value in a row. The zero Cell is an empty one. A long table has many of them, so that it is small.
+// Cell is a typed value in a row. The zero Cell is empty. Cells are small, because a long table has many of
+// them.
 type Cell struct {
 	text     string   // Text, Own, JSONText; the code of an Amount
 	n        int64    // Int, Bool; the tenths of a Percent; the minor units of an Amount
-	large    *big.Int // instead of n, where that does not hold it
+	large    *big.Int // replaces n if the number does not fit into it
 	steps    []Step   // History
 	decimals int32
 	kind     kind
-	signed   bool // Percent: whether a plus is shown
+	signed   bool // Percent: whether to show a plus
 	bare     bool // Amount: whether its code is shown elsewhere
 }
 
@@ -38,18 +39,18 @@ const (
 // Step is one entry of a History.
 type Step struct{ Status, At string }
 
-// Text is what the service wrote. It is escaped in tables, and neutralised in
-// CSV where a spreadsheet would run it as a formula.
+// Text returns a cell of text that the service wrote. The text is escaped in tables. In CSV it is neutralised
+// if a spreadsheet would run it as a formula.
 func Text(s string) Cell { return Cell{kind: kindText, text: s} }
 
-// Own is what the merchant wrote, or a code or number that has been checked. It
-// is escaped in tables, and left exactly alone in CSV.
+// Own returns a cell of text that the merchant wrote, or of a code or number that has been checked. The text
+// is escaped in tables, and unchanged in CSV.
 func Own(s string) Cell { return Cell{kind: kindOwn, text: s} }
 
-// Int is a number.
+// Int returns a cell with a number.
 func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
 
-// Bool is true or false.
+// Bool returns a cell with true or false.
 func Bool(b bool) Cell {
 	if b {
 		return Cell{kind: kindBool, n: 1}
@@ -57,18 +58,18 @@ func Bool(b bool) Cell {
 	return Cell{kind: kindBool}
 }
 
-// Amount is an amount of money in the minor unit of the currency with that
-// code. Decimals below zero are unknown ones.
+// Amount returns a cell with an amount of money, in the minor unit of the currency with that code. Decimals
+// below zero mean that the decimals are unknown.
 func Amount(minor int64, code string, decimals int) Cell {
 	return Cell{kind: kindAmount, n: minor, text: code, decimals: int32(max(decimals, -1))}
 }
 
-// BigAmount is an Amount of any size.
+// BigAmount is Amount for an amount of any size.
 func BigAmount(minor *big.Int, code string, decimals int) Cell {
 	return Amount(0, code, decimals).of(minor)
 }
 
-// of is the cell with a number of any size in it.
+// of returns the cell with n as its number.
 func (c Cell) of(n *big.Int) Cell {
 	if n.IsInt64() {
 		c.n = n.Int64()
@@ -85,8 +86,8 @@ func (c Cell) sign() int {
 	return cmp.Compare(c.n, 0)
 }
 
-// Percent is a number of tenths of a percent: 425 is shown as 42.5%, and is 42.5
-// in CSV. Nil is an empty cell.
+// Percent returns a cell with a number of tenths of a percent: 425 is shown as 42.5%, and is 42.5 in CSV. Nil
+// returns an empty cell.
 func Percent(tenths *big.Int) Cell {
 	if tenths == nil {
 		return Cell{}
@@ -94,31 +95,29 @@ func Percent(tenths *big.Int) Cell {
 	return Cell{kind: kindPercent}.of(tenths)
 }
 
-// Change is a Percent by which something has grown. It is shown with its sign.
+// Change is Percent for the growth of something. It is shown with its sign.
 func Change(tenths *big.Int) Cell {
 	c := Percent(tenths)
 	c.signed = true
 	return c
 }
 
-// History is what happened, the oldest first. A list shows the last step, One
-// shows all of them, a line each.
+// History returns a cell with the steps of a history, the oldest first. A list shows the last step. One shows
+// all of them, one a line.
 func History(steps []Step) Cell { return Cell{kind: kindHistory, steps: steps} }
 
-// JSONText is a record of unknown shape. It is shown as JSON on one line.
+// JSONText returns a cell with a record of unknown shape. It is shown as JSON on one line.
 func JSONText(text []byte) Cell { return Cell{kind: kindJSON, text: string(text)} }
 
-// numeric says whether the cell is aligned to the right, like a number.
+// numeric reports whether the cell is aligned to the right, like a number.
 func (c Cell) numeric() bool {
 	return c.kind == kindInt || c.kind == kindAmount || c.kind == kindPercent
 }
 
-// elastic says whether the cell may be cut. A number that was cut would be
-// another number.
+// elastic reports whether the cell may be cut. A number may not: the rest of it would be a different number.
 func (c Cell) elastic() bool { return !c.numeric() && c.kind != kindBool }
 
-// short returns the cell on one line, escaped. For an amount it is the form
-// by itself, without alignment.
+// short returns the cell on one line, escaped. An amount is not aligned.
 func (c Cell) short() string {
 	switch c.kind {
 	case kindText, kindOwn:
@@ -144,7 +143,7 @@ func (c Cell) short() string {
 	return ""
 }
 
-// digits appends the number of an amount or a percentage with so many decimals.
+// digits appends the number of an amount or a percentage with the given decimals.
 func (c Cell) digits(b []byte, decimals int) []byte {
 	if c.large != nil {
 		return appendPoint(b, c.large.Append(nil, 10), decimals)
@@ -159,11 +158,11 @@ func (s Step) String() string {
 	return s.Status + " " + s.At
 }
 
-// minorWord comes between an integer of minor units and its code, where the
-// decimals are not known and the integer must not be read as the amount.
+// minorWord separates an integer of minor units from its code if the decimals are unknown, so that a reader
+// does not take the integer for the amount.
 const minorWord = "minor"
 
-// amount returns an amount's number and the text after it.
+// amount returns the number of an amount, and the text after it.
 func (c Cell) amount() (number, unit string) {
 	if !c.bare {
 		unit = Safe(c.text)
@@ -174,13 +173,13 @@ func (c Cell) amount() (number, unit string) {
 	return string(c.digits(nil, 0)), strings.TrimSuffix(minorWord+" "+unit, " ")
 }
 
-// appendDecimal appends minor units as an exact decimal with that many decimals.
+// appendDecimal appends minor units as an exact number with the given decimals.
 func appendDecimal(b []byte, minor int64, decimals int) []byte {
 	var buf [20]byte
 	return appendPoint(b, strconv.AppendInt(buf[:0], minor, 10), decimals)
 }
 
-// appendPoint appends an integer as a number with so many decimals.
+// appendPoint appends an integer as a number with the given decimals.
 func appendPoint(b, integer []byte, decimals int) []byte {
 	digits := bytes.TrimPrefix(integer, []byte("-"))
 	b = append(b, integer[:len(integer)-len(digits)]...)
@@ -199,9 +198,8 @@ func appendPoint(b, integer []byte, decimals int) []byte {
 	return append(b, digits[whole:]...)
 }
 
-// compactJSON returns JSON text on one line with the invisible characters in
-// its strings escaped as JSON does it, so that it stays JSON. Text that is no
-// JSON is shown as text.
+// compactJSON returns JSON text on one line. It escapes invisible characters in strings in the JSON way, so
+// that the result is JSON. It returns text that is not JSON as escaped text.
 func compactJSON(raw string) string {
 	var line bytes.Buffer
 	if json.Compact(&line, []byte(raw)) != nil {
@@ -210,8 +208,8 @@ func compactJSON(raw string) string {
 	return safeJSON(line.String())
 }
 
-// compare orders cells of one column: numbers by value, amounts by code and
-// then by value, histories by their last step, text by its bytes.
+// compare orders cells of one column: numbers by value, amounts by code and then by value, histories by their
+// last step, text by its bytes.
 func compare(a, b Cell) int {
 	if a.kind != b.kind && !(a.isText() && b.isText()) {
 		return cmp.Compare(a.kind, b.kind) // empty cells first
@@ -240,8 +238,8 @@ func (c Cell) last() Step {
 	return c.steps[len(c.steps)-1]
 }
 
-// compareAmounts compares two amounts of one code, or two other numbers. Where the decimals of one
-// are unknown there is no common unit: those are sorted apart, and first.
+// compareAmounts compares two amounts of one code, or two other numbers. If the decimals of one are unknown,
+// there is no common unit: amounts with unknown decimals come first.
 func compareAmounts(a, b Cell) int {
 	switch {
 	case a.decimals == b.decimals && a.large == nil && b.large == nil:

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Chart is a picture of amounts that have one unit.
+// Chart is a drawing of amounts that have one unit.
 type Chart struct {
 	Title   string
-	Note    string // beside the title, such as the sum
+	Note    string // next to the title, such as the sum
 	Bars    []Bar
-	Upright bool // columns side by side, for what follows one another in time; otherwise bars below one another
+	Upright bool // columns next to each other, for a sequence in time; otherwise bars below each other
 }
 
 // Bar is one amount in a Chart.
 type Bar struct {
 	Label string
-	Apart string   // tells it from others with the same label, and is never cut
-	Value *big.Int // how long the bar is; what is less than nothing is drawn to the other side of zero
-	Text  string   // the amount, for reading
-	Extra string   // behind it, such as the share
+	Apart string   // distinguishes it from others with the same label, and is never cut
+	Value *big.Int // the length of the bar; a negative one goes to the other side of zero
+	Text  string   // the amount as text
+	Extra string   // after the amount, such as the share
 }
 
-// label is the label in so many columns.
+// label returns the label in at most limit columns.
 func (b Bar) label(limit int) string {
 	if b.Apart == "" {
 		return cut(Safe(b.Label), limit, false)
@@ -34,7 +34,7 @@ func (b Bar) label(limit int) string {
 	return cut(Safe(b.Label), max(limit-width(apart), 1), false) + apart
 }
 
-// name is all of the label.
+// name returns the whole label.
 func (b Bar) name() string {
 	if b.Apart == "" {
 		return b.Label
@@ -42,7 +42,7 @@ func (b Bar) name() string {
 	return b.Label + " " + b.Apart
 }
 
-// scale is what a chart's bars are held against: the least and the largest amount, with zero between them.
+// scale is the scale of a chart's bars: the least and the largest amount, with zero between them.
 type scale struct{ least, most, whole *big.Int }
 
 func (c Chart) scale() scale {
@@ -59,23 +59,23 @@ func (c Chart) scale() scale {
 	return s
 }
 
-// part is how long a bar is, to either side of zero, when it is so far from one end to the other.
+// part returns the length of a bar, on either side of zero, if the whole scale has the length full.
 func (s scale) part(value *big.Int, full int) int {
 	if value.Sign() == 0 {
 		return 0
 	}
 	n := new(big.Int).Abs(value)
 	n.Mul(n, big.NewInt(int64(2*full)))
-	n.Add(n, s.whole).Quo(n, new(big.Int).Lsh(s.whole, 1)) // to the nearest
-	return max(int(n.Int64()), 1)                          // what is there can be seen
+	n.Add(n, s.whole).Quo(n, new(big.Int).Lsh(s.whole, 1)) // round to the nearest
+	return max(int(n.Int64()), 1)                          // a value that is not zero is visible
 }
 
-// zero is how much of such a way is before zero.
+// zero returns the position of zero, if the whole scale has the length full.
 func (s scale) zero(full int) int {
 	return min(s.part(s.least, full), full-s.most.Sign())
 }
 
-// span is where a bar begins on such a way, and how long it is.
+// span returns the beginning and the length of a bar, if the whole scale has the length full.
 func (s scale) span(value *big.Int, full int) (from, length int) {
 	zero := s.zero(full)
 	length = s.part(value, full)
@@ -85,10 +85,10 @@ func (s scale) span(value *big.Int, full int) (from, length int) {
 	return zero, min(length, full-zero)
 }
 
-// noTerminal is how wide a chart is where there is no terminal.
+// noTerminal is the width of a chart without a terminal.
 const noTerminal = 80
 
-// Charts draws charts as text, below one another. They need no colour to be read.
+// Charts draws charts as text, below each other. They are readable without colour.
 func Charts(w io.Writer, o Options, charts []Chart) error {
 	return output(w, oneBuffer, func(out *bufio.Writer) error {
 		lines := lineWriter{out, newPainter(o.Color)}
@@ -129,12 +129,12 @@ func (c Chart) lines(p painter, limit int) []string {
 }
 
 const (
-	longestLabel = 32 // columns that the label of a bar has at most
+	longestLabel = 32 // the most columns for the label of a bar
 	longestBar   = 100
 	shortestBar  = 4
 )
 
-// widest is the width of the widest text of a bar.
+// widest returns the width of the widest text of a bar.
 func (c Chart) widest(text func(Bar) string) int {
 	widest := 0
 	for _, b := range c.Bars {
@@ -143,8 +143,8 @@ func (c Chart) widest(text func(Bar) string) int {
 	return widest
 }
 
-// bars draws one bar a line: the label, the bar, the amount. Where that is too wide, the amount is without its unit, which
-// the title has, and then there is no bar, and then the amount goes below the label.
+// bars draws one bar a line: the label, the bar, the amount. If a line is too wide, bars omits the unit of
+// the amounts, which the title has, then the bars. Then it puts the amount below the label.
 func (c Chart) bars(p painter, limit int) []string {
 	text := c.widest(func(b Bar) string { return Safe(b.Text) })
 	number := c.widest(Bar.number)
@@ -193,13 +193,14 @@ func (c Chart) bars(p painter, limit int) []string {
 	return lines
 }
 
-// flat is a bar in so many columns. Where there is less than nothing, zero is a line, and such a bar is to its left.
+// flat returns a bar in full columns. If the scale has negative amounts, zero is a line, and their bars are
+// to its left.
 func (s scale) flat(p painter, value *big.Int, full int) string {
 	zero, left, eighths := "", 0, 8*full
 	if s.least.Sign() < 0 {
 		full-- // the line
 		zero, eighths = "│", 8*(full-s.most.Sign())
-		left = (s.part(s.least, eighths) + 7) / 8 // each side may have a column that is not full
+		left = (s.part(s.least, eighths) + 7) / 8 // each side may have a partly filled column
 	}
 	before, after := "", blocks(s.part(value, eighths))
 	if value.Sign() < 0 {
@@ -208,7 +209,7 @@ func (s scale) flat(p painter, value *big.Int, full int) string {
 	return spaces(left-width(before)) + p.mark(blue, before) + zero + p.mark(blue, after) + spaces(full-left-width(after))
 }
 
-// blocks is a bar of so many eighths of a column.
+// blocks returns a bar of the given number of eighths of a column.
 func blocks(eighths int) string {
 	bar := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
@@ -217,7 +218,7 @@ func blocks(eighths int) string {
 	return bar
 }
 
-// blocksBack is one that grows to the left, for which there are fewer characters.
+// blocksBack returns a bar that grows to the left. Unicode has fewer characters for that.
 func blocksBack(eighths int) string {
 	return strings.TrimSpace(string([]rune(" ▕▕▕▐▐▐▐")[eighths%8])) + strings.Repeat("█", eighths/8)
 }
@@ -227,8 +228,8 @@ const (
 	widestColumn = 12
 )
 
-// axis is the text at its upper end, at zero and at its lower end, and how wide that is. Where nothing is less than
-// zero, there is none at the lower end.
+// axis returns the texts at the upper end of the axis, at zero and at its lower end, and their width. If no
+// amount is below zero, least is empty.
 func (c Chart) axis() (most, zero, least string, wide int) {
 	zero = "0"
 	most = zero
@@ -243,14 +244,14 @@ func (c Chart) axis() (most, zero, least string, wide int) {
 	return most, zero, least, max(width(most), width(zero), width(least))
 }
 
-// room is how many columns an upright chart can have.
+// room returns how many columns an upright chart can have.
 func (c Chart) room(limit int) int {
 	_, _, _, axis := c.axis()
 	return max(limit-axis-2, 0)
 }
 
-// columns draws an upright chart, with the ends of the axis beside it. Under the columns are their labels, and the amounts
-// where all of them have room.
+// columns draws an upright chart, with the ends of the axis to the left. The labels are below the columns,
+// and so are the amounts if there is room for all of them.
 func (c Chart) columns(p painter, limit int) []string {
 	top, zero, bottom, axis := c.axis()
 	room := c.room(limit)
@@ -265,7 +266,7 @@ func (c Chart) columns(p painter, limit int) []string {
 		above = columnHeight
 	}
 	atAxis := func(text, line string) string { return spaces(axis-width(text)) + text + " " + line }
-	// side has the lines of the columns on one side of zero, from there on.
+	// side returns the lines of the columns on one side of zero, starting at zero.
 	side := func(sign, height int, shapes, end string) (lines []string) {
 		for far := range height {
 			text, line := "", "│"
@@ -299,13 +300,13 @@ func (c Chart) columns(p painter, limit int) []string {
 	return lines
 }
 
-// number is the text of an amount without its unit, which the title has.
+// number returns the amount without its unit, which the title has.
 func (b Bar) number() string {
 	number, _, _ := strings.Cut(Safe(b.Text), " ")
 	return number
 }
 
-// below writes texts under the columns, leaving out those that have no room.
+// below returns texts under the columns. It omits those that have no room.
 func (c Chart) below(slot, limit int, text func(Bar) string) string {
 	line, used := "", 0
 	for i, b := range c.Bars {

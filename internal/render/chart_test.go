@@ -27,22 +27,23 @@ func drawn(t *testing.T, o Options, charts ...Chart) string {
 
 func TestBars(t *testing.T) {
 	c := Chart{Title: "Earned", Note: "so far", Bars: []Bar{bar("North", 160), bar("東京", 80), bar("Small", 1), bar("None\x1b", 0)}}
-	// 40 columns less the label (8), the amount (7), the share (4) and the gaps (6) are 15 for the bar: 120 eighths for 160.
+	// 40 columns less the label (8), the amount (7), the share (4) and the gaps (6) leave 15 for the bar: 120
+	// eighths for 160.
 	equal(t, drawn(t, Options{Width: 40}, c), "\nEarned  so far\n"+
 		"North     ███████████████  160 EUR  1.0%\n"+
 		"東京      ███████▌          80 EUR  1.0%\n"+
 		"Small     ▏                  1 EUR  1.0%\n"+
 		"None\\x1b                     0 EUR  1.0%\n")
-	// Narrower: no unit, which the title has; no bar; the amount below.
+	// Narrower: first the unit goes, which the title has; then the bar; then the amount moves below.
 	equal(t, drawn(t, Options{Width: 27}, c)[:len("\nEarned  so far\nNorth     ██████  160  1.0%\n")], "\nEarned  so far\nNorth     ██████  160  1.0%\n")
 	equal(t, drawn(t, Options{Width: 24}, c)[:len("\nEarned  so far\nNorth     160  1.0%\n")], "\nEarned  so far\nNorth     160  1.0%\n")
 	equal(t, drawn(t, Options{Width: 12}, c), "\nEarned\nso far\nNorth\n  160  1.0%\n東京\n  80  1.0%\nSmall\n  1  1.0%\nNone\\x1b\n  0  1.0%\n")
 }
 
-// What is less than nothing is to the left of a line, on the same scale.
+// A negative amount is to the left of a line, on the same scale.
 func TestBarsBelowZero(t *testing.T) {
 	c := Chart{Title: "Earned", Bars: []Bar{bar("North", 100), bar("None", 0), bar("South", -50), bar("West", -5), bar("East", -1)}}
-	// 15 columns for the bars as above, of which one is the line and one is spare: 104 eighths for 150.
+	// 15 columns for the bars as above. One is the line and one is spare: 104 eighths for 150.
 	equal(t, drawn(t, Options{Width: 37}, c), "\nEarned\n"+
 		"North       │████████▋  100 EUR  1.0%\n"+
 		"None        │             0 EUR  1.0%\n"+
@@ -83,7 +84,7 @@ func TestUprightChart(t *testing.T) {
 		"     -40\n")
 }
 
-// Where not all columns have room, it is said that the earlier ones are missing.
+// If not all columns have room, the chart says that the earlier ones are missing.
 func TestUprightChartWithoutRoom(t *testing.T) {
 	c := Chart{Title: "Earned", Note: "1 left out", Upright: true}
 	for i := range 30 {
@@ -98,7 +99,7 @@ func TestUprightChartWithoutRoom(t *testing.T) {
 	}
 }
 
-// However wide the screen and however many bars, no line is wider than the screen, and no digit is lost.
+// With any width and any number of bars, no line is wider than the screen, and no digit is lost.
 func TestChartsFit(t *testing.T) {
 	for _, limit := range []int{20, 40, 80, 200} {
 		for _, n := range []int{1, 2, 7, 60, 365} {
@@ -147,13 +148,13 @@ func TestChartPart(t *testing.T) {
 	}
 }
 
-// In a picture and on a page, too, what is less than nothing has a bar on the other side of zero.
+// In a picture and on a page, too, a negative amount has a bar on the other side of zero.
 func TestBelowZero(t *testing.T) {
 	c := Chart{Title: "T", Bars: []Bar{bar("up", 30), bar("down", -10)}}
 	upright := c
 	upright.Upright = true
 	svg := string(SVG("t", nil, []Chart{c, upright}))
-	// There are 960 - 64 - 232 - 224 = 440 for the bars, from 264 on, and 180 for the columns.
+	// The bars have 960 - 64 - 232 - 224 = 440, from 264 on, and the columns have 180.
 	for _, want := range []string{
 		`<rect class="bar" x="374" y="126" width="330" height="18" rx="3"/>`, `<rect class="bar" x="264" y="156" width="110" height="18" rx="3"/>`,
 		`<path class="axis" d="M374 120V180"/>`, ` height="135"><title>up: 30 EUR</title>`, ` height="45"><title>down: -10 EUR</title>`, `class="soft">-10</text>`,
@@ -183,7 +184,7 @@ func TestBelowZero(t *testing.T) {
 
 const nasty = "]]></text></title></style><script>alert(1)</script>\"' onload=x \x1b\u202e\ufffe{{.}}"
 
-// Whatever a text is, the picture is well-formed, and has no element that it should not have.
+// With any text, the picture is well-formed, and has only the expected elements.
 func TestSVG(t *testing.T) {
 	c := Chart{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, bar("x", 1)}}
 	upright := c
@@ -213,7 +214,8 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// A label that is too long has a frame of its own, which cuts it off before the bar. All of it is in its title.
+// A label that is too long has its own frame, which cuts it off before the bar. Its title has the whole
+// label.
 func TestSVGLabelsAreCut(t *testing.T) {
 	svg := string(SVG("t", nil, []Chart{{Bars: []Bar{bar(strings.Repeat("W", 40), 5)}}}))
 	want := `<svg x="32" y="120" width="224" height="30"><text y="20"><title>` + strings.Repeat("W", 40) + `</title>` + strings.Repeat("W", 25) + `…</text></svg>`
@@ -222,7 +224,7 @@ func TestSVGLabelsAreCut(t *testing.T) {
 	}
 }
 
-// Labels below the columns of a picture keep their distance, the first two and the last two too, which the margin moves.
+// Labels below the columns of a picture keep their distance. The margin moves the first and the last one.
 func TestSVGLabelsKeepApart(t *testing.T) {
 	for n := 1; n <= 60; n++ {
 		c := Chart{Upright: true}

@@ -56,8 +56,8 @@ func (v View[T]) listCSV(out *bufio.Writer, o Options, items iter.Seq2[T, error]
 	return nil
 }
 
-// zeroIsAmount asks the cell of a zero row. A column that cannot show one, as
-// with a nil pointer, has to wait for a row.
+// zeroIsAmount reports whether the cell of a zero row is an amount. If the cell cannot show a zero row, such
+// as a nil pointer, the first row decides.
 func zeroIsAmount[T any](c Column[T]) (is bool) {
 	defer func() {
 		if recover() != nil {
@@ -68,8 +68,8 @@ func zeroIsAmount[T any](c Column[T]) (is bool) {
 	return c.Cell(zero).kind == kindAmount
 }
 
-// record builds one line of CSV. Its numbers are printed into one piece of
-// memory and become strings together, at one allocation for each row.
+// record builds one line of CSV. It prints its numbers into one buffer and converts them to a string
+// together, with one allocation for each row.
 type record struct {
 	out     *bufio.Writer
 	csv     *csv.Writer
@@ -82,7 +82,7 @@ type number struct{ field, from, to int }
 
 func (r *record) add(s string) { r.fields = append(r.fields, s) }
 
-// number adds the number of a cell with so many decimals.
+// number adds the number of a cell with the given decimals.
 func (r *record) number(c Cell, decimals int) {
 	from := len(r.digits)
 	r.digits = c.digits(r.digits, decimals)
@@ -99,7 +99,7 @@ func (r *record) cell(c Cell, amount bool) {
 	case kindInt:
 		r.number(c, 0)
 	case kindAmount:
-		if !amount { // there is one field only, so it has to say everything
+		if !amount { // the only field of the amount has to contain everything
 			r.add(c.short())
 			return
 		}
@@ -120,7 +120,7 @@ func (r *record) cell(c Cell, amount bool) {
 		}
 		r.add(csvText(strings.Join(steps, "; ")))
 	case kindJSON:
-		// JSON begins with no sign but that of a number, so it runs nowhere.
+		// JSON begins with no sign except that of a number, so no spreadsheet runs it.
 		if text := c.short(); json.Valid([]byte(c.text)) {
 			r.add(text)
 		} else {
@@ -142,7 +142,7 @@ func (r *record) write() error {
 	}
 	var err error
 	if len(r.fields) == 1 && r.fields[0] == "" {
-		// encoding/csv would write an empty line, which readers skip.
+		// encoding/csv would write an empty line, and readers skip it.
 		_, err = r.out.WriteString("\"\"\n")
 	} else {
 		err = r.csv.Write(r.fields)
@@ -151,7 +151,7 @@ func (r *record) write() error {
 	return err
 }
 
-// csvText is text from elsewhere: shown, and never run.
+// csvText returns text from elsewhere in a form that a spreadsheet shows and never runs.
 func csvText(s string) string {
 	if s == "" {
 		return s
@@ -162,9 +162,8 @@ func csvText(s string) string {
 	return safeCSV(s)
 }
 
-// runsAsFormula says whether a spreadsheet may take the text for a formula. Some
-// drop what cannot be seen before they look, and some take the wide forms for
-// the plain ones.
+// runsAsFormula reports whether a spreadsheet may take the text for a formula. Some spreadsheets drop
+// invisible characters first, and some take the wide forms of a sign for the plain one.
 func runsAsFormula(s string) bool {
 	if strings.IndexByte("\t\r\n", s[0]) >= 0 {
 		return true

@@ -19,7 +19,7 @@ wd_2,9,rXYZ,,1500000,Btc,Hüte,false,,
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"amount", "id"}, NoHeaders: true}, both...), "25.00,2500,USD,wd_1\n,1500000,Btc,wd_2\n")
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"id"}, Sort: "-id"}, both...), "id\nwd_2\nwd_1\n")
 	equal(t, one(t, Options{Format: CSV, Columns: []string{"id", "amount"}}, payment{id: "x"}), "id,amount,amount_minor,amount_currency\nx,,,\n")
-	// A line of nothing would be no row at all to a reader.
+	// A reader would not take an empty line for a row.
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"title"}}, payment{}, first), "title\n\"\"\nShoes\n")
 }
 
@@ -81,8 +81,8 @@ func TestCSVCells(t *testing.T) {
 	}
 }
 
-// The header of a CSV must not depend on luck: a column of amounts is known by
-// its promise, by a row of zeros, or by the first row.
+// The header of a CSV must not depend on luck: the promise of a column, a zero row or the first row says that
+// it has amounts.
 func TestCSVAmountColumns(t *testing.T) {
 	type row struct{ amount *Cell }
 	amount := Amount(5, "USD", 2)
@@ -103,7 +103,7 @@ func TestCSVAmountColumns(t *testing.T) {
 	var b strings.Builder
 	zero.List(&b, Options{Format: CSV}, each[Cell](nil))
 	equal(t, b.String(), "fee,fee_minor,fee_currency\n")
-	// An amount that comes where none was expected is not lost.
+	// An unexpected amount is not lost.
 	text := Text("none")
 	equal(t, print(pointer, &row{&text}, &row{&amount}), "fee\nnone\n0.05 USD\n")
 }

@@ -8,17 +8,17 @@ import (
 	"iter"
 )
 
-// Encode returns the JSON of a value of till's own, on one line.
+// Encode returns the JSON of one of till's own values, on one line.
 func Encode(value any) []byte {
 	text, err := encodeJSON(value)
 	if err != nil {
-		panic(err) // every type that is printed encodes
+		panic(err) // every printed type encodes
 	}
 	return []byte(text)
 }
 
-// listJSON writes the array as its elements come. When they break off, the
-// array stays open: see the package documentation. A single thing is no array.
+// listJSON writes the array as its elements come. If they break off, the array stays open: see the package
+// documentation. A single thing is not an array.
 func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error], single bool) error {
 	begin, end, prefix := "[\n  ", "\n]\n", "  "
 	if single {
@@ -54,9 +54,8 @@ func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error], single b
 	return err
 }
 
-// listLines writes a line for each row. A million rows are no rarity here, so
-// nothing is looked at twice and nothing allocated: text without a line break
-// is a line already.
+// listLines writes a line for each row. A million rows are common, so it looks at nothing twice and allocates
+// nothing: text without a line break is already a line.
 func (v View[T]) listLines(out *bufio.Writer, items iter.Seq2[T, error]) error {
 	var compacted bytes.Buffer
 	for item, err := range items {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// odd is JSON that a careless program changes: big and exact numbers, HTML
-// characters, an unknown field, order, a key given twice.
+// odd is JSON that a careless program changes: large and exact numbers, HTML characters, an unknown field,
+// the order of the keys, a duplicate key.
 const odd = `{"z":12345678901234567890,"a":1.50,"e":1E400,"html":"<a&b>","u":"\u00e9é","n":null,"l":[],"o":{},"a":-0}`
 
 const oddIndented = `{

@@ -16,10 +16,9 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
-// Page is a document to be looked at in a browser, on paper or on a screen on
-// the wall: one file that loads nothing and runs nothing. Its policy allows its
-// own style, named by hash, and forbids all else. Every text in it is escaped,
-// and what cannot be seen is made visible as in a table.
+// Page is a document for a browser, for paper or for a screen on the wall. It is one file that loads nothing
+// and runs nothing. Its policy allows its own style, named by hash, and forbids everything else. Every text
+// in it is escaped, and invisible characters are made visible as in a table.
 type Page struct {
 	Title    string
 	Lead     []string // lines under the title
@@ -29,14 +28,13 @@ type Page struct {
 	Notes    []string // small print
 }
 
-// Tile is a number that is read from across the room.
+// Tile is a number that people read from across the room.
 type Tile struct {
 	Label, Number string
 	Details       []PageText
 }
 
-// PageText is a text, or a cell of a table, with what it means: up, down, or
-// nothing in particular.
+// PageText is a text or a cell of a table, with its meaning: up, down or none.
 type PageText struct{ Text, Class string }
 
 // Section is a part of a page, with charts, a table, or both.
@@ -46,14 +44,13 @@ type Section struct {
 	Table       *PageTable
 }
 
-// PageTable is rows of any type, made ready by View.Page.
+// PageTable is a table of rows of any type. View.Page makes it.
 type PageTable struct {
 	Head       []PageText
 	Rows, Foot [][]PageText
 }
 
-// Page makes a table of rows for a page. It has the columns that a wide
-// terminal would show.
+// Page returns a table of rows for a page. It has the columns that a wide terminal would show.
 func (v View[T]) Page(o Options, items []T) *PageTable {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
 	t := &PageTable{}
@@ -103,10 +100,10 @@ func pageText(c Cell, whole bool) PageText {
 	return text
 }
 
-// oneLine is how long a code or a time is at most that is not broken into lines.
+// oneLine is the longest code or time that is not broken into lines, in bytes.
 const oneLine = 24
 
-// ChangeClass is the Class of a text about what has grown or shrunk.
+// ChangeClass returns the Class of a text about growth or decline.
 func ChangeClass(sign int) string {
 	switch {
 	case sign > 0:
@@ -138,14 +135,14 @@ func (p Page) HTML() ([]byte, error) {
 
 type pageBar struct {
 	Label, Number, Extra string
-	From, Percent        string // of the room that there is
-	Zero                 string // where that is, if there is less
+	From, Percent        string // of the available width
+	Zero                 string // the position of zero, if there are negative amounts
 }
 
-// longLabel is how many columns the label of a bar takes at most.
+// longLabel is the most columns that the label of a bar takes.
 const longLabel = 48
 
-// fine is how many steps a bar on a page can be long.
+// fine is the largest length of a bar on a page.
 const fine = 10_000
 
 func pageBars(c Chart) []pageBar {
@@ -163,13 +160,13 @@ func pageBars(c Chart) []pageBar {
 	return bars
 }
 
-// line is an upright chart in units that have nothing to do with the screen's: it is stretched to the room there is.
+// line is an upright chart in its own units: the browser stretches it to the available space.
 type line struct {
-	Most, Least, Description string // Least is empty where nothing is less than zero
+	Most, Least, Description string // Least is empty if no amount is below zero
 	Width, Height, Zero      int
 	Columns                  []lineColumn
 	Labels                   []string
-	Each                     bool // every column has a label; otherwise the first, the middle and the last one
+	Each                     bool // every column has a label; otherwise the first, middle and last
 }
 
 type lineColumn struct {
@@ -197,10 +194,10 @@ func pageLine(c Chart) line {
 	return l
 }
 
-// fewColumns is how many columns can all have a label on a small screen.
+// fewColumns is the largest number of columns that all have a label on a small screen.
 const fewColumns = 6
 
-// describe says in words what the chart shows, for those who do not see it.
+// describe says in words what the chart shows, for people who cannot see it.
 func (c Chart) describe() string {
 	texts := make([]string, len(c.Bars))
 	for i, b := range c.Bars {

@@ -10,20 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Safe returns text with everything that cannot be seen made visible, so that
-// it can neither drive a terminal nor pass for other text: control characters,
-// marks that change the direction of writing, spaces of no width, variation
-// selectors, tags and other invisible characters become \n, \x1b or \u202e, and
-// a byte that is not UTF-8 becomes \xff. Text in any script stays as it is,
-// except that the joiners inside some words and emoji are shown too: they are
-// as invisible as the rest. A backslash stays one backslash: this is for
-// reading, not for decoding.
+// Safe returns text with all invisible characters made visible, so that the text can neither control a
+// terminal nor pass for other text. Control characters, marks that change the direction of writing, spaces of
+// no width, variation selectors, tags and other invisible characters become \n, \x1b or \u202e, and a byte
+// that is not UTF-8 becomes \xff. Text in any script stays as it is, except that the joiners inside some
+// words and emoji are shown too: they are as invisible as the rest. A backslash stays one backslash: the
+// result is for reading, not for decoding.
 func Safe(s string) string { return escape(s, hidden, escapeText) }
 
-// invisible has the characters beyond the controls that have no shape of their
-// own: what Unicode calls default ignorable, format characters, and the two
-// separators of lines and paragraphs. The few format characters that are drawn
-// (the Arabic number signs and their like) are not in it.
+// invisible has the characters, except controls, that have no shape of their own: what Unicode calls default
+// ignorable, format characters, and the two separators of lines and paragraphs. It does not have the few
+// format characters that are drawn, such as the Arabic number signs.
 var invisible = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x00ad, 0x00ad, 1}, // soft hyphen
@@ -54,11 +51,11 @@ func control(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
 func hidden(r rune) bool { return control(r) || r >= 0xad && unicode.Is(invisible, r) }
 
-// escape writes the characters that bad names, and bytes that are not UTF-8, as
-// show does it.
+// escape replaces the characters that bad selects, and bytes that are not UTF-8, with the text that show
+// returns.
 func escape(s string, bad func(rune) bool, show func(rune) string) string {
 	var b strings.Builder
-	from := 0 // what comes before is in b
+	from := 0 // everything before is in b
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7f {
 			i++
@@ -100,8 +97,8 @@ func escapeText(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// safeJSON is Safe for JSON text: what it escapes is written as JSON writes it,
-// and means the same as before. Bytes that are not UTF-8 mean U+FFFD there.
+// safeJSON is Safe for JSON text. It escapes in the JSON way, so the meaning stays the same. A byte that is
+// not UTF-8 means U+FFFD there.
 func safeJSON(s string) string { return escapeJSON(s, hidden) }
 
 func escapeJSON(s string, bad func(rune) bool) string {
@@ -114,9 +111,8 @@ func escapeJSON(s string, bad func(rune) bool) string {
 	})
 }
 
-// Screen is for data that is shown on a terminal as it is: JSON stays JSON, and
-// lines stay lines. Tabs and line breaks are kept, and everything else that
-// Safe would escape is written as \u001b, in JSON and outside of it.
+// Screen escapes data that is shown on a terminal as it is: JSON stays JSON, and lines stay lines. Tabs and
+// line breaks stay. Everything else that Safe would escape is written as \u001b, in JSON and outside of it.
 func Screen(s string) string {
 	lines := strings.Split(s, "\r\n")
 	for i, line := range lines {
@@ -125,8 +121,8 @@ func Screen(s string) string {
 	return strings.Join(lines, "\r\n")
 }
 
-// screenWriter is Screen for text that comes in pieces. It works on whole lines, since a piece can end inside a
-// character or a line break.
+// screenWriter is Screen for text that comes in pieces. It works on whole lines, because a piece can end
+// inside a character or a line break.
 type screenWriter struct {
 	w    io.Writer
 	line []byte // the beginning of a line

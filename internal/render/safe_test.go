@@ -36,7 +36,7 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// The table of invisible characters against Unicode's own properties.
+// The table of invisible characters agrees with Unicode's own properties.
 func TestInvisibleIsComplete(t *testing.T) {
 	drawn := unicode.Prepended_Concatenation_Mark
 	for r := rune(0x20); r <= unicode.MaxRune; r++ {
@@ -73,7 +73,7 @@ func FuzzSafe(f *testing.F) {
 		case clean != (got == s):
 			t.Errorf("Safe(%q) = %q, and it was clean: %v", s, got, clean)
 		}
-		// In JSON the escapes are the characters that they encode.
+		// In JSON, an escape means the character that it encodes.
 		if text, err := json.Marshal(s); err == nil {
 			var before, after string
 			shown := compactJSON(string(text))
@@ -106,7 +106,7 @@ func TestScreen(t *testing.T) {
 		}
 		var b strings.Builder
 		w := screenWriter{w: &b}
-		for i := range len(test.in) { // in the smallest pieces there are
+		for i := range len(test.in) { // in the smallest possible pieces
 			if n, err := w.Write([]byte(test.in[i : i+1])); n != 1 || err != nil {
 				t.Fatal(n, err)
 			}
@@ -116,7 +116,7 @@ func TestScreen(t *testing.T) {
 			t.Errorf("in pieces, %q becomes %q, want %q", test.in, b.String(), test.want)
 		}
 	}
-	// What is escaped in JSON means the same as before.
+	// Escaped JSON means the same as before.
 	text := `{"a":"` + "\u009b\u202e\u007f\U000e0041" + `"}`
 	var before, after any
 	if err := json.Unmarshal([]byte(text), &before); err != nil {

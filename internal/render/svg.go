@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The measures of a picture, in its own units.
+// The sizes in a picture, in its own units.
 const (
 	svgWidth   = 960
 	svgMargin  = 32
 	svgRow     = 30  // a bar with its label
 	svgLabel   = 232 // room for the label of a bar
-	svgGap     = 8   // of which so much is free before the bar
-	svgText    = 224 // room for the amount and what is behind it
-	svgExtra   = 64  // of which so much is for that
+	svgGap     = 8   // the part of svgLabel that is free before the bar
+	svgText    = 224 // room for the amount and the text after it
+	svgExtra   = 64  // the part of svgText for the text after the amount
 	svgTick    = 90  // room for a label below an upright chart
 	svgHeight  = 180 // of an upright chart
 	svgLetters = 26  // columns of text that fit into svgLabel
@@ -26,8 +26,8 @@ const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto
 	`.ground{fill:#fff}.bar{fill:#2f6bd8}.axis{stroke:#16181d}.most{stroke:#dfe3e9;stroke-dasharray:4}` +
 	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.axis{stroke:#eceef2}.most{stroke:#333944}}`
 
-// SVG returns a picture of charts, below one another under a title. It is one
-// file with no script, which loads nothing and suits light and dark.
+// SVG returns a picture of charts, below each other under a title. It is one file with no script. It loads
+// nothing, and suits light and dark screens.
 func SVG(title string, lead []string, charts []Chart) []byte {
 	d := &drawing{y: svgMargin + 20}
 	d.text(svgMargin, d.y, "title", title)
@@ -65,7 +65,7 @@ type drawing struct {
 
 func escapeXML(s string) string {
 	var b bytes.Buffer
-	xml.EscapeText(&b, []byte(Safe(s))) // a buffer takes everything
+	xml.EscapeText(&b, []byte(Safe(s))) // a buffer never fails
 	return b.String()
 }
 
@@ -80,7 +80,7 @@ func (d *drawing) bars(c Chart) {
 	s := c.scale()
 	zero, top := s.zero(room), d.y
 	for _, b := range c.Bars {
-		// A picture in the picture cuts off what is too wide in the viewer's font.
+		// The nested picture cuts off what is too wide in the viewer's font.
 		fmt.Fprintf(&d.b, `<svg x="%d" y="%d" width="%d" height="%d"><text y="20"><title>%s</title>%s</text></svg>`+"\n",
 			svgMargin, d.y, svgLabel-svgGap, svgRow, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
 		if from, n := s.span(b.Value, room); n > 0 {
@@ -120,7 +120,7 @@ func (d *drawing) columns(c Chart) {
 		bottom += 20
 		d.text(svgMargin, bottom-4, "soft", least)
 	}
-	step, free := 1+n*svgTick/room, 0 // from free on there is room for a label
+	step, free := 1+n*svgTick/room, 0 // labels have room from free on
 	for i := 0; i < n; i += step {
 		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
 		middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)

@@ -23,18 +23,18 @@ const (
 	gap      = "  " // between two columns
 	ellipsis = "…"
 
-	// A column of text is cut down to its header or to comfortable before the
-	// headers are touched, and to bearable after that. A terminal that is too
-	// narrow even then gets the rows upright, one below the other.
+	// A column of text is first cut down to its header or to comfortable, whichever is wider, and then to
+	// bearable, which cuts headers too. If the terminal is still too narrow, the table shows the rows
+	// upright, one below the other.
 	comfortable = 8
 	bearable    = 5
 )
 
-// keptSize is how much memory the rows of a table may take that are kept to measure them before the first is printed. A
-// table that is longer, and may have no end, is laid out by these rows: a later cell that is wider sticks out.
+// keptSize is how much memory a table may use to keep rows that it measures before it prints the first. A
+// longer table, which may have no end, is laid out by these rows: a later cell that is wider sticks out.
 const keptSize = 8 << 20
 
-// listTable measures the rows before it prints the first. Rows that can be gone through again are not kept for that.
+// listTable measures the rows before it prints the first. It does not keep rows that it can go through again.
 func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
 	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
 	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: names(columns)}
@@ -74,7 +74,7 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	}
 	err := t.layOut()
 	if err == nil && v.Again {
-		err = rowSource(t.row) // which ends with broken once more
+		err = rowSource(t.row) // which ends with the same error, if any
 	}
 	if err == nil && len(foot) > 0 {
 		err = t.foot(foot)
@@ -82,7 +82,7 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	return cmp.Or(err, t.end(), broken)
 }
 
-// sizeOf is about how much memory a row takes.
+// sizeOf returns the approximate memory of a row.
 func sizeOf(row []Cell) int {
 	size := len(row) * int(unsafe.Sizeof(Cell{}))
 	for _, c := range row {
@@ -124,24 +124,23 @@ func names[T any](columns []Column[T]) []string {
 	return all
 }
 
-// columnLayout is one column of a table. It has measured all of its cells when
-// it is laid out, and shows them one by one.
+// columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
+// one.
 type columnLayout struct {
 	header  string
-	column  int  // its place in a row
+	column  int  // its index in a row
 	whole   bool // never cut
-	wide    bool // left out where it does not fit
+	wide    bool // left out if it does not fit
 	right   bool
 	elastic bool
-	width   int // as wide as this it is printed
+	width   int // of the printed column
 	content int // the widest cell
 
 	amounts         amounts
 	numbers, others bool
 }
 
-// measure makes room for a cell. Amounts become blocks of equal width with the
-// decimal points below each other.
+// measure makes room for a cell. Amounts become blocks of equal width with aligned decimal points.
 func (l *columnLayout) measure(c Cell) {
 	if c.kind == kindAmount {
 		l.amounts.measure(c)
@@ -173,7 +172,7 @@ func (l *columnLayout) show(p painter, c Cell) string {
 	return text + spaces(l.width-wide)
 }
 
-// comfortable is how far the column is narrowed at first, and bearable how far after that.
+// comfortable is the width to which the column is narrowed first. Then it is narrowed to bearable.
 func (l *columnLayout) comfortable() int {
 	if !l.elastic {
 		return l.width
@@ -188,9 +187,8 @@ func (l *columnLayout) bearable() int {
 	return bearable
 }
 
-// tableWriter prints rows as a table once it has measured them. It gives them to
-// tablewriter in parts as wide as the whole table, so that a long table is never
-// in memory as a whole.
+// tableWriter measures rows and then prints them as a table. It gives tablewriter parts that are as wide as
+// the whole table, so that a long table is never in memory as a whole.
 type tableWriter struct {
 	out     *bufio.Writer
 	options Options
@@ -198,8 +196,8 @@ type tableWriter struct {
 	names   []string
 	columns []*columnLayout
 
-	kept [][]Cell // rows that are printed when the table is laid out
-	size int      // of those
+	kept [][]Cell // rows to print when the table is laid out
+	size int      // of kept
 	laid bool
 
 	upright bool // the terminal is too narrow: the rows are printed one below the other
@@ -218,8 +216,8 @@ func (t *tableWriter) measure(row []Cell) error {
 	return nil
 }
 
-// keep measures a row and keeps it until there are enough to lay out the table.
-// It prints later rows at once.
+// keep measures a row and keeps it until there are enough rows to lay out the table. It prints later rows at
+// once.
 func (t *tableWriter) keep(row []Cell) error {
 	if t.laid {
 		return t.row(row)
@@ -232,7 +230,7 @@ func (t *tableWriter) keep(row []Cell) error {
 	return t.layOut()
 }
 
-// layOut ends the measuring: it decides how wide the columns are, and prints the rows that were kept.
+// layOut ends the measuring. It decides the widths of the columns, and prints the kept rows.
 func (t *tableWriter) layOut() error {
 	if t.laid {
 		return nil
@@ -248,7 +246,7 @@ func (t *tableWriter) layOut() error {
 			l.width = max(l.width, width(l.header))
 		}
 	}
-	// From the right, the columns go that are only for wide terminals, until the others have room.
+	// The wide columns go, from the right, until the others have room.
 	for i := len(t.columns) - 1; i >= 0 && t.excess() > 0; i-- {
 		if t.columns[i].wide {
 			t.columns = slices.Delete(t.columns, i, i+1)
@@ -264,7 +262,7 @@ func (t *tableWriter) layOut() error {
 	return nil
 }
 
-// excess is by how much the columns are wider than the terminal, if there is one.
+// excess returns by how much the columns are wider than the terminal, if there is one.
 func (t *tableWriter) excess() int {
 	if t.options.Width <= 0 {
 		return 0
@@ -276,8 +274,8 @@ func (t *tableWriter) excess() int {
 	return excess
 }
 
-// fit narrows the columns until the table is no wider than the terminal, the
-// widest first. It reports whether it could.
+// fit narrows the columns, the widest first, until the table is no wider than the terminal. It reports
+// whether it succeeded.
 func (t *tableWriter) fit() bool {
 	for _, floor := range []func(*columnLayout) int{(*columnLayout).comfortable, (*columnLayout).bearable} {
 		for excess := t.excess(); excess > 0; excess-- {
@@ -320,7 +318,7 @@ func (t *tableWriter) foot(rows [][]Cell) error {
 
 // line adds a line to the part.
 func (t *tableWriter) line(text func(*columnLayout) string) error {
-	cells := make([]string, len(t.columns)) // tablewriter keeps it
+	cells := make([]string, len(t.columns)) // a new slice, because tablewriter keeps it
 	for i, l := range t.columns {
 		cells[i] = text(l)
 	}
@@ -331,7 +329,7 @@ func (t *tableWriter) line(text func(*columnLayout) string) error {
 	return t.flush()
 }
 
-// flush prints a part, of which only the first has a header.
+// flush prints a part. Only the first part has a header.
 func (t *tableWriter) flush() error {
 	var aligns []tw.Align
 	var header []string
@@ -357,19 +355,20 @@ func (t *tableWriter) flush() error {
 	if err := table.Render(); err != nil {
 		return unwritable(err)
 	}
-	_, err := t.out.Write(nil) // what went wrong while it rendered, of which tablewriter takes no notice
+	// tablewriter ignores write errors while it renders: return the one that occurred
+	_, err := t.out.Write(nil)
 	return unwritable(err)
 }
 
 func (t *tableWriter) end() error {
-	if t.upright || t.begun && len(t.part) == 0 { // a table without rows is its header
+	if t.upright || t.begun && len(t.part) == 0 { // a table without rows is only its header
 		return nil
 	}
 	return t.flush()
 }
 
-// writeUpright prints one thing, a line for each property and a line for each
-// step of a history. Nothing is cut: what is too long goes on below.
+// writeUpright prints one thing, a line for each property and a line for each step of a history. It cuts
+// nothing: a long value continues on the next line.
 func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Options) error {
 	labels := make([]string, len(names))
 	left := 0
@@ -380,11 +379,11 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 	if o.NoHeaders {
 		left = -len(gap)
 	}
-	right := 0 // how wide a value may be; 0: as it likes
+	right := 0 // the most columns for a value; 0: no limit
 	stacked := false
 	if o.Width > 0 {
 		right = o.Width - left - len(gap)
-		if right < 2*comfortable && !o.NoHeaders { // no room beside the labels: put the values below them
+		if right < 2*comfortable && !o.NoHeaders { // no room next to the labels: put the values below them
 			stacked, right = true, max(o.Width-len(gap), 1)
 		}
 	}
@@ -412,7 +411,7 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 	return nil
 }
 
-// valueLines returns a value in full, on as many lines as it takes.
+// valueLines returns a whole value, on as many lines as it takes.
 func valueLines(p painter, c Cell, limit int) []string {
 	switch c.kind {
 	case kindAmount:
@@ -437,9 +436,8 @@ func valueLines(p painter, c Cell, limit int) []string {
 	return Wrap(c.short(), limit)
 }
 
-// newTable returns a tablewriter without any lines, that takes its cells as they
-// are. It measures characters by the same rules on every machine, whatever the
-// locale there says about East Asian ones.
+// newTable returns a tablewriter that draws no lines and does not change its cells. It measures characters by
+// the same rules on every machine. It ignores what the locale says about East Asian characters.
 func newTable(out io.Writer, aligns []tw.Align) *tablewriter.Table {
 	padding := make([]tw.Padding, len(aligns))
 	for i := range padding {
@@ -470,9 +468,8 @@ func newTable(out io.Writer, aligns []tw.Align) *tablewriter.Table {
 	)
 }
 
-// lineWriter finishes the lines of a table: it drops the spaces at their end and
-// puts colour where the painter marked it. tablewriter writes a line at a time,
-// and takes no notice of errors: the buffer below keeps them.
+// lineWriter finishes the lines of a table: it drops the spaces at their end and puts colour where the
+// painter marked it. tablewriter writes one line at a time and ignores errors: the buffer below keeps them.
 type lineWriter struct {
 	w       io.Writer
 	painter painter
@@ -487,8 +484,8 @@ func (l lineWriter) print(line string) error {
 	return err
 }
 
-// amounts is how wide the parts of the amounts in one column are: before the
-// decimal point, from it on, and the unit.
+// amounts holds the widths of the parts of the amounts in one column: before the decimal point, from the
+// decimal point on, and the unit.
 type amounts struct{ whole, fraction, unit int }
 
 func (a *amounts) measure(c Cell) {
@@ -509,7 +506,7 @@ func (a amounts) block(p painter, c Cell) string {
 	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
 }
 
-// fraction is how wide the number of an amount is from the decimal point on.
+// fraction returns the width of an amount's number from the decimal point on.
 func (c Cell) fraction() int {
 	if c.decimals <= 0 {
 		return 0
@@ -517,15 +514,13 @@ func (c Cell) fraction() int {
 	return 1 + int(c.decimals)
 }
 
-// spaces are none where there should be fewer: a cell may have come to be wider than it was when it was measured.
+// spaces returns n spaces, or none if n is negative: a cell may be wider now than when it was measured.
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
-// painter colours what means something: headers and labels are bold, the word
-// minor is dim, true and what has grown are green, false and what has shrunk
-// are red, and the bars of a chart are blue. While a table is laid out, what
-// will be coloured is between control characters, which take no room and,
-// all text being escaped, occur nowhere else: tablewriter adds to the escape
-// sequences of a terminal. Nil is without colour.
+// painter adds colour to cells with a meaning: headers and labels are bold, the word minor is dim, true and
+// growth are green, false and decline are red, and the bars of a chart are blue. During the layout, control
+// characters mark the coloured text, because tablewriter adds to the escape sequences of a terminal. They
+// take no room, and they do not occur elsewhere, because all text is escaped. A nil painter adds no colour.
 type painter map[rune]lipgloss.Style
 
 const (
@@ -541,7 +536,7 @@ func newPainter(color bool) painter {
 	if !color {
 		return nil
 	}
-	// The profile and the background are set, so that the terminal is not asked.
+	// The profile and the background are set, so that termenv does not query the terminal.
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.ANSI)
 	r.SetHasDarkBackground(true)
@@ -578,7 +573,7 @@ func (p painter) paint(line string) string {
 	}
 }
 
-// tint colours the text of a cell by what the cell says.
+// tint colours the text of a cell by its value.
 func (p painter) tint(c Cell, text string) string {
 	switch {
 	case c.kind == kindBool && c.n != 0, c.signed && c.sign() > 0:
@@ -602,7 +597,7 @@ func (p painter) amount(c Cell) string {
 	return strings.TrimSuffix(number+" "+p.unit(c), " ")
 }
 
-// width is how many columns of a terminal a text takes.
+// width returns how many columns of a terminal a text takes.
 func width(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -612,12 +607,11 @@ func width(s string) int {
 	return len(s)
 }
 
-// Cut shortens a text to a width, by its end.
+// Cut shortens a text to a width. It removes the end.
 func Cut(s string, limit int) string { return cut(s, limit, false) }
 
-// cut shortens a text to a width. A text of one word is an id, an address or a
-// time, and both its ends tell it from others: those lose their middle. Other
-// text loses its end.
+// cut shortens a text to a width. A text of one word is an id, an address or a time, and both of its ends
+// distinguish it from others: cut removes the middle of such a text. It removes the end of other text.
 func cut(s string, limit int, middle bool) string {
 	if width(s) <= limit {
 		return s
@@ -633,8 +627,8 @@ func cut(s string, limit int, middle bool) string {
 	return begin + ellipsis + tail(s, room-width(begin))
 }
 
-// head is as much of the beginning as fits. What takes no room of its own
-// belongs to the character before it.
+// head returns as much of the beginning as fits. A character without a width of its own belongs to the one
+// before it.
 func head(s string, room int) string {
 	for i, r := range s {
 		if room -= width(string(r)); room < 0 {
@@ -656,8 +650,8 @@ func tail(s string, room int) string {
 	return strings.TrimLeftFunc(s[from:], func(r rune) bool { return unicode.Is(unicode.M, r) })
 }
 
-// Wrap breaks a text into lines of at most limit columns, between words where it
-// can. A limit of 0 is none.
+// Wrap breaks a text into lines of at most limit columns, between words if it can. A limit of 0 means no
+// limit.
 func Wrap(s string, limit int) []string {
 	if limit <= 0 {
 		return []string{s}

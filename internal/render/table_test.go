@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 		"wd_3       -12  0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae        0.015000 Eth        日本語\\x1b[2J  true\n"+
 		"wd_4         0                                                 -500        JPY        e\u0301te\u0301            false\n"+
 		"wd_5         0                                                                                       false\n")
-	// What cannot be cut takes 51 of 70 with the gaps; the texts share the rest.
+	// The columns that cannot be cut take 51 of 70 with the gaps. The texts share the rest.
 	equal(t, list(t, Options{Width: 70}, rows...), ""+
 		"ID    ORDER ID  TO                           AMOUNT  TITLE       DONE\n"+
 		"wd_1      4711  bc1q…5mdq       25.00     USD        Shoes       true\n"+
@@ -52,19 +52,19 @@ func TestTableSimple(t *testing.T) {
 	equal(t, list(t, Options{Width: 10}), "")
 	equal(t, list(t, Options{NoHeaders: true}), "")
 	equal(t, list(t, Options{Columns: []string{"history", "memo"}}, both...), "HISTORY                    MEMO\nsent 2026-05-02T11:30:00Z  =7\n\n")
-	// Without a code, and of an unknown unit without a code.
+	// Amounts without a code, with a known and an unknown unit.
 	none := []payment{{amount: Amount(5, "", 2)}, {amount: Amount(7, "", -1)}}
 	equal(t, list(t, Options{Columns: []string{"amount"}}, none...), "    AMOUNT\n0.05\n7    minor\n")
 	equal(t, list(t, Options{Columns: []string{"amount"}}, none[:1]...), "AMOUNT\n  0.05\n")
-	// Beside a text a column begins on the left, and its points still align.
+	// Next to a text a column begins on the left, and its points still align.
 	equal(t, list(t, Options{Columns: []string{"amount", "id"}}, usd("a", 2500), usd("b", 100000), payment{id: "c", amount: Text("unknown to us")}),
 		"AMOUNT         ID\n  25.00 USD    a\n1000.00 USD    b\nunknown to us  c\n")
-	// A code is text of the service too.
+	// A code is also text of the service.
 	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true}, payment{amount: Amount(1, "A\x1b", 0)}), "1 A\\x1b\n")
 }
 
 func TestTableUpright(t *testing.T) {
-	// Six columns, and amounts that may not be cut: 40 is too narrow.
+	// Six columns, with amounts that may not be cut: 40 is too narrow.
 	equal(t, list(t, Options{Width: 40}, both...), `id        wd_1
 order id  4711
 to        bc1qar0srrr7xfkvy5l643lydnw9re
@@ -117,7 +117,7 @@ func TestColor(t *testing.T) {
 		bold+"done"+off+"    "+red+"false"+off+"\n"+
 		bold+"title"+off+"   Hüte\n")
 	equal(t, one(t, Options{Columns: []string{"done"}, Color: true, Width: 10}, first), bold+"done"+off+"\n  "+green+"true"+off+"\n")
-	// Colour changes nothing else, and the other formats not at all.
+	// Colour changes nothing else, and does not change the other formats at all.
 	strip := strings.NewReplacer(bold, "", dim, "", green, "", red, "", off, "")
 	for _, w := range []int{0, 30, 70, 120} {
 		equal(t, strip.Replace(list(t, Options{Color: true, Width: w}, both...)), list(t, Options{Width: w}, both...))
@@ -127,8 +127,8 @@ func TestColor(t *testing.T) {
 	}
 }
 
-// Tables of every kind of text fit, keep their numbers whole, and stay aligned.
-// The width is measured by another library than the one that laid them out.
+// Tables of every kind of text fit, keep their numbers whole, and stay aligned. A different library measures
+// the width than the one that laid the table out.
 func TestTableFits(t *testing.T) {
 	measure := runewidth.NewCondition()
 	measure.EastAsianWidth = false
@@ -172,7 +172,7 @@ func TestTableFits(t *testing.T) {
 			t.Errorf("%d of 300 tables had no room in %d columns", upright, limit)
 		}
 	}
-	// However narrow it is, the end is reached.
+	// Printing ends even on a very narrow terminal.
 	for limit := 1; limit < 40; limit++ {
 		list(t, Options{Width: limit}, payment{id: "日本", title: "e\u0301 日本 x"})
 	}
@@ -227,8 +227,8 @@ func TestExtremes(t *testing.T) {
 
 var escapeSequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// A long table is printed in parts, which look like one: the widest cells are in the last row. Rows that can be made again
-// are not kept.
+// A long table is printed in parts that look like one table: the widest cells are in the last row. Rows that
+// can be made again are not kept.
 func TestLongTable(t *testing.T) {
 	type row struct{ n int }
 	v := View[row]{
@@ -279,7 +279,8 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
-// A long table is one table, though it is laid out in parts: the widest row decides about all of them, wherever it is.
+// A long table looks like one table, though it is laid out in parts: the widest row, in any part, decides the
+// widths.
 func TestTableInParts(t *testing.T) {
 	var rows []payment
 	for i := range 2*partRows + 1 {
@@ -310,7 +311,7 @@ func TestTableInParts(t *testing.T) {
 	}
 }
 
-// Of rows that can be gone through again, a table keeps none.
+// A table keeps no rows that it can go through again.
 func TestTableInLittleMemory(t *testing.T) {
 	const rows, size = 20_000, 1 << 10
 	heap := func() uint64 {
@@ -338,8 +339,8 @@ func TestTableInLittleMemory(t *testing.T) {
 	}
 }
 
-// A file can change between the two passes. What was measured then does not fit any more, and is printed all the same, up to
-// the error that says so.
+// A file can change between the two passes. The widths from the first pass then no longer fit, but the table
+// is printed anyway, up to the error that reports the change.
 func TestTableOfRowsThatChange(t *testing.T) {
 	broken := errors.New("it was changed")
 	small := []payment{{id: "a", amount: Amount(1, "USD", 2)}}
@@ -369,7 +370,8 @@ func TestTableOfRowsThatChange(t *testing.T) {
 	}
 }
 
-// A table that may have no end is printed before all of its rows are there, and keeps no more of them than it measures.
+// A table that may have no end is printed before all of its rows arrive. It keeps only the rows that it
+// measures.
 func TestTableWithoutEnd(t *testing.T) {
 	const size, rows = 1 << 10, 12_000
 	heap := func() uint64 {
@@ -402,7 +404,7 @@ func TestTableWithoutEnd(t *testing.T) {
 	}
 }
 
-// A table of which nothing can be written any more is given up, though its rows may have no end.
+// A table stops at the first write error, even if its rows have no end.
 func TestTableWithoutEndOrReader(t *testing.T) {
 	rows := 0
 	err := payments.List(&full{}, Options{Columns: []string{"title", "id"}}, func(yield func(payment, error) bool) {

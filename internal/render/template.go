@@ -7,11 +7,10 @@ import (
 	"text/template"
 )
 
-// A template is given the decoded JSON: an object for one thing, and for a list
-// the array of all its rows, so that it begins with {{range .}}. Numbers are
-// json.Number and print digit for digit. A missing field prints <no value>.
-// Beside the standard functions there is one, json, which prints a value as
-// JSON. Output that does not end with a line feed is given one.
+// parseTemplate parses a template. A template gets the decoded JSON: an object for one thing, and for a list
+// the array of all its rows, so it begins with {{range .}}. Numbers are json.Number and print digit for
+// digit. A missing field prints "<no value>". In addition to the standard functions there is json, which
+// prints a value as JSON. If the output does not end with a line feed, one is added.
 func parseTemplate(text string) (*template.Template, error) {
 	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON}).Parse(text)
 }
@@ -29,7 +28,7 @@ func encodeJSON(value any) (string, error) {
 func execute(out *bufio.Writer, o Options, text []byte) error {
 	t, err := parseTemplate(o.Template)
 	if err != nil {
-		return usagef("--template does not parse: %v", err) // Check found it before
+		return usagef("--template does not parse: %v", err) // Check has already found it
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -39,7 +38,7 @@ func execute(out *bufio.Writer, o Options, text []byte) error {
 	}
 	var result bytes.Buffer
 	err = t.Execute(&result, value)
-	if _, failed := out.Write(result.Bytes()); failed != nil { // also what came before an error
+	if _, failed := out.Write(result.Bytes()); failed != nil { // including the output before an error
 		return failed
 	}
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Format is one of the notations that data is printed in.
+// Format is a notation for printed data.
 type Format string
 
-// The formats. The zero value is taken for Table.
+// The formats. The zero value means Table.
 const (
 	Table Format = "table"
 	JSON  Format = "json"
@@ -26,8 +26,7 @@ const (
 // Formats returns every format, the default first.
 func Formats() []Format { return []Format{Table, JSON, JSONL, CSV, YAML} }
 
-// ParseFormat returns the format with that name. The error is a *UsageError
-// that lists the names.
+// ParseFormat returns the format with that name. The error is a *UsageError that lists the names.
 func ParseFormat(name string) (Format, error) {
 	if f := Format(name); slices.Contains(Formats(), f) {
 		return f, nil
@@ -35,21 +34,21 @@ func ParseFormat(name string) (Format, error) {
 	return "", usagef("unknown output format %q: use table, json, jsonl, csv or yaml", name)
 }
 
-// Options is what the user chose about the output.
+// Options holds the user's choices about the output.
 type Options struct {
 	Format    Format
-	Filter    func(value []byte, w io.Writer) error // --jq: is given the whole JSON value and prints its results; nil: none
-	Template  string                                // --template: text/template over the decoded JSON, see template.go
-	Columns   []string                              // none: the view's own
+	Filter    func(value []byte, w io.Writer) error // --jq: prints its results for the whole JSON; nil: none
+	Template  string                                // --template: text/template over the decoded JSON
+	Columns   []string                              // empty: the view's own
 	Sort      string                                // "name", or "-name" for descending
 	NoHeaders bool
 	Quiet     bool // ids only, one a line
 	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
-	Screen    bool // what is printed goes to a terminal: data is escaped as by Screen
+	Screen    bool // the output is a terminal: data is escaped as by Screen
 }
 
-// output is output for a terminal or anything else. Tables and ids are safe by themselves.
+// output is the function output, with escapes if w is a terminal. Tables and ids are safe already.
 func (o Options) output(w io.Writer, size int, print func(*bufio.Writer) error) error {
 	table := o.Filter == nil && o.Template == "" && (o.Format == Table || o.Format == "")
 	if !o.Screen || o.Quiet || table {
@@ -63,17 +62,17 @@ func (o Options) output(w io.Writer, size int, print func(*bufio.Writer) error) 
 	return err
 }
 
-// View says how rows of one type are shown.
+// View describes how rows of one type are shown.
 type View[T any] struct {
 	Columns []Column[T]
 	ID      func(T) string // what --quiet prints
 	JSON    func(T) []byte // the row's JSON text as the service sent it
-	Foot    []T            // rows that sum up the others: below a rule at the end of a table, and nowhere else
-	Again   bool           // the rows given to List can be gone through again: a table does so, and keeps none of them
+	Foot    []T            // rows that sum up the others: printed below a rule at the end of a table only
+	Again   bool           // List can go through the rows again: a table does so, and keeps none of them
 }
 
-// Map shows rows of another type as view shows the values that of finds in
-// them. A foot is not taken over.
+// Map shows rows of another type with view. The function of returns the value in a row that view shows. The
+// foot of view is dropped.
 func Map[A, B any](view View[A], of func(B) A) View[B] {
 	mapped := View[B]{Again: view.Again}
 	if view.ID != nil {
@@ -93,22 +92,21 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 
 // Column is one property of a row.
 type Column[T any] struct {
-	Name   string // snake_case, as in --columns, --sort and the CSV header; a table's header has it in upper case with spaces
+	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
-	Wide   bool   // shown in a table only where it fits beside the others, the last such column going first
-	Whole  bool   // never cut: what is copied from a table into the next command
-	Detail bool   // shown in the vertical table of One though Extra
-	// Amount promises that the cells are amounts, so that the CSV header has
-	// its three columns even when there is no row to tell it. Without it the
-	// cell of a zero row, and then of the first row, decides.
+	Wide   bool   // shown in a table only if it fits; the last such column is dropped first
+	Whole  bool   // never cut, because people copy it into the next command
+	Detail bool   // shown in the vertical table of One even if Extra
+	// Amount promises that the cells are amounts, so that the CSV header has its three columns even without a
+	// row. Without this promise, the cell of a zero row decides, and then that of the first row.
 	Amount bool
-	// CodeIn names the column that has the code of the amounts already: a table
-	// that shows it does not repeat the code.
+	// CodeIn names the column that already has the code of the amounts: a table that shows that column does
+	// not repeat the code.
 	CodeIn string
 	Cell   func(T) Cell
 }
 
-// UsageError is a choice of the user that cannot be followed.
+// UsageError is an error in the user's choices.
 type UsageError struct{ Message string }
 
 func (e *UsageError) Error() string { return e.Message }
@@ -117,14 +115,14 @@ func usagef(format string, args ...any) *UsageError {
 	return &UsageError{Message: fmt.Sprintf(format, args...)}
 }
 
-// WriteError says that there is a result and that it could not be put out: the
-// output is closed or full, or the filter or template failed on it.
+// WriteError means that there is a result but it could not be written: the output is closed or full, or the
+// filter or template failed on it.
 type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return "the result could not be written: " + e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Names returns the names of all columns, in order. An amount has two more, for its parts in CSV.
+// Names returns the names of all columns, in order. An amount has two more names, for its parts in CSV.
 func (v View[T]) Names() []string {
 	var names []string
 	for _, c := range v.Columns {
@@ -136,13 +134,13 @@ func (v View[T]) Names() []string {
 	return names
 }
 
-// What the parts of an amount are called after it.
+// The suffixes of an amount's parts.
 const (
 	minorSuffix = "_minor"
 	codeSuffix  = "_currency"
 )
 
-// column finds a column, or a part of an amount as a column of its own.
+// column finds a column, or a part of an amount as its own column.
 func (v View[T]) column(name string) (Column[T], bool) {
 	for _, c := range v.Columns {
 		if c.Name == name {
@@ -166,9 +164,9 @@ func (v View[T]) column(name string) (Column[T], bool) {
 	return Column[T]{}, false
 }
 
-// Check returns a *UsageError when the options name a column that the view does
-// not have, hold a template that does not parse, or contradict each other.
-// List and One check as well; a command that changes something checks before.
+// Check returns a *UsageError if the options name a column that the view does not have, hold a template that
+// does not parse, or contradict each other. List and One check too. A command that changes something checks
+// first.
 func (v View[T]) Check(o Options) error {
 	format := cmp.Or(o.Format, Table)
 	if _, err := ParseFormat(string(format)); err != nil {
@@ -187,7 +185,7 @@ func (v View[T]) Check(o Options) error {
 		}
 	}
 	tabular := scripted == "" && (format == Table || format == CSV)
-	onlyTabular := "" // a flag that no other output takes
+	onlyTabular := "" // a flag that works only with a table or CSV
 	switch {
 	case len(o.Columns) > 0:
 		onlyTabular = "--columns"
@@ -225,7 +223,7 @@ func (v View[T]) Check(o Options) error {
 	return nil
 }
 
-// pick returns the named columns, or without names those that are wanted.
+// pick returns the named columns, or without names the wanted ones.
 func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
 	var picked []Column[T]
 	if len(names) > 0 {
@@ -243,8 +241,7 @@ func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
 	return picked
 }
 
-// List prints any number of rows. Of the errors that it returns see the
-// package documentation.
+// List prints any number of rows. The package documentation describes its errors.
 func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
 	return v.print(w, o, items, false)
 }
@@ -263,7 +260,7 @@ func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single
 		size = oneBuffer
 	}
 	return o.output(w, size, func(out *bufio.Writer) error {
-		var broken error // the iterator's error, when rows had to be gathered first
+		var broken error // the iterator's error, if rows had to be gathered first
 		if o.Sort != "" {
 			var rows []T
 			rows, broken = gather(items)
@@ -373,15 +370,14 @@ func each[T any](rows []T) iter.Seq2[T, error] {
 	}
 }
 
-// How much is buffered, in bytes: for a long list as much as makes it quick, for one thing no more than it needs.
+// The sizes of the buffers in bytes: for a list large enough to be fast, for one thing no larger than needed.
 const (
 	listBuffer = 64 << 10
 	oneBuffer  = 4 << 10
 )
 
-// output runs print with a buffer in front of w and flushes what it wrote, also
-// when it failed. The failure of w is a *WriteError wherever it shows; an error
-// of print itself goes first, since it says more.
+// output runs print with a buffer in front of w, and flushes the buffer even if print failed. A failure of w
+// is always a *WriteError. An error of print itself takes precedence, because it says more.
 func output(w io.Writer, size int, print func(*bufio.Writer) error) error {
 	s := &sink{w: w}
 	out := bufio.NewWriterSize(s, size)
@@ -418,7 +414,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// unwritable wraps what went wrong between a result and the output.
+// unwritable wraps an error between a result and the output.
 func unwritable(err error) error {
 	var failed *WriteError
 	if err == nil || errors.As(err, &failed) {

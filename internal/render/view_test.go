@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// payment is a row for the tests: plain fields, and the JSON it came from.
+// payment is a row for the tests: plain fields, and their JSON.
 type payment struct {
 	id, to, title string
 	order         int64
@@ -126,7 +126,7 @@ func TestCheck(t *testing.T) {
 		if usage := new(UsageError); !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want a *UsageError with %q", test.name, err, test.want)
 		}
-		// List and One refuse the same, and write nothing.
+		// List and One refuse the same options, and write nothing.
 		var b strings.Builder
 		asked := false
 		items := func(func(payment, error) bool) { asked = true }
@@ -193,7 +193,7 @@ func TestSort(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	// Each column in ascending order; equal ones are next to each other.
+	// Each column is in ascending order. Equal cells are in the same group.
 	for _, column := range [][][]Cell{
 		{{{}}, {Text("")}, {Text("10"), Own("10")}, {Text("9")}, {Text("Z")}, {Text("a")}, {Text("é")}},
 		{{{}}, {Int(math.MinInt64)}, {Int(-1)}, {Int(9)}, {Int(10)}},
@@ -229,7 +229,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestNoColumns(t *testing.T) {
-	// A flag that was not given may come as an empty list.
+	// A flag that is not set may come as an empty list.
 	equal(t, list(t, Options{Columns: []string{}}), list(t, Options{}))
 	equal(t, list(t, Options{Columns: []string{}, Format: JSON}), "[]\n")
 	var b strings.Builder
@@ -243,8 +243,7 @@ func TestNoColumns(t *testing.T) {
 
 var errBroken = errors.New("page 2 does not come")
 
-// breaking yields the rows and then an error, and fails the test when it is
-// asked for more.
+// breaking yields the rows and then an error. It fails the test if it is asked for more.
 func breaking(t *testing.T, rows ...payment) iter.Seq2[payment, error] {
 	return func(yield func(payment, error) bool) {
 		for _, row := range rows {
@@ -289,7 +288,7 @@ func TestListBreaksOff(t *testing.T) {
 
 var errFull = errors.New("no space left")
 
-// full takes so many bytes and no more.
+// full takes room bytes and no more.
 type full struct{ room int }
 
 func (f *full) Write(p []byte) (int, error) {
@@ -322,7 +321,7 @@ func TestWriteError(t *testing.T) {
 			}
 		}
 	}
-	// A full output ends the reading: nothing is fetched that will not be shown.
+	// A full output ends the reading: List fetches nothing that it cannot show.
 	for _, o := range []Options{{Format: JSON}, {Format: JSONL}, {Format: CSV}, {Format: YAML}, {Quiet: true}} {
 		read := 0
 		endless := func(yield func(payment, error) bool) {
@@ -336,11 +335,11 @@ func TestWriteError(t *testing.T) {
 			t.Errorf("%s: %v after %d rows", o.Format, err, read)
 		}
 	}
-	// A failure of the service goes before one of the output.
+	// An error of the service takes precedence over one of the output.
 	if err := payments.List(&full{}, Options{Format: JSONL}, breaking(t, first)); err != errBroken {
 		t.Errorf("both failed: %v", err)
 	}
-	// A writer that takes less than it was given and says nothing.
+	// A writer may take fewer bytes and return no error.
 	var failed *WriteError
 	if err := payments.One(short{}, Options{Format: JSON}, first); !errors.As(err, &failed) || !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("short write: %v", err)
@@ -362,8 +361,8 @@ func TestNotJSON(t *testing.T) {
 	}
 }
 
-// BenchmarkList prints a million rows of 600 bytes. The baseline is the same
-// bytes through the same buffer, without a view.
+// BenchmarkList prints a million rows of 600 bytes. The baseline prints the same bytes through the same
+// buffer, without a view.
 func BenchmarkList(b *testing.B) {
 	const rows = 1_000_000
 	text := []byte(`{"id":"wd_1","memo":"` + strings.Repeat("x", 576) + `"}`)
@@ -415,7 +414,7 @@ func TestLinesAllocateNothing(t *testing.T) {
 	}
 }
 
-// The parts that an amount has in CSV are columns of their own, in a table too, and to sort by.
+// The parts of an amount in CSV are columns too: in a table, and to sort by.
 func TestPartsOfAmounts(t *testing.T) {
 	large, _ := new(big.Int).SetString("-184467440737095516150", 10)
 	rows := []payment{{amount: BigAmount(large, "X", -1)}, {amount: Amount(5, "USD", 2)}, {amount: Amount(-5, "=A", 2)}}

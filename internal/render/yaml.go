@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// listYAML writes each row as a sequence of one: one below the other they are
-// the sequence of all. A single thing is no sequence.
+// listYAML writes each row as a sequence of one. Together, these lines are the sequence of all rows. A single
+// thing is not a sequence.
 func (v View[T]) listYAML(out *bufio.Writer, items iter.Seq2[T, error], single bool) error {
 	empty := true
 	for item, err := range items {
@@ -46,7 +46,7 @@ func writeYAML(out *bufio.Writer, text []byte, element bool) error {
 	if element {
 		node = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}
 	}
-	// The encoder panics when its writer fails, so it is given one that cannot.
+	// The encoder panics if its writer fails, so it gets one that cannot fail.
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
@@ -60,8 +60,8 @@ func writeYAML(out *bufio.Writer, text []byte, element bool) error {
 	return err
 }
 
-// yamlNode reads one JSON value token by token: so keys keep their order, and
-// numbers their digits, as plain scalars without a tag.
+// yamlNode reads one JSON value token by token, so that keys keep their order. Numbers keep their digits, as
+// plain scalars without a tag.
 func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	token, err := decoder.Token()
 	if err != nil {
@@ -73,7 +73,7 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 		if t == '{' {
 			node.Kind = yaml.MappingNode
 		}
-		for decoder.More() { // keys and values come in turn
+		for decoder.More() { // keys and values alternate
 			child, err := yamlNode(decoder)
 			if err != nil {
 				return nil, err
@@ -97,12 +97,11 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(token)}, nil // a number or a bool
 }
 
-// word is text that no YAML reader takes for a number or a time, or for more than a string.
+// word matches text that every YAML reader takes for a string, unless plainYAML lists it.
 var word = regexp.MustCompile(`^[A-Za-z_]([A-Za-z_0-9./ -]*[A-Za-z_0-9./-])?$`)
 
-// plainYAML says whether a string needs no quotes. YAML readers differ
-// in what they take for a number, a time or a boolean; a word of letters that is
-// none of theirs is a string to all.
+// plainYAML reports whether a string needs no quotes. YAML readers differ in what they take for a number, a
+// time or a boolean. A word of letters that is none of their special words is a string to all of them.
 func plainYAML(s string) bool {
 	switch strings.ToLower(s) {
 	case "true", "false", "yes", "no", "on", "off", "y", "n", "null", "nil", "none", "nan", "inf", "infinity":

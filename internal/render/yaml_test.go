@@ -32,8 +32,7 @@ a: -0
 	equal(t, one(t, Options{Format: YAML}, payment{json: `"2026-05-03"`}), "\"2026-05-03\"\n")
 }
 
-// Strings that some YAML reader takes for something else are quoted, and every
-// string comes back as it was.
+// Strings that some YAML reader takes for something else are quoted, and every string comes back unchanged.
 func TestYAMLStrings(t *testing.T) {
 	for _, s := range []string{
 		"yes", "No", "ON", "off", "y", "n", "true", "NULL", "~", "", "1", "0x1f", "1e5", "-1", "+1", ".5", "1_000", "1:30", "2026-05-03", ".inf", ".nan", "0o7",
