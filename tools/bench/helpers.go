@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// helpers are what this program does when it starts itself.
+// helpers are the programs that this program runs when it starts itself.
 var helpers = map[string]func(args []string){
 	"-serve":       serveFixed,
 	"-read-csv":    readCSV,
@@ -30,8 +30,8 @@ var helpers = map[string]func(args []string){
 
 const pageSize = 1000
 
-// serveFixed is the service at its barest: fixed answers, and a list of so many withdrawals, a page of which costs little
-// more than copying it.
+// serveFixed is a minimal service: fixed answers, and a list of the given number of withdrawals. A page of
+// the list costs little more than copying it.
 func serveFixed(args []string) {
 	page, ids := template(must(strconv.Atoi(args[0])))
 	pages := sync.Pool{New: func() any { b := bytes.Clone(page); return &b }}
@@ -60,7 +60,7 @@ func serveFixed(args []string) {
 	untilStdinCloses(mux)
 }
 
-// untilStdinCloses serves on a port, prints its address, and ends when the benchmark does.
+// untilStdinCloses serves on a port, prints its address, and ends when the benchmark ends.
 func untilStdinCloses(handler http.Handler) {
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	check(json.NewEncoder(os.Stdout).Encode(address{"http://" + listener.Addr().String()}))
@@ -70,7 +70,7 @@ func untilStdinCloses(handler http.Handler) {
 
 const single = `{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","external_id":4711,"merchant_id":"acme","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`
 
-// template returns a page and the places of the ids' last twelve digits in it.
+// template returns a page, and the places of the last twelve digits of its ids.
 func template(total int) (page []byte, ids []int) {
 	var b strings.Builder
 	b.WriteString(`{"page_content":[`)
@@ -86,7 +86,8 @@ func template(total int) (page []byte, ids []int) {
 	return []byte(b.String()), ids
 }
 
-// eachPage fetches the pages of the list in turn, as barely as it can be done, and writes what handle makes of them.
+// eachPage fetches the pages of the list in turn, with as little work as possible, and writes the output of
+// handle.
 func eachPage(url string, handle func(out *bufio.Writer, body io.Reader)) {
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	client := &http.Client{Transport: &http.Transport{}}
@@ -101,7 +102,7 @@ func eachPage(url string, handle func(out *bufio.Writer, body io.Reader)) {
 
 func copyPage(out *bufio.Writer, body io.Reader) { must(io.Copy(out, body)) }
 
-// splitPage writes the records a line each and looks at nothing else.
+// splitPage writes the records, one a line, and does nothing else.
 func splitPage(out *bufio.Writer, body io.Reader) {
 	dec := jsontext.NewDecoder(body)
 	for must(dec.ReadToken()).Kind() != '[' {

@@ -14,7 +14,7 @@ import (
 	gojson "github.com/go-json-experiment/json"
 )
 
-// plain is a withdrawal without any of the SDK's strictness.
+// plain is a withdrawal without the strictness of the SDK.
 type plain struct {
 	ID         string                        `json:"id"`
 	ExternalID int64                         `json:"external_id"`
@@ -37,7 +37,7 @@ const (
 	sdkPairs = 81
 )
 
-// sdk holds the client's calls against net/http.
+// sdk compares the client's calls with net/http.
 func sdk(b *bench) []row {
 	server := b.helper("-serve", "1000")
 	defer server.stop()
@@ -92,7 +92,7 @@ func sdk(b *bench) []row {
 	return rows
 }
 
-// exchange is the baseline: a request with the key, the answer read whole and decoded.
+// exchange is the baseline: a request with the key; the answer is read whole and decoded.
 func exchange(ctx context.Context, client *http.Client, method, url string, body []byte, value any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -125,7 +125,8 @@ func exchange(ctx context.Context, client *http.Client, method, url string, body
 	return gojson.Unmarshal(text, value)
 }
 
-// repeat makes all calls, width at a time, and returns how long they took and how often they allocated.
+// repeat makes all calls, width at a time, and returns how long they took and the number of their
+// allocations.
 func repeat(width int, call func() error) (time.Duration, uint64) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -142,7 +143,8 @@ func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), ContentLength: int64(len(c)), Request: req}, nil
 }
 
-// decode holds the decoding of a page, strict and with the JSON kept, against encoding/json and plain structs.
+// decode compares the decoding of a page, strict and with the JSON kept, with encoding/json and plain
+// structs.
 func decode(*bench) []row {
 	page, _ := template(pageSize)
 	client := must(api.New("http://127.0.0.1", api.WithTransport(canned(page))))

@@ -1,12 +1,13 @@
-// Command bench measures speed and memory against bare baselines, in the same run and on the same machine, and holds
-// each ratio against its limit. No row depends on how fast the machine is, but for one that says so.
+// Command bench measures speed and memory in comparison with bare baselines, in the same run and on the same
+// machine. It compares each ratio with its limit. Except for one row, which says so, no row depends on the
+// speed of the machine.
 //
 //	go run ./tools/bench bin/till [ROW...]
 //
-// A row is measured in rounds, in each of which both sides run one after the other; what counts is the median of the
-// rounds' ratios, because the speed of a shared machine drifts. Servers run in processes of their own, so that their
-// work is not counted. The benchmark's own process stays small, because on Linux the peak memory of a process that it
-// starts is never less than its own.
+// A row is measured in rounds. In each round both sides run one after the other, and the result is the median
+// of the rounds' ratios, because the speed of a shared machine drifts. Servers run in their own processes, so
+// that their work is not counted. The benchmark's own process stays small, because on Linux the peak memory
+// of a process that it starts is never less than its own.
 package main
 
 import (
@@ -31,7 +32,7 @@ type row struct {
 	got    float64
 	unit   string
 	limit  float64
-	atMost bool // whether the limit is a ceiling
+	atMost bool // whether the limit is an upper one
 	detail string
 }
 
@@ -42,7 +43,7 @@ func (r row) holds() bool {
 	return r.got >= r.limit
 }
 
-// benchmarks are in this order because the first ones measure memory: see the package documentation.
+// benchmarks begin with those that measure memory, before this process grows: see the package documentation.
 var benchmarks = []struct {
 	name string
 	run  func(*bench) []row
@@ -61,8 +62,8 @@ var benchmarks = []struct {
 	{"payout-growth", payoutGrowth},
 }
 
-// bench is what a benchmark works with: the program that is measured, this one, and a directory of its own on a disk,
-// where a sync costs what it costs there.
+// bench is the environment of a benchmark: the measured program, this program, and a new directory on a disk,
+// where a sync has its real cost.
 type bench struct{ till, self, dir string }
 
 func run(args []string) (err error) {
@@ -117,8 +118,8 @@ func run(args []string) (err error) {
 	return nil
 }
 
-// copyTo copies the program. How much of a program's file counts as its memory depends on how the file came to lie in
-// the page cache; a copy lies there in the same way each time.
+// copyTo copies the program. How much of a program's file counts as its memory depends on how the file got
+// into the page cache. A copy gets there in the same way each time.
 func copyTo(path, program string) {
 	from := must(os.Open(program))
 	defer from.Close()
@@ -128,7 +129,7 @@ func copyTo(path, program string) {
 	check(to.Close())
 }
 
-// failure is a panic with an error that ends the run: there is nothing to measure after one.
+// failure is a panic with an error that ends the run: nothing can be measured after an error.
 type failure struct{ err error }
 
 func check(err error) {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// program is a command that is measured. peak is the most memory that a run of it took, in MiB.
+// program is a measured command. peak is the largest peak memory of its runs, in MiB.
 type program struct {
 	env    []string // nil: that of this process
 	name   string
@@ -44,8 +44,8 @@ func (p *program) run() time.Duration {
 	return wall
 }
 
-// pairs runs both sides, once to warm up and then rounds times, and returns the median of a/b. They take turns at who is
-// first, so that a machine that gets busier or quieter favours neither.
+// pairs runs both sides, once to warm up and then rounds times, and returns the median of a/b. The sides take
+// turns to go first, so that a machine that gets busier or quieter favours neither.
 func pairs(rounds int, a, b func() time.Duration) float64 {
 	var ratios []float64
 	for i := range rounds + 1 {
@@ -66,7 +66,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// together makes so many calls, width at a time, and returns how long they took altogether.
+// together makes the given number of calls, width at a time, and returns how long they took altogether.
 func together(width, calls int, call func(worker, number int) error) time.Duration {
 	var group sync.WaitGroup
 	var next atomic.Int64
@@ -89,13 +89,13 @@ func together(width, calls int, call func(worker, number int) error) time.Durati
 	return took
 }
 
-// service is a server in a process of its own.
+// service is a server in its own process.
 type service struct {
 	url  string
 	stop func()
 }
 
-// serve starts a command that serves. It is up when it has printed its address.
+// serve starts a command that serves. The server is ready when it has printed its address.
 func serve(env []string, name string, args ...string) service {
 	cmd := exec.Command(name, args...)
 	cmd.Env, cmd.Stderr = env, os.Stderr
@@ -115,7 +115,7 @@ func serve(env []string, name string, args ...string) service {
 	return service{at.BaseURL, stop}
 }
 
-// address is what a server prints.
+// address is the output of a server.
 type address struct {
 	BaseURL string `json:"base_url"`
 }
@@ -128,7 +128,7 @@ func (b *bench) sandbox(flags ...string) service {
 	return serve(environment(""), b.till, append([]string{"sandbox", "serve", "-o", "json"}, flags...)...)
 }
 
-// environment is that of a till that talks to url and knows no configuration.
+// environment returns the environment of a till that talks to url and has no configuration.
 func environment(url string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TILL_CONFIG=" + os.DevNull,

@@ -16,8 +16,8 @@ import (
 	gojson "github.com/go-json-experiment/json"
 )
 
-// These rows hold a plan that is applied, each row of it synced to the journal before it is sent and after it is answered,
-// against programs that send the same and keep no record.
+// These rows compare applying a plan with programs that send the same and keep no record. When till applies a
+// plan, it syncs each row to the journal before it sends the row, and after the answer.
 
 const (
 	appliedRows  = 10_000
@@ -29,7 +29,7 @@ const (
 	growthRounds = 3
 )
 
-// payments are rows that differ as people do.
+// payments returns rows that differ as real ones do.
 func payments(n int) []api.CreateWithdrawal {
 	all := make([]api.CreateWithdrawal, n)
 	for i := range all {
@@ -41,13 +41,13 @@ func payments(n int) []api.CreateWithdrawal {
 	return all
 }
 
-// payoutWorld is a sandbox as the binary serves it, in which nothing was ever sent, and plans to apply to it.
+// payoutWorld is a new sandbox of the binary, and plans to apply to it.
 type payoutWorld struct {
 	service
 	till, dir string
 }
 
-// inWorld measures something in a world of its own.
+// inWorld measures something in a new world.
 func (b *bench) inWorld(measure func(*payoutWorld) time.Duration) func() time.Duration {
 	return func() time.Duration {
 		w := &payoutWorld{service: b.sandbox(), till: b.till, dir: must(os.MkdirTemp(b.dir, ""))}
@@ -61,7 +61,8 @@ func (w *payoutWorld) command(args ...string) *program {
 	return command(append(environment(w.url), "TILL_JOURNAL="+filepath.Join(w.dir, "journal.db")), w.till, args...)
 }
 
-// apply makes a plan of so many rows and applies it, and returns how long the whole process took that applied it.
+// apply makes a plan of the given number of rows and applies it. It returns how long the whole process of
+// payout apply took.
 func (w *payoutWorld) apply(rows int) time.Duration {
 	path := filepath.Join(w.dir, "rows.csv")
 	plan := path + ".plan"
@@ -84,7 +85,7 @@ func (w *payoutWorld) apply(rows int) time.Duration {
 	return took
 }
 
-// post sends the same with net/http, so many at a time, and keeps no record.
+// post sends the same with net/http, with connections calls at a time, and keeps no record.
 func (w *payoutWorld) post(bodies [][]byte) time.Duration {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128, IdleConnTimeout: time.Minute}}
 	defer client.CloseIdleConnections()
@@ -94,7 +95,7 @@ func (w *payoutWorld) post(bodies [][]byte) time.Duration {
 	})
 }
 
-// curl sends rows as a shell script would: a process for each.
+// curl sends rows as a shell script would, with a process for each.
 func (w *payoutWorld) curl(bodies [][]byte) time.Duration {
 	path := filepath.Join(w.dir, "bodies")
 	check(os.WriteFile(path, append(bytes.Join(bodies, []byte("\n")), '\n'), 0o600))
@@ -103,7 +104,7 @@ func (w *payoutWorld) curl(bodies [][]byte) time.Duration {
 		"sh", path, os.DevNull).run()
 }
 
-// payout holds the sending of a plan against senders without a journal.
+// payout compares the sending of a plan with senders without a journal.
 func payout(b *bench) []row {
 	var bodies [][]byte
 	for _, r := range payments(appliedRows) {
@@ -120,10 +121,10 @@ func payout(b *bench) []row {
 	}
 }
 
-// payoutGrowth shows that a row costs the same however many there are. The whole process counts, also what it does but
-// once, which is most of what a row costs less among many.
+// payoutGrowth shows that a row costs the same in a plan of any size. It measures the whole process,
+// including what is done only once, which is most of what makes a row cheaper in a large plan.
 func payoutGrowth(b *bench) []row {
-	// perRow is the time per row in nanoseconds, as the median of several times.
+	// perRow is the time per row in nanoseconds, as the median of the given number of runs.
 	perRow := func(times, rows int) float64 {
 		measure := b.inWorld(func(w *payoutWorld) time.Duration { return w.apply(rows) })
 		all := make([]float64, times)

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakOf is 0: this system does not tell.
+// peakOf returns 0: this system does not report the peak.
 func peakOf(*os.ProcessState) float64 { return 0 }

@@ -14,7 +14,8 @@ import (
 	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
-// plannedRows is the size of the files that payout plan is measured with, and fewPlannedRows the floor of its memory.
+// plannedRows is the number of rows in the files for payout plan. fewPlannedRows gives the floor of its
+// memory.
 const (
 	plannedRows    = 100_000
 	fewPlannedRows = 1_000
@@ -22,10 +23,10 @@ const (
 	planRounds     = 3
 )
 
-// payoutPlan measures payout plan with the addresses checked.
+// payoutPlan measures payout plan, including the check of the addresses.
 func payoutPlan(b *bench) []row { return append(b.planSpeed(), b.planMemory()...) }
 
-// planSpeed compares it with a program that reads and hashes the same file.
+// planSpeed compares payout plan with a program that reads and hashes the same file.
 func (b *bench) planSpeed() []row {
 	file := b.writeRows(plannedRows, false)
 	peak := 0.0
@@ -41,8 +42,8 @@ func (b *bench) planSpeed() []row {
 	}
 }
 
-// planMemory measures what a row takes of its memory, with order ids that are given and with derived ones. What the program
-// takes for few rows is the floor, and not counted.
+// planMemory measures the memory per row, with given and with derived order ids. The memory for a few rows is
+// the floor, which is not counted.
 func (b *bench) planMemory() (rows []row) {
 	for _, derived := range []bool{false, true} {
 		var took time.Duration
@@ -66,7 +67,7 @@ func (b *bench) planMemory() (rows []row) {
 	return rows
 }
 
-// planFile makes a plan of a file, against a journal of its own, with a format for the addresses of Btc.
+// planFile makes a plan of a file, with its own journal and a format for the addresses of Btc.
 func (b *bench) planFile(file string, derived bool) (took time.Duration, peak float64) {
 	dir := must(os.MkdirTemp(b.dir, ""))
 	defer os.RemoveAll(dir)
@@ -80,7 +81,7 @@ func (b *bench) planFile(file string, derived bool) (took time.Duration, peak fl
 	return till.run(), till.peak
 }
 
-// readCSV is the baseline: it reads a file with encoding/csv and hashes it on the way.
+// readCSV is the baseline: it reads a file with encoding/csv and hashes it at the same time.
 func readCSV(args []string) {
 	f := must(os.Open(args[0]))
 	defer f.Close()
@@ -98,7 +99,7 @@ func readCSV(args []string) {
 	fmt.Printf("%d %x\n", count, sum.Sum(nil))
 }
 
-// writeRows returns a file with so many rows.
+// writeRows returns a file with the given number of rows.
 func (b *bench) writeRows(n int, derived bool) string {
 	f := must(os.Create(filepath.Join(b.dir, "rows.csv")))
 	defer f.Close()
@@ -118,7 +119,7 @@ func (b *bench) writeRows(n int, derived bool) string {
 	return f.Name()
 }
 
-// bitcoinAddress is a valid address for each number.
+// bitcoinAddress returns a valid address for each number.
 func bitcoinAddress(i int) string {
 	var program [20]byte
 	binary.BigEndian.PutUint64(program[:], uint64(i)*0x9e3779b97f4a7c15)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// version holds the start of till against a program that prints a line.
+// version compares the start of till with a program that prints a line.
 func version(b *bench) []row {
 	source, hello := filepath.Join(b.dir, "hello.go"), filepath.Join(b.dir, "hello")
 	const text = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"
@@ -22,7 +22,7 @@ func version(b *bench) []row {
 	}
 }
 
-// get holds a whole command against curl.
+// get compares a whole command with curl.
 func get(b *bench) []row {
 	server := b.helper("-serve", "1000")
 	defer server.stop()
@@ -33,7 +33,7 @@ func get(b *bench) []row {
 	return []row{{what: "till withdraw get / curl, wall time", got: ratio, unit: "x", limit: 0.95, atMost: true, detail: "median of 41 pairs"}}
 }
 
-// stream holds the export of a long list against programs that do less.
+// stream compares the export of a long list with programs that do less.
 func stream(b *bench) []row {
 	const few, many, rounds = 100_000, 1_000_000, 3
 	list := func(total int, url, name string, args ...string) *program {

@@ -21,8 +21,8 @@ const (
 
 func numbered(i int) string { return fmt.Sprintf("7c9e6679-7425-40de-944b-%012d", i) }
 
-// serveStats answers for so many resellers, each of whom has as many invoices that earned a rebate. An answer costs little
-// more than copying it.
+// serveStats answers for all resellers. Each has the same number of invoices that earned a rebate. An answer
+// costs little more than copying it.
 func serveStats([]string) {
 	body, ids := statsTemplate()
 	bodies := sync.Pool{New: func() any { b := bytes.Clone(body); return &b }}
@@ -74,7 +74,7 @@ func statsTemplate() (body []byte, id int) {
 	return []byte(b.String()), id
 }
 
-// plainStats is the statistics without any of the SDK's strictness.
+// plainStats is the statistics without the strictness of the SDK.
 type plainStats struct {
 	ID             string                      `json:"id"`
 	Label          string                      `json:"label"`
@@ -108,7 +108,8 @@ func fetchStats(args []string) {
 	})
 }
 
-// resellerReport holds the report against a program that fetches and decodes the same answers with the same concurrency.
+// resellerReport compares the report with a program that fetches and decodes the same answers with the same
+// concurrency.
 func resellerReport(b *bench) []row {
 	server := b.helper("-serve-stats")
 	defer server.stop()

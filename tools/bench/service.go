@@ -18,7 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// These rows hold the sandbox, as the binary serves it, against servers that only do what cannot be left out.
+// These rows compare the sandbox of the binary with servers that do only what is necessary.
 
 const (
 	connections   = 32
@@ -32,7 +32,7 @@ const (
 	sandboxStarts = 41
 )
 
-// kept is a withdrawal as the bare servers keep it: what the sandbox answers with, and nothing checked.
+// kept is a withdrawal in a bare server: the fields that the sandbox answers with, unchecked.
 type kept struct {
 	ID         string                      `json:"id"`
 	ExternalID int64                       `json:"external_id"`
@@ -51,7 +51,7 @@ type keptStatus struct {
 	At     string `json:"at"`
 }
 
-// take decodes what a create sends and makes it a record.
+// take decodes the body of a create and returns it as a record.
 func take(r *http.Request, number int64) (kept, error) {
 	var v kept
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
@@ -67,7 +67,7 @@ func give(w http.ResponseWriter, value any) {
 	json.NewEncoder(w).Encode(value)
 }
 
-// serveBare keeps withdrawals in a map behind a lock, and nothing else.
+// serveBare keeps withdrawals in a map with a lock, and does nothing else.
 func serveBare([]string) {
 	var mu sync.Mutex
 	records := map[string]kept{}
@@ -93,14 +93,15 @@ func serveBare([]string) {
 	untilStdinCloses(mux)
 }
 
-// serveBareFile keeps them in the sandbox's kind of file, each create in a transaction of its own.
+// serveBareFile keeps withdrawals in the same kind of file as the sandbox, with a transaction for each
+// create.
 func serveBareFile(args []string) {
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(args[0]), RawQuery: url.Values{
 		"_pragma": {"busy_timeout(20000)", "journal_mode(wal)", "synchronous(full)"}, "_txlock": {"immediate"},
 	}.Encode()}
 	db := must(sql.Open("sqlite", file.String()))
 	defer db.Close()
-	db.SetMaxOpenConns(1) // SQLite has one writer; waiting for it here is quicker than in SQLite
+	db.SetMaxOpenConns(1) // SQLite has one writer; waiting for it here is faster than in SQLite
 	must(db.Exec("CREATE TABLE commits (number INTEGER PRIMARY KEY, changes BLOB NOT NULL) STRICT"))
 	insert := must(db.Prepare("INSERT INTO commits (changes) VALUES (?)"))
 	var number atomic.Int64
@@ -123,7 +124,7 @@ func serveBareFile(args []string) {
 	untilStdinCloses(mux)
 }
 
-// connection is one to a service under load.
+// connection is a connection to a service under load.
 type connection struct {
 	net.Conn
 	in *bufio.Reader
@@ -134,7 +135,7 @@ func (s service) dial() connection {
 	return connection{conn, bufio.NewReader(conn)}
 }
 
-// call makes one request and returns the body of the answer, which must be a 200.
+// call makes one request and returns the body of the answer, which must have status 200.
 func (c connection) call(request string) (string, error) {
 	if _, err := io.WriteString(c, request); err != nil {
 		return "", err
@@ -150,14 +151,14 @@ func (c connection) call(request string) (string, error) {
 	return string(body), err
 }
 
-// load sends the same request over and over, on so many connections, and returns how long the calls took altogether.
-// What it does for a request is as little as possible, since it has the processors in common with the server.
+// load sends the same request repeatedly on all connections, and returns how long the calls took altogether.
+// It does as little work as possible for a request, because it shares the processors with the server.
 func (s service) load(calls int, request string) time.Duration {
 	conns := make([]connection, connections)
 	for i := range conns {
 		conns[i] = s.dial()
 		defer conns[i].Close()
-		must(conns[i].call(request)) // warms the connection up
+		must(conns[i].call(request)) // warm up the connection
 	}
 	return together(connections, calls, func(worker, _ int) error {
 		_, err := conns[worker].call(request)
@@ -172,21 +173,21 @@ func (s service) request(method, path, body string) string {
 
 func (s service) createRequest() string { return s.request("POST", createPath, create) }
 
-// one makes one request on a connection of its own.
+// one makes one request on its own connection.
 func (s service) one(request string) string {
 	conn := s.dial()
 	defer conn.Close()
 	return must(conn.call(request))
 }
 
-// loaded returns how many requests per second a service answers compared with another.
+// loaded compares how many requests per second two services answer. It returns the ratio of mine to bare.
 func loaded(calls int, mine, bare service, request func(service) string) float64 {
 	return pairs(sandboxPairs,
 		func() time.Duration { return bare.load(calls, request(bare)) },
 		func() time.Duration { return mine.load(calls, request(mine)) })
 }
 
-// sandboxInMemory holds the sandbox against a handler that decodes, keeps and encodes the same.
+// sandboxInMemory compares the sandbox with a handler that decodes, keeps and encodes the same.
 func sandboxInMemory(b *bench) []row {
 	mine, bare := b.sandbox(), b.helper("-bare")
 	defer mine.stop()
@@ -208,8 +209,8 @@ func sandboxInMemory(b *bench) []row {
 	}
 }
 
-// sandboxStart measures from the start of the process to the end of its first answer. It is the one row that depends on
-// the machine: that much is promised to a caller who waits.
+// sandboxStart measures from the start of the process to the end of its first answer. It is the only row that
+// depends on the machine, because till promises this time to a caller who waits.
 func sandboxStart(b *bench) []row {
 	var all []float64
 	for i := range sandboxStarts + 1 {
@@ -226,7 +227,7 @@ func sandboxStart(b *bench) []row {
 		detail: fmt.Sprintf("median of %d starts; the limit is one of time and not a ratio", sandboxStarts)}}
 }
 
-// sandboxDurable holds creates that are in the file when they are answered against one transaction for each.
+// sandboxDurable compares creates that are in the file before the answer with one transaction for each.
 func sandboxDurable(b *bench) []row {
 	mine, bare := b.sandbox("--state", filepath.Join(b.dir, "sandbox.db")), b.helper("-bare-file", filepath.Join(b.dir, "bare.db"))
 	defer mine.stop()
