@@ -1,8 +1,7 @@
 //go:build unix
 
-// Package chromium lets tests look at pages in a real browser: a headless
-// Chromium, spoken to in the protocol of its developer tools. It is for tests
-// only.
+// Package chromium lets tests look at pages in a real browser: a headless Chromium that is controlled with
+// the protocol of its developer tools. It is only for tests.
 package chromium
 
 import (
@@ -19,19 +18,19 @@ import (
 	"testing"
 )
 
-// Needed is an environment variable. If it is set, a test that finds no browser
-// fails; otherwise the test is skipped.
+// Needed is an environment variable. If it is set, a test that finds no browser fails. Otherwise the test is
+// skipped.
 const Needed = "TILL_NEEDS_BROWSER"
 
-// A Browser is a headless Chromium with one tab. It is spoken to in the protocol of
-// its developer tools, over a pair of pipes: JSON with a zero byte after each value.
+// A Browser is a headless Chromium with one tab. It is controlled with the protocol of its developer tools
+// over a pair of pipes: JSON with a zero byte after each value.
 type Browser struct {
 	t          *testing.T
 	process    *process
 	session    string
 	last       int
 	seen       []message // events that no call has waited for yet
-	complaints []string  // what the browser reported about a page, such as a breach of its policy
+	complaints []string  // what the browser reported about a page, such as a violation of its policy
 }
 
 // A message is an answer to a command, or an event.
@@ -45,7 +44,7 @@ type message struct {
 	} `json:"error"`
 }
 
-// Start starts a browser, which ends with the test and leaves nothing behind.
+// Start starts a browser. The browser ends with the test and leaves nothing behind.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path, err := findBrowser()
@@ -62,8 +61,8 @@ func Start(t *testing.T) *Browser {
 	return b
 }
 
-// starts is how often a browser is started until one works. No test is about the
-// start of a browser, and what a test looks at is never done twice.
+// starts is how often Start tries to start a browser. No test is about the start of a browser, and the work
+// of a test is never repeated.
 const starts = 3
 
 func start(t *testing.T, path string) (*Browser, error) {
@@ -113,7 +112,7 @@ func (b *Browser) next() (message, error) {
 	case "Inspector.targetCrashed":
 		return message{}, errors.New("the tab crashed")
 	case "Log.entryAdded":
-		if !bytes.Contains(m.Params, []byte(`"source":"network"`)) { // a test may want an answer of 404
+		if !bytes.Contains(m.Params, []byte(`"source":"network"`)) { // a test may expect a 404
 			b.complaints = append(b.complaints, string(m.Params))
 		}
 	case "Audits.issueAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown":
@@ -168,8 +167,8 @@ func (b *Browser) try(method string, p params, result any) error {
 	return nil
 }
 
-// await returns the first event of its kind that has not been taken yet, and takes
-// all up to it. A browser that complains instead has most likely stopped.
+// await returns the first event of its kind that has not been taken yet, and takes all events up to it. If
+// the browser reports a complaint instead, it has most likely stopped.
 func (b *Browser) await(method string, event any) {
 	b.t.Helper()
 	is := func(m message) bool { return m.Method == method }
@@ -188,7 +187,7 @@ func (b *Browser) await(method string, event any) {
 	b.seen = b.seen[at+1:]
 }
 
-// Quiet fails when the browser has complained, and forgets the complaints.
+// Quiet fails the test if the browser has complained, and forgets the complaints.
 func (b *Browser) Quiet() {
 	b.t.Helper()
 	for _, complaint := range b.complaints {
@@ -216,24 +215,24 @@ func (b *Browser) openTab() error {
 	return b.try("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
 }
 
-// A Look is the sort of screen that a page is seen on.
+// A Look is a kind of screen for a page.
 type Look struct {
 	Width, Height int
 	Scheme        string // light, dark, or print for paper
 }
 
-// Screen is a Look.
+// Screen returns a Look.
 func Screen(width, height int, scheme string) Look { return Look{width, height, scheme} }
 
-// Looks are those that every page should be made for.
+// Looks returns the looks that every page must support.
 func Looks() []Look {
 	return []Look{{320, 640, "light"}, {375, 720, "light"}, {375, 720, "dark"}, {1280, 800, "light"}, {1280, 800, "dark"}}
 }
 
-// String tells the looks apart in messages and names of files.
+// String returns a name that is different for each look, for messages and file names.
 func (l Look) String() string { return fmt.Sprintf("%d-%s", l.Width, l.Scheme) }
 
-// Use sets the screen that pages are seen on from here on.
+// Use sets the screen that pages are shown on from now on.
 func (b *Browser) Use(l Look) {
 	b.t.Helper()
 	b.call("Emulation.setDeviceMetricsOverride", params{"width": l.Width, "height": l.Height, "deviceScaleFactor": 1, "mobile": l.Width < 1000}, nil)
@@ -256,7 +255,7 @@ func (b *Browser) Open(url string) {
 	b.Loaded()
 }
 
-// Loaded waits until the next page is there, and returns its address.
+// Loaded waits until the next page is loaded, and returns its address.
 func (b *Browser) Loaded() string {
 	b.t.Helper()
 	var event struct {
@@ -267,7 +266,7 @@ func (b *Browser) Loaded() string {
 	return event.Frame.URL
 }
 
-// Element finds the one element of a page that a CSS selector names.
+// Element returns the only element of a page that matches a CSS selector.
 func (b *Browser) Element(selector string) (node int) {
 	b.t.Helper()
 	found := b.elements(selector)
@@ -277,7 +276,7 @@ func (b *Browser) Element(selector string) (node int) {
 	return found[0]
 }
 
-// Count returns how many elements a CSS selector names.
+// Count returns how many elements match a CSS selector.
 func (b *Browser) Count(selector string) int {
 	b.t.Helper()
 	return len(b.elements(selector))
@@ -292,7 +291,7 @@ func (b *Browser) elements(selector string) []int {
 	return found.NodeIDs
 }
 
-// Click does what a hand with a mouse does: it pushes where the element is.
+// Click presses and releases the mouse at the place of the element, as a person does.
 func (b *Browser) Click(selector string) {
 	b.t.Helper()
 	node := b.Element(selector)
@@ -308,7 +307,7 @@ func (b *Browser) Click(selector string) {
 	}
 }
 
-// Press is one key on the keyboard.
+// Press presses one key on the keyboard.
 func (b *Browser) Press(key string, code int, text string) {
 	b.t.Helper()
 	b.seen = nil
@@ -320,8 +319,8 @@ func (b *Browser) Press(key string, code int, text string) {
 	b.call("Input.dispatchKeyEvent", params{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
 }
 
-// ContentWidth is how wide the page is, which is more than the screen where it has
-// to be scrolled sideways.
+// ContentWidth returns the width of the page. It is larger than that of the screen if the page scrolls
+// sideways.
 func (b *Browser) ContentWidth() int {
 	b.t.Helper()
 	var metrics struct{ CSSContentSize struct{ Width int } }
@@ -329,10 +328,10 @@ func (b *Browser) ContentWidth() int {
 	return metrics.CSSContentSize.Width
 }
 
-// picturesDir is a variable that names a directory in which the pictures are kept.
+// picturesDir is a variable that names a directory for the pictures. If it is set, the pictures are kept.
 const picturesDir = "TILL_PICTURES"
 
-// Picture is the whole page as it is drawn. The name is that of its file, where pictures are kept.
+// Picture returns an image of the whole page. name is the name of its file, if pictures are kept.
 func (b *Browser) Picture(name string) image.Image {
 	b.t.Helper()
 	var shot struct{ Data []byte }
@@ -349,7 +348,7 @@ func (b *Browser) Picture(name string) image.Image {
 	return picture
 }
 
-// Dark reports whether the ground of a page is, which says whether its style was taken at all.
+// Dark reports whether the background of a page is dark, which shows whether its style was applied at all.
 func Dark(picture image.Image) bool {
 	r, g, b, _ := picture.At(1, picture.Bounds().Dy()-2).RGBA()
 	return (r+g+b)/3 < 0x4000

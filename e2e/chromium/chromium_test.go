@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// inTemp makes an empty directory the one for temporary files, and returns a function that
-// fails the test if something is left in it.
+// inTemp uses a new empty directory for temporary files, and returns a function that fails the test if
+// something is left in it.
 func inTemp(t *testing.T) (empty func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "")
@@ -32,7 +32,8 @@ func inTemp(t *testing.T) (empty func()) {
 		if err != nil || len(left) > 0 {
 			t.Errorf("left behind: %v %v", left, err)
 		}
-		// The processes of a browser whose test was killed have no parent that waits for them, so they may need a moment to end.
+		// If the test of a browser is killed, no parent waits for the browser's processes, so they may need a
+		// moment to end.
 		for end := time.Now().Add(patience); len(processesOf(t, dir)) > 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("still running: %q", processesOf(t, dir))
@@ -41,7 +42,7 @@ func inTemp(t *testing.T) (empty func()) {
 	}
 }
 
-// processesOf returns the command lines that name a directory. It knows of none where there is no /proc.
+// processesOf returns the command lines that name a directory. It returns none on a system without /proc.
 func processesOf(t *testing.T, dir string) (running []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -56,7 +57,7 @@ func processesOf(t *testing.T, dir string) (running []string) {
 	return running
 }
 
-// fake writes a shell script that is started in place of a browser.
+// fake writes a shell script that is started instead of a browser.
 func fake(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "browser")
@@ -78,7 +79,7 @@ func realBrowser(t *testing.T) string {
 	return path
 }
 
-// A browser that never starts is started a few times, then its log and exit status are told.
+// A browser that never starts is tried a few times. Then the error has its log and exit status.
 func TestStartFails(t *testing.T) {
 	browser := fake(t, `echo "FATAL: no sockets" >&2; exit 3`)
 	empty := inTemp(t)
@@ -120,7 +121,7 @@ func TestStartAgain(t *testing.T) {
 	empty()
 }
 
-// The browser's socket has a short path, however long that of the directory for temporary files is.
+// The browser's socket has a short path, even if the path of the directory for temporary files is long.
 func TestLongTempDir(t *testing.T) {
 	browser := realBrowser(t)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 20))
@@ -192,7 +193,7 @@ func TestNothingLeft(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestNothingLeft$")
 			cmd.Env = append(os.Environ(), holdsBrowser+"="+test.name)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			// The guard holds the standard error output too, so that it ends with the guard.
+			// The guard also holds the standard error output, so the output ends with the guard.
 			stderr, err := cmd.StderrPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -200,7 +201,7 @@ func TestNothingLeft(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // if this test ends too early
+			defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // in case this test ends too early
 			lines := bufio.NewReader(stderr)
 			if line, err := lines.ReadString('\n'); err != nil || line != "ready\n" {
 				t.Fatalf("the copy wrote %q: %v", line, err)

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// patience is how long the browser may be silent while something is expected of it. It
-// only has to end tests that hang: on a busy machine a browser can need a minute to start.
+// patience is how long the browser may be silent when a message is due. It only has to end tests that hang:
+// on a busy machine a browser can need a minute to start.
 const patience = 3 * time.Minute
 
-// A process is a running browser with a directory of its own.
+// A process is a running browser with its own directory.
 type process struct {
 	cmd      *exec.Cmd
 	to, from *os.File
@@ -29,14 +29,13 @@ type process struct {
 	ended    bool          // by itself
 	log      bytes.Buffer  // complete after end
 
-	// The guard is a shell in a process group of its own. It waits until its standard input
-	// is closed, which happens in end, but also when the test is killed. Then it kills the
-	// browser and removes the directory.
+	// The guard is a shell in its own process group. It waits until its standard input is closed, which
+	// happens in end, but also when the test is killed. Then it kills the browser and removes the directory.
 	guard    *exec.Cmd
 	lifeline *os.File // the other end of the guard's standard input
 }
 
-// A browser that is being killed may still create a file, so the guard tries more than once.
+// guardScript tries more than once, because a browser that is being killed may still create a file.
 const guardScript = `read -r _
 kill -KILL "-$1" 2>/dev/null
 for second in 1 2 3 4 5 6 7 8 9; do
@@ -45,7 +44,7 @@ for second in 1 2 3 4 5 6 7 8 9; do
 done
 rm -rf "$2"`
 
-// launch starts a browser. It does not wait until the browser can be used.
+// launch starts a browser. It does not wait until the browser is ready.
 func launch(path string) (_ *process, err error) {
 	home, err := makeHome()
 	if err != nil {
@@ -105,9 +104,9 @@ func launch(path string) (_ *process, err error) {
 	return p, nil
 }
 
-// makeHome makes an empty directory for a browser. Its path is short: the browser puts a
-// socket below it, whose address may have 107 bytes (103 on some systems), and ends if it
-// has more. A directory of testing.T holds the test's name and can be too long.
+// makeHome makes an empty directory for a browser. Its path is short: the browser creates a socket below it.
+// The address of the socket may have 107 bytes (103 on some systems), and the browser ends if it has more. A
+// directory of testing.T holds the test's name and can be too long.
 func makeHome() (string, error) {
 	const socket = "/chromium-4294967295/org.chromium.Chromium.xxxxxx/SingletonSocket"
 	dir := os.TempDir()
@@ -127,7 +126,8 @@ func (p *process) closePipes() {
 func (p *process) end() error {
 	close(p.done)
 	p.lifeline.Close()
-	err := p.guard.Wait() // before the browser is waited for, so that the guard can kill no other process with its id
+	// wait for the guard first, so that it cannot kill another process with the browser's id
+	err := p.guard.Wait()
 	p.cmd.Wait()
 	p.closePipes()
 	if err != nil {
@@ -136,10 +136,10 @@ func (p *process) end() error {
 	return nil
 }
 
-// String returns the last lines that the browser wrote and, if it ended by itself, its exit
-// status. It must not be called before end.
+// String returns the last lines that the browser wrote and, if it ended by itself, its exit status. It must
+// not be called before end.
 func (p *process) String() string {
-	const most = 200 // a crash handler can write dozens below the reason
+	const most = 200 // a crash handler can write dozens of lines below the reason
 	lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
 	text := "the browser's log ends:\n" + strings.Join(lines[max(0, len(lines)-most):], "\n")
 	if p.ended {
