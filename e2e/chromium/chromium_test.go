@@ -144,7 +144,7 @@ func TestLongTempDir(t *testing.T) {
 }
 
 // A test that waits for a crashed tab or browser ends at once.
-func TestCrash(t *testing.T) {
+func TestCrashEndsTheTest(t *testing.T) {
 	browser := realBrowser(t)
 	for _, test := range []struct{ command, want string }{
 		{"Page.crash", "Page.crash: no answer: the tab crashed"},

@@ -9,10 +9,11 @@ import (
 	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
-// TestBech32IsTheLibrarys checks that decodeBech32 decodes what a library decodes: texts that the library
-// encoded, and the same texts with a changed character, or with a changed case after the separator. Texts
-// with more than one 1 are left out: for the library the last 1 is the separator, and here it is the first.
-func TestBech32IsTheLibrarys(t *testing.T) {
+// TestDecodeBech32MatchesTheLibrary checks that decodeBech32 decodes what a library decodes: texts that the
+// library encoded, and the same texts with a changed character, or with a changed case after the separator.
+// Texts with more than one 1 are left out: for the library the last 1 is the separator, and here it is the
+// first.
+func TestDecodeBech32MatchesTheLibrary(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	right, wrong := 0, 0
 	for range 20_000 {

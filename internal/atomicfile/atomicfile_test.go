@@ -108,8 +108,9 @@ func TestDiscardKeepsTheOldFile(t *testing.T) {
 	has(t, filepath.Dir(path), "a")
 }
 
-// TestCommitFails checks that a file that cannot be put in its place leaves nothing behind.
-func TestCommitFails(t *testing.T) {
+// TestFailedCommitLeavesNothingBehind checks that a file that cannot be put in its place leaves nothing
+// behind.
+func TestFailedCommitLeavesNothingBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.MkdirAll(filepath.Join(path, "b"), 0o700); err != nil { // no file replaces a directory
 		t.Fatal(err)
@@ -129,8 +130,9 @@ func TestCreateWithoutDirectory(t *testing.T) {
 	}
 }
 
-// TestCreateBesideLeftovers checks that files left by a killed process do not keep the next one from writing.
-func TestCreateBesideLeftovers(t *testing.T) {
+// TestLeftoverFilesDoNotBlockCreate checks that files left by a killed process do not keep the next one from
+// writing.
+func TestLeftoverFilesDoNotBlockCreate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	for range 3 {
 		f, err := Create(path, 0o600)

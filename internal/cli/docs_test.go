@@ -310,8 +310,8 @@ func (s *shell) leave(t *testing.T) string {
 	return string(rest)
 }
 
-// TestPractice does what the payouts topic says about trying payouts on a sandbox.
-func TestPractice(t *testing.T) {
+// TestPayoutsTopicRuns does what the payouts topic says about trying payouts on a sandbox.
+func TestPayoutsTopicRuns(t *testing.T) {
 	_, text, found := strings.Cut(payoutsTopic(), "Try it on a sandbox\n")
 	text, _, ended := strings.Cut(text, "\n\n")
 	if !found || !ended {

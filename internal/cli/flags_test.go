@@ -49,9 +49,9 @@ func TestEmptyFlags(t *testing.T) {
 	}
 }
 
-// TestWordsOfWrongFlags checks the texts of usage errors. Some are made from the messages of libraries, so
+// TestUsageErrorTexts checks the texts of usage errors. Some are made from the messages of libraries, so
 // the test shows when a new version of them has other messages.
-func TestWordsOfWrongFlags(t *testing.T) {
+func TestUsageErrorTexts(t *testing.T) {
 	create := []string{"withdraw", "create", "--sandbox"}
 	for _, c := range []struct {
 		args []string

@@ -50,8 +50,8 @@ func TestPayoutsTopic(t *testing.T) {
 	}
 }
 
-// TestVariables compares the page with the variables that are really read.
-func TestVariables(t *testing.T) {
+// TestEnvironmentTopicListsEveryVariable compares the page with the variables that are really read.
+func TestEnvironmentTopicListsEveryVariable(t *testing.T) {
 	asked := map[string]bool{}
 	env := func(name string) string { asked[name] = true; return "" }
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -40,9 +40,9 @@ func (d *desk) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestReaderThatGoesAway checks that a list ends with 51 and a line that says why if its reader stops early.
-// It does not die of a signal. It ends although the list is endless.
-func TestReaderThatGoesAway(t *testing.T) {
+// TestListEndsWhenItsReaderStops checks that a list ends with 51 and a line that says why if its reader stops
+// early. It does not die of a signal. It ends although the list is endless.
+func TestListEndsWhenItsReaderStops(t *testing.T) {
 	for _, format := range []string{"json", "jsonl", "csv", "-q"} {
 		t.Run(format, func(t *testing.T) {
 			d := newDesk(t)
@@ -84,8 +84,9 @@ func TestCommandsDieOfClosedPipes(t *testing.T) {
 	}
 }
 
-// TestStderrThatNobodyReads checks that a closed standard error ends nothing and changes no exit code.
-func TestStderrThatNobodyReads(t *testing.T) {
+// TestClosedStderrChangesNoExitCode checks that a closed standard error ends nothing and changes no exit
+// code.
+func TestClosedStderrChangesNoExitCode(t *testing.T) {
 	d := newDesk(t)
 	reader, writer, err := os.Pipe()
 	if err != nil {

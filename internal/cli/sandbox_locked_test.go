@@ -137,7 +137,7 @@ func TestServedSandboxIsLocked(t *testing.T) {
 	}
 }
 
-func TestEverySandboxHasAKeyOfItsOwn(t *testing.T) {
+func TestEverySandboxHasItsOwnKey(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 3 {

@@ -217,9 +217,9 @@ func TestErrorHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// TestErrorsAreJSONWhereTheFormatIsNamed checks that errors are JSON wherever that format is set, even if the
+// TestUsageErrorsAreJSONToo checks that errors are JSON wherever that format is set, even if the
 // command line is wrong.
-func TestErrorsAreJSONWhereTheFormatIsNamed(t *testing.T) {
+func TestUsageErrorsAreJSONToo(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		env  string
@@ -253,9 +253,9 @@ func TestErrorsAreJSONWhereTheFormatIsNamed(t *testing.T) {
 	}
 }
 
-// TestOtherLinesAreNotes checks that each line of a command that till runs becomes a note, even an incomplete
-// last line.
-func TestOtherLinesAreNotes(t *testing.T) {
+// TestOutputOfRunCommandsBecomesNotes checks that each line of a command that till runs becomes a note, even
+// an incomplete last line.
+func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
 	d := newDesk(t)
 	d.file("key", "#!/bin/sh\nprintf 'one\\ntwo\\033[1m' >&2\nexit 1\n")
 	if err := os.Chmod(filepath.Join(d.home, "key"), 0o700); err != nil {

@@ -40,8 +40,9 @@ func leaves(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestTree checks that every command has a sentence, an example, and a script that tests it.
-func TestTree(t *testing.T) {
+// TestEveryCommandIsComplete checks that every command has a sentence, an example, and a script that tests
+// it.
+func TestEveryCommandIsComplete(t *testing.T) {
 	found := leaves(tree(t))
 	if len(found) < 22 {
 		t.Fatalf("only %d commands: the walk is wrong", len(found))

@@ -52,7 +52,7 @@ func TestOtherKey(t *testing.T) {
 	}
 }
 
-func TestAwaitStops(t *testing.T) {
+func TestInterruptiblyStopsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })

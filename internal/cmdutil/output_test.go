@@ -23,8 +23,8 @@ func TestListWriterAfterSignal(t *testing.T) {
 	}
 }
 
-// TestListWriter checks that after a signal output is still written if the reader reads it.
-func TestListWriter(t *testing.T) {
+// TestOutputIsDrainedAfterASignal checks that after a signal output is still written if the reader reads it.
+func TestOutputIsDrainedAfterASignal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out bytes.Buffer

@@ -212,9 +212,9 @@ func TestMarkerBeforeTheTicket(t *testing.T) {
 	}
 }
 
-// TestMarkerBesideALongReader checks that a long read does not keep others from sending, and that the marker
-// follows as soon as it can.
-func TestMarkerBesideALongReader(t *testing.T) {
+// TestLongReadDoesNotBlockSenders checks that a long read does not keep others from sending, and that the
+// marker follows as soon as it can.
+func TestLongReadDoesNotBlockSenders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
 	reader := mustOpenFile(t, path)

@@ -213,10 +213,10 @@ func TestRename(t *testing.T) {
 	})
 }
 
-// TestRenameBesideAnApplier checks that accounts cannot be renamed while a process applies a plan: neither
-// the plan's account, nor another account to its name. The account has a history, was made by the plan's run,
-// or is empty.
-func TestRenameBesideAnApplier(t *testing.T) {
+// TestRenameIsRefusedDuringARun checks that accounts cannot be renamed while a process applies a plan:
+// neither the plan's account, nor another account to its name. The account has a history, was made by the
+// plan's run, or is empty.
+func TestRenameIsRefusedDuringARun(t *testing.T) {
 	moved := Account{"https://new.test/api", "shop"}
 	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to Account){
 		"a history": func(t *testing.T, applies *book) (old, to Account) {

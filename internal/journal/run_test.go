@@ -407,9 +407,9 @@ func (b before) begin(ctx context.Context, conn *sql.Conn) error {
 	return b.dialect.begin(ctx, conn)
 }
 
-// TestBeginningIsTakenBackWhileItGoesOn checks that a process that records a run, and looks dead because its
+// TestRunBeginsWhollyOrNotAtAll checks that a process that records a run, and looks dead because its
 // connection broke, begins all of the run or nothing, whatever others remove meanwhile.
-func TestBeginningIsTakenBackWhileItGoesOn(t *testing.T) {
+func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
 		bring(t, j, "single", Accepted)

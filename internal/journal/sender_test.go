@@ -266,9 +266,9 @@ func TestClosed(t *testing.T) {
 	})
 }
 
-// TestOutcomesBesideOneThatFails checks that an outcome that cannot be recorded does not prevent others, and
-// that an outcome which is recorded at the second try is the same as at the first.
-func TestOutcomesBesideOneThatFails(t *testing.T) {
+// TestFailedOutcomeDoesNotBlockOthers checks that an outcome that cannot be recorded does not prevent others,
+// and that an outcome which is recorded at the second try is the same as at the first.
+func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		bring(t, j, "9", Accepted) // as w9

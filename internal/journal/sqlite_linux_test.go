@@ -132,9 +132,9 @@ func TestFailingSync(t *testing.T) {
 	}
 }
 
-// TestSyncs checks that everything is synced before it counts as recorded: the log with each commit, and each
-// directory that was made.
-func TestSyncs(t *testing.T) {
+// TestEveryRecordIsSynced checks that everything is synced before it counts as recorded: the log with each
+// commit, and each directory that was made.
+func TestEveryRecordIsSynced(t *testing.T) {
 	needStrace(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b", "journal.db")

@@ -227,9 +227,9 @@ func TestLockedFile(t *testing.T) {
 	mustClaim(t, j, claim("2"))
 }
 
-// TestDurable checks that the connection that writes has the settings that make a commit durable, without a
-// file for each statement.
-func TestDurable(t *testing.T) {
+// TestWriterHasDurableSettings checks that the connection that writes has the settings that make a commit
+// durable, without a file for each statement.
+func TestWriterHasDurableSettings(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	err := j.write(t.Context(), func(tx *tx) error {
 		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "checkpoint_fullfsync": "1", "foreign_keys": "1", "temp_store": "2"} {
@@ -266,8 +266,8 @@ func TestHardLinks(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// TestMovedAway checks that nothing is recorded in a file that was moved away.
-func TestMovedAway(t *testing.T) {
+// TestMovedFileRecordsNothing checks that nothing is recorded in a file that was moved away.
+func TestMovedFileRecordsNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
 	}
@@ -318,9 +318,9 @@ func TestMovedAway(t *testing.T) {
 	}
 }
 
-// TestNotMadeAnew checks that a missing database file is not made again if the other files, or a process that
-// uses it, show that it existed.
-func TestNotMadeAnew(t *testing.T) {
+// TestMissingDatabaseIsNotMadeAgain checks that a missing database file is not made again if the other files,
+// or a process that uses it, show that it existed.
+func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not let a file go that is open")
 	}
@@ -479,10 +479,10 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 	mustOpenFile(t, path)
 }
 
-// TestTurnBesideABusyWriter checks that a process gets its turn after a few transactions of another one that
-// writes all the time, with very short pauses. SQLite itself tries only ten times a second, and misses nearly
-// all of the pauses.
-func TestTurnBesideABusyWriter(t *testing.T) {
+// TestBusyWriterLeavesTurnsToOthers checks that a process gets its turn after a few transactions of another
+// one that writes all the time, with very short pauses. SQLite itself tries only ten times a second, and
+// misses nearly all of the pauses.
+func TestBusyWriterLeavesTurnsToOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	busy, other := mustOpenFile(t, path), mustOpenFile(t, path)
 	mustClaim(t, busy, claim("0"))

@@ -42,10 +42,10 @@ func endedAs(err error) string {
 	return "done"
 }
 
-// TestTogetherAsAlone checks that claims and outcomes that are done together have the same results as when
-// they are done one by one, each after reading its order. This holds for any changes of the orders since they
-// were read, for orders that occur twice, and for any answers of the service.
-func TestTogetherAsAlone(t *testing.T) {
+// TestBatchesEqualSingleWrites checks that claims and outcomes that are done together have the same results
+// as when they are done one by one, each after reading its order. This holds for any changes of the orders
+// since they were read, for orders that occur twice, and for any answers of the service.
+func TestBatchesEqualSingleWrites(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("25")
 	}

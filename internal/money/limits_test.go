@@ -66,9 +66,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestTallyTellsAll checks that a tally continues after a broken rule and reports every total that is too
-// large.
-func TestTallyTellsAll(t *testing.T) {
+// TestTallyReportsEveryBrokenLimit checks that a tally continues after a broken rule and reports every total
+// that is too large.
+func TestTallyReportsEveryBrokenLimit(t *testing.T) {
 	l := Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1000}},
 		MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1500}, {Kind: api.Crypto, Code: "Btc", Minor: 7}, {Kind: api.Fiat, Code: "EUR", Minor: 10}}}
 	tally := l.Tally(known())

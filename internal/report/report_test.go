@@ -341,9 +341,9 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestFirstYears checks that the first years are times like all others: the zero time means neither "no
-// limit" nor "not readable".
-func TestFirstYears(t *testing.T) {
+// TestFirstYearsAreOrdinaryTimes checks that the first years are times like all others: the zero time means
+// neither "no limit" nor "not readable".
+func TestFirstYearsAreOrdinaryTimes(t *testing.T) {
 	shop := api.ResellerStats{ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
 		one("0000-01-01T00:00:00", "EUR", 100), one("0001-01-01T00:00:00", "USD", 20),
 	}}

@@ -145,9 +145,9 @@ func TestBeforeSending(t *testing.T) {
 	}
 }
 
-// TestBeforeSendingIsItsOwn checks that each create calls its own check once, and that a read calls none,
-// even on the same connection.
-func TestBeforeSendingIsItsOwn(t *testing.T) {
+// TestEachCreateCallsItsOwnCheck checks that each create calls its own check once, and that a read calls
+// none, even on the same connection.
+func TestEachCreateCallsItsOwnCheck(t *testing.T) {
 	client, l, stop := startCounted(t, false)
 	var asked []string
 	under := func(name string) context.Context {
@@ -232,9 +232,9 @@ func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 	}
 }
 
-// TestGateAsks checks that the check runs at the first write of a request, and that nothing is written after
-// it has refused.
-func TestGateAsks(t *testing.T) {
+// TestCheckRunsAtTheFirstWrite checks that the check runs at the first write of a request, and that nothing
+// is written after it has refused.
+func TestCheckRunsAtTheFirstWrite(t *testing.T) {
 	wrote := 0
 	conn := &gatedConn{Conn: recorder{write: func(b []byte) { wrote += len(b) }}}
 	conn.Write([]byte("handshake"))

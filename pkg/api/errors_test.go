@@ -89,8 +89,8 @@ func TestPrintedErrorShowsNoKey(t *testing.T) {
 	}
 }
 
-// TestErrorInALog checks that a log has the outcome and the service's words.
-func TestErrorInALog(t *testing.T) {
+// TestErrorLogsOutcomeAndEnvelope checks that a log has the outcome and the service's words.
+func TestErrorLogsOutcomeAndEnvelope(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "error", error(&Error{Op: "o", Method: "POST", Path: "/p", Outcome: Rejected, Status: 429, Envelope: true, Code: 7, Reason: "r", Description: "d", RetryAfter: 1500 * time.Millisecond}))
 	want := `"error":{"message":"o: the service asks for fewer calls: r: d (code 7, HTTP 429)","outcome":"rejected","op":"o","method":"POST","path":"/p","status":429,"code":7,"reason":"r","description":"d","retry_after":1.5}`

@@ -50,9 +50,9 @@ type notSentWord struct{ error }
 
 func (notSentWord) NotSent() bool { return true }
 
-// TestMiddlewareHasNoSayInOutcomes checks that no middleware changes an unknown outcome, and that none can
+// TestMiddlewareCannotChangeOutcomes checks that no middleware changes an unknown outcome, and that none can
 // send a create twice.
-func TestMiddlewareHasNoSayInOutcomes(t *testing.T) {
+func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 	type middleware = func(next http.RoundTripper, r *http.Request) (*http.Response, error)
 	pass := func(next http.RoundTripper, r *http.Request) (*http.Response, error) { return next.RoundTrip(r) }
 	twice := func(next http.RoundTripper, r *http.Request) (*http.Response, error) {

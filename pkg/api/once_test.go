@@ -426,9 +426,9 @@ func TestCreateOverTLS(t *testing.T) {
 	}
 }
 
-// TestCreateGivenUp checks that canceling after the request has arrived leaves the outcome unknown, however
-// much of the answer has come.
-func TestCreateGivenUp(t *testing.T) {
+// TestCanceledCreateIsUnknown checks that canceling after the request has arrived leaves the outcome unknown,
+// however much of the answer has come.
+func TestCanceledCreateIsUnknown(t *testing.T) {
 	for name, answered := range map[string]string{"before the answer": "", "in the headers": "HTTP/1.1 200 OK\r\nX: ", "in the body": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"w"} {
 		for _, reused := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/reused=%t", name, reused), func(t *testing.T) {

@@ -126,8 +126,8 @@ func replaceHex(text, mark string) string {
 	return strings.Join(parts, "")
 }
 
-// TestLeaksAreSeen checks that leaks finds the key in every spelling.
-func TestLeaksAreSeen(t *testing.T) {
+// TestLeaksFindsEverySpelling checks that leaks finds the key in every spelling.
+func TestLeaksFindsEverySpelling(t *testing.T) {
 	for _, key := range []string{aKey, "4f1c0e9ab2d84c7ea1b05d3ef6c81234"} {
 		for name, text := range spellings(key) {
 			if leaks("before "+text+" after", key) == "" {
@@ -158,9 +158,9 @@ func TestKeyIsHiddenInEverySpelling(t *testing.T) {
 	}
 }
 
-// TestPiecesOfTheKey checks that a piece of eight characters is hidden completely, and that one of seven is
-// shown.
-func TestPiecesOfTheKey(t *testing.T) {
+// TestLongPiecesOfTheKeyAreHidden checks that a piece of eight characters is hidden completely, and that one
+// of seven is shown.
+func TestLongPiecesOfTheKeyAreHidden(t *testing.T) {
 	const key = "Zq7wT4uR9mK2xV6pL8eH3yN5bJ0"
 	r := newRedactor(key)
 	for i := range len(key) - 7 {

@@ -411,8 +411,8 @@ func TestOtherShapes(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that a refusal of the sandbox arrives as its envelope says.
-func TestRefusals(t *testing.T) {
+// TestRefusalsArriveAsEnvelopes checks that a refusal of the sandbox arrives as its envelope says.
+func TestRefusalsArriveAsEnvelopes(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, "error_insufficient_funds", "400:-9")
 	for _, tt := range []struct {
@@ -515,8 +515,8 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 	}
 }
 
-// TestTrace checks that a trace shows everything of a request and an answer except the key.
-func TestTrace(t *testing.T) {
+// TestTraceHidesOnlyTheKey checks that a trace shows everything of a request and an answer except the key.
+func TestTraceHidesOnlyTheKey(t *testing.T) {
 	var trace bytes.Buffer
 	b := newBench(t)
 	c := b.as(b.Key(), WithTrace(&trace))

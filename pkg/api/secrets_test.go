@@ -425,9 +425,9 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedCreateIsNotDialledAnew checks that no new connection is dialed for a create that its check has
+// TestRefusedCreateIsNotDialedAgain checks that no new connection is dialed for a create that its check has
 // refused or that was canceled.
-func TestRefusedCreateIsNotDialledAnew(t *testing.T) {
+func TestRefusedCreateIsNotDialedAgain(t *testing.T) {
 	for _, name := range []string{"refused", "given up"} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
 		client, err := New(w.url, WithAPIKey("key"))

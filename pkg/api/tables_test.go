@@ -414,8 +414,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestReadable checks that invalid answers are described without a decoder's jargon.
-func TestReadable(t *testing.T) {
+// TestDecodingErrorsAreReadable checks that invalid answers are described without a decoder's jargon.
+func TestDecodingErrorsAreReadable(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                         "its body is empty",
 		"<html>\nno":               `it is a web page or XML, not JSON, the body begins "<html>\nno"`,

@@ -89,9 +89,9 @@ func TestUnreadableWithdrawal(t *testing.T) {
 	}
 }
 
-// TestLenientPageIsNoLicence checks that Lenient does not accept a page that is wrong as a whole, or
+// TestLenientRefusesBrokenPages checks that Lenient does not accept a page that is wrong as a whole, or
 // malformed JSON.
-func TestLenientPageIsNoLicence(t *testing.T) {
+func TestLenientRefusesBrokenPages(t *testing.T) {
 	for name, body := range map[string]string{
 		"cut off":         `{"page_content":[` + goodRecord,
 		"no total":        `{"page_content":[],"page_count":1}`,

@@ -466,9 +466,9 @@ func TestWalkWhereTheNumbersContradictEachOther(t *testing.T) {
 	}
 }
 
-// TestWalkMissesAPage checks that a page that the service announces and then refuses is an error, even if
-// total says that nothing is missing.
-func TestWalkMissesAPage(t *testing.T) {
+// TestRefusedPageIsAnError checks that a page that the service announces and then refuses is an error, even
+// if total says that nothing is missing.
+func TestRefusedPageIsAnError(t *testing.T) {
 	for base, last := range []int{4, 5} {
 		s := &shelf{base: base, outside: "empty"}
 		for i := range 50 {
@@ -636,9 +636,9 @@ func TestWalkOfAListThatIsNoShorter(t *testing.T) {
 	}
 }
 
-// TestKeptPagesStay checks that pages that OnPage keeps do not change, whatever the walk leaves out, and
-// whatever a caller appends to a text.
-func TestKeptPagesStay(t *testing.T) {
+// TestKeptPagesDoNotChange checks that pages that OnPage keeps do not change, whatever the walk leaves out,
+// and whatever a caller appends to a text.
+func TestKeptPagesDoNotChange(t *testing.T) {
 	record := func(id string) string { return strings.Replace(goodRecord, `"w1"`, `"`+id+`"`, 1) }
 	answers := []string{
 		`{"page_content":[` + record("a") + "," + record("b") + "," + record("c") + `],"page_count":2,"total":5}`,

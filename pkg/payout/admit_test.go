@@ -9,7 +9,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-func TestAdmit(t *testing.T) {
+func TestVerifyKey(t *testing.T) {
 	change := func(change func(r row)) func(d *desk) {
 		return func(d *desk) { d.s.set(func() { change(d.s.rows[0]) }) }
 	}
@@ -140,8 +140,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestAdmitWithoutHistory is about a new key of an account where nothing was accepted.
-func TestAdmitWithoutHistory(t *testing.T) {
+// TestVerifyKeyWithoutHistory is about a new key of an account where nothing was accepted.
+func TestVerifyKeyWithoutHistory(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
 		let   bool
@@ -179,9 +179,10 @@ func TestAdmitWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestAdmitBesideAnotherProcess checks that open orders that another process has sent with the same new key,
-// after VerifyKey looked the key up, do not refuse the key. Open orders that were sent with another key do.
-func TestAdmitBesideAnotherProcess(t *testing.T) {
+// TestVerifyKeyWithAnotherProcess checks that open orders that another process has sent with the same new
+// key, after VerifyKey looked the key up, do not refuse the key. Open orders that were sent with another key
+// do.
+func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		if known, err := d.knows(t.Context()); known || err != nil {
 			t.Fatal(known, err)

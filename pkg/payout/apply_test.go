@@ -643,9 +643,9 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 	}}).want(t, map[journal.State]int{journal.Accepted: 20})
 }
 
-// TestUnknownMeanwhile checks that an order of the run that a single create makes unknown stops the run,
-// unless KeepGoing is set.
-func TestUnknownMeanwhile(t *testing.T) {
+// TestOrderThatBecomesUnknownStopsTheRun checks that an order of the run that a single create makes unknown
+// stops the run, unless KeepGoing is set.
+func TestOrderThatBecomesUnknownStopsTheRun(t *testing.T) {
 	for _, keepGoing := range []bool{false, true} {
 		d := newDesk(t)
 		p := d.plan(nil, dueTo(6)...)
@@ -803,8 +803,9 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 	}
 }
 
-// TestWhyItStopped checks that a refused key is reported rather than too many calls, whichever comes first.
-func TestWhyItStopped(t *testing.T) {
+// TestRefusedKeyBeatsTooManyCalls checks that a refused key is reported rather than too many calls, whichever
+// comes first.
+func TestRefusedKeyBeatsTooManyCalls(t *testing.T) {
 	call := func(status int) error { return &api.Error{Status: status, Outcome: api.Rejected} }
 	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)}, {&Error{Kind: Unknown}, call(429), call(403)}} {
 		s := &sending{end: func() {}}
@@ -817,9 +818,9 @@ func TestWhyItStopped(t *testing.T) {
 	}
 }
 
-// TestDoubtGoesBackBesideUnknown checks that an order in doubt is looked for back to its attempt, even if
-// another row of the run is unknown.
-func TestDoubtGoesBackBesideUnknown(t *testing.T) {
+// TestDoubtIsLookedForBackToItsAttempt checks that an order in doubt is looked for back to its attempt, even
+// if another row of the run is unknown.
+func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
 	d.history()

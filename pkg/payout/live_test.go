@@ -228,9 +228,9 @@ func wantResults(t *testing.T, s Settled, want ...string) {
 	}
 }
 
-// TestReconcileRunThatGoesOn checks that an order that is accepted during the last scan need not be on the
-// list.
-func TestReconcileRunThatGoesOn(t *testing.T) {
+// TestOrderAcceptedDuringTheScanMayBeMissing checks that an order that is accepted during the last scan need
+// not be on the list.
+func TestOrderAcceptedDuringTheScanMayBeMissing(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
 	d.history()

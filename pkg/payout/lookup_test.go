@@ -16,10 +16,10 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// TestLookUpHoldsTheListAgainstWhatWasSent checks that the list is compared with what was sent. An order was
+// TestLookupComparesTheListWithWhatWasSent checks that the list is compared with what was sent. An order was
 // sent once, and is requested again with another amount. The list has the first one as it was sent. So the
 // order is accepted, and the new request is refused.
-func TestLookUpHoldsTheListAgainstWhatWasSent(t *testing.T) {
+func TestLookupComparesTheListWithWhatWasSent(t *testing.T) {
 	ctx := context.Background()
 	created := 0
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -269,9 +269,9 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	}
 }
 
-// TestMakeHoldsABatchAgainstItsRun checks that rows that vanished or are new since the batch's newest run are
-// reported, and accepted only with BatchChanged.
-func TestMakeHoldsABatchAgainstItsRun(t *testing.T) { onBoth(t, makeHoldsABatchAgainstItsRun) }
+// TestMakeComparesABatchWithItsNewestRun checks that rows that vanished or are new since the batch's newest
+// run are reported, and accepted only with BatchChanged.
+func TestMakeComparesABatchWithItsNewestRun(t *testing.T) { onBoth(t, makeHoldsABatchAgainstItsRun) }
 
 func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	p.Batch = "may"
@@ -379,9 +379,9 @@ func under(orderID, address string) withdrawal {
 	return withdrawal{request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
 }
 
-// TestMakeHoldsOrderIDsAgainstTheJournal checks that order ids that the journal has are counted by state, and
+// TestMakeComparesOrderIDsWithTheJournal checks that order ids that the journal has are counted by state, and
 // that those with other content are refused, all at once.
-func TestMakeHoldsOrderIDsAgainstTheJournal(t *testing.T) {
+func TestMakeComparesOrderIDsWithTheJournal(t *testing.T) {
 	onBoth(t, makeHoldsOrderIDsAgainstTheJournal)
 }
 

@@ -765,9 +765,9 @@ func TestSettleAfterByTheServersClock(t *testing.T) {
 	}
 }
 
-// TestMissing checks that an order that the service has, and that the journal does not have as accepted or in
-// conflict, counts as missing in the journal: a planned one would be sent again.
-func TestMissing(t *testing.T) {
+// TestUnrecordedOrdersAreMissing checks that an order that the service has, and that the journal does not
+// have as accepted or in conflict, counts as missing in the journal: a planned one would be sent again.
+func TestUnrecordedOrdersAreMissing(t *testing.T) {
 	record := &api.Withdrawal{ID: "w1"}
 	for _, state := range journal.States() {
 		want := state != journal.Accepted && state != journal.Conflict

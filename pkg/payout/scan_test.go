@@ -52,9 +52,9 @@ func TestPageBases(t *testing.T) {
 	}
 }
 
-// TestIncomplete checks that a list that shows fewer withdrawals than it counts is read again, and that the
-// scan finally fails.
-func TestIncomplete(t *testing.T) {
+// TestIncompleteListFails checks that a list that shows fewer withdrawals than it counts is read again, and
+// that the scan finally fails.
+func TestIncompleteListFails(t *testing.T) {
 	for hidden, wantPauses := range map[int]int{0: 0, 1: 1, 3: 3, 4: 4, 5: 4} {
 		d := newDesk(t)
 		d.s.fill(5)
@@ -274,8 +274,8 @@ func TestShownTwice(t *testing.T) {
 	}
 }
 
-// TestEndless checks that a scan of a list that never ends fails.
-func TestEndless(t *testing.T) {
+// TestEndlessListFails checks that a scan of a list that never ends fails.
+func TestEndlessListFails(t *testing.T) {
 	for name, fresh := range map[string]bool{"the same rows": false, "new rows": true} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)

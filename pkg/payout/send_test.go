@@ -50,8 +50,8 @@ func TestSendAndSendAgain(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// TestContent has changes that make other content, and changes that do not.
-func TestContent(t *testing.T) {
+// TestWhatCountsAsOtherContent has changes that make other content, and changes that do not.
+func TestWhatCountsAsOtherContent(t *testing.T) {
 	plain := asked("1").request
 	for name, change := range map[string]func(r *api.CreateWithdrawal){
 		"currency": func(r *api.CreateWithdrawal) { r.Currency.Code = "Ltc" },
@@ -477,8 +477,9 @@ func TestJournalCannotBeWritten(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// TestTooLate checks that a process that was suspended between its record and the first byte does not send.
-func TestTooLate(t *testing.T) {
+// TestSuspendedProcessDoesNotSend checks that a process that was suspended between its record and the first
+// byte does not send.
+func TestSuspendedProcessDoesNotSend(t *testing.T) {
 	for _, tt := range []struct {
 		late  time.Duration
 		sends int
@@ -730,8 +731,9 @@ func (d *desk) restored() {
 	db.Close()
 }
 
-// TestLookedUp checks that an order that is on the list is not sent again by a journal that has lost it.
-func TestLookedUp(t *testing.T) {
+// TestListedOrderIsNotSentAgain checks that an order that is on the list is not sent again by a journal that
+// has lost it.
+func TestListedOrderIsNotSentAgain(t *testing.T) {
 	w := asked("4711")
 	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.request.Address, "external_order_id": "4711"}
 	t.Run("as it is asked for", func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyTable checks that the help explains every key of a profile.
-func TestKeyTable(t *testing.T) {
+// TestHelpExplainsEveryKey checks that the help explains every key of a profile.
+func TestHelpExplainsEveryKey(t *testing.T) {
 	for _, k := range config.ProfileSettings() {
 		explained := strings.Contains("\n"+keyTable(), "\n  "+k.Name+" ")
 		if ownCommand := k.Name == "currencies"; k.About == "" || explained == ownCommand {

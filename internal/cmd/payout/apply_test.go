@@ -23,7 +23,7 @@ func TestPlanIsShownInLittleMemory(t *testing.T) {
 
 // Unknown orders matter most, then a conflict, a refused key and too many calls. If nothing was accepted, the
 // code is the one that all orders share. If they share none, only the code for a partial result is right.
-func TestRunFailure(t *testing.T) {
+func TestRunFailureOrdersOutcomes(t *testing.T) {
 	call := func(outcome api.Outcome, status int) error { return &api.Error{Outcome: outcome, Status: status} }
 	unreachable, unauthorized, limited := call(api.NotSent, 0), call(api.Rejected, 401), call(api.Rejected, 429)
 	unreadable := &payout.Error{Kind: payout.Partial, Msg: "it could not be read back"}

@@ -610,9 +610,9 @@ func TestCallbacksAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestCallbackOfAnotherProcess checks that a server leaves a delivery alone while
+// TestDeliveryOfAnotherProcessIsLeftAlone checks that a server leaves a delivery alone while
 // another process holds it, and takes it when the term is over.
-func TestCallbackOfAnotherProcess(t *testing.T) {
+func TestDeliveryOfAnotherProcessIsLeftAlone(t *testing.T) {
 	for until, free := range map[string]bool{"2999-01-01T00:00:00Z": false, "2001-01-01T00:00:00Z": true} {
 		path := filepath.Join(t.TempDir(), "box.db")
 		in := newReceiver(t, failing(1))

@@ -343,9 +343,9 @@ func TestPageOrigin(t *testing.T) {
 	b.hides(w, "Order")
 }
 
-// TestPayTogether checks that if many push the button at the same time, one of them
+// TestOnlyOneOfManyClicksPays checks that if many push the button at the same time, one of them
 // pays and all are redirected.
-func TestPayTogether(t *testing.T) {
+func TestOnlyOneOfManyClicksPays(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
 	before := b.Balance("Usd")
@@ -396,9 +396,9 @@ func TestPageOfBrokenState(t *testing.T) {
 	}
 }
 
-// TestDumpCallback checks that a dump cannot redirect customers to a URL that is not
+// TestDumpCannotRedirectElsewhere checks that a dump cannot redirect customers to a URL that is not
 // a web page.
-func TestDumpCallback(t *testing.T) {
+func TestDumpCannotRedirectElsewhere(t *testing.T) {
 	b := newBox(t)
 	b.create(invoicePath, shopInvoice("https://shop.example/"))
 	text, err := b.Dump()

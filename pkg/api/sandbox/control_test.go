@@ -158,8 +158,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestDump checks that a dump keeps everything except the identity.
-func TestDump(t *testing.T) {
+// TestDumpKeepsEverythingButTheIdentity checks that a dump keeps everything except the identity.
+func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
 	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)

@@ -361,9 +361,9 @@ func TestFaultOrder(t *testing.T) {
 	b.counted("delay=1ms:5/5", "status=500:0/0", "status=501:2/2", "delay=2ms:1/1", "status=502:1/1", "status=503:1/1")
 }
 
-// TestFaultsComeLate checks that requests that earlier checks refuse, and controls,
+// TestFaultsComeAfterOtherChecks checks that requests that earlier checks refuse, and controls,
 // are not struck.
-func TestFaultsComeLate(t *testing.T) {
+func TestFaultsComeAfterOtherChecks(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{Do: "status=503"})
 	b.refused(b.sendAs("till_sandbox_wrong", "POST", createPath, btcBody), 401, "unauthorized")
@@ -546,9 +546,9 @@ func TestCheckFault(t *testing.T) {
 	}
 }
 
-// TestDelayLandsLate checks that a delayed request takes effect late if the client
+// TestDelayedRequestTakesEffectLate checks that a delayed request takes effect late if the client
 // hangs up, on a server of Start.
-func TestDelayLandsLate(t *testing.T) {
+func TestDelayedRequestTakesEffectLate(t *testing.T) {
 	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
 	ctx, hangUp := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, "POST", box.URL+createPath, strings.NewReader(btcBody))
@@ -577,9 +577,9 @@ func TestDelayLandsLate(t *testing.T) {
 	}
 }
 
-// TestDelayOfNobody checks that a delayed request does nothing if the client hangs
+// TestDelayedRequestOfAGoneClientDoesNothing checks that a delayed request does nothing if the client hangs
 // up and the end of the server is unknown.
-func TestDelayOfNobody(t *testing.T) {
+func TestDelayedRequestOfAGoneClientDoesNothing(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
 	l := b.overTheWire(nil)

@@ -57,10 +57,10 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceBesideControls checks that controls and the clock share one history: the
+// TestPaceAndControlsShareAHistory checks that controls and the clock share one history: the
 // next step counts from the last, and the clock does not take a step that a control
 // has ruled out.
-func TestPaceBesideControls(t *testing.T) {
+func TestPaceAndControlsShareAHistory(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", refunds))
 	quick, cancelled, late := b.create(createPath, btcBody), b.create(createPath, btcBody), b.create(createPath, btcBody)
 	before := b.Balance("Btc")
@@ -211,8 +211,8 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	}
 }
 
-// TestFarJump checks a jump of a century over many records.
-func TestFarJump(t *testing.T) {
+// TestClockJumpsACentury checks a jump of a century over many records.
+func TestClockJumpsACentury(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", twoSteps), set("invoice_expiry", "7d"))
 	const many = 20_000
 	for range many {
@@ -225,9 +225,9 @@ func TestFarJump(t *testing.T) {
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(many))
 }
 
-// TestPaceOverBeginnings checks that a state that begins with due moves, or begins
+// TestRestoredStateMovesOnTime checks that a state that begins with due moves, or begins
 // again while moves are due, is correct at once and after a restart.
-func TestPaceOverBeginnings(t *testing.T) {
+func TestRestoredStateMovesOnTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	old := newBox(t)
 	id := old.create(createPath, btcBody)
@@ -309,9 +309,9 @@ func TestServeKeepsTime(t *testing.T) {
 	}
 }
 
-// TestPaceHistories checks that for any order of controls and clock moves, the
+// TestPaceHistoriesAreConsistent checks that for any order of controls and clock moves, the
 // history of each withdrawal follows from its own times, and no unit is lost.
-func TestPaceHistories(t *testing.T) {
+func TestPaceHistoriesAreConsistent(t *testing.T) {
 	paces := map[string]struct {
 		to    string
 		after time.Duration

@@ -109,9 +109,9 @@ func TestSeedOfBalances(t *testing.T) {
 	}
 }
 
-// TestSeedOfBooks checks that a stated volume does not replace the balance, and that
+// TestSeedVolumeDoesNotReplaceBalance checks that a stated volume does not replace the balance, and that
 // a dump is complete: an account without a balance in it has none.
-func TestSeedOfBooks(t *testing.T) {
+func TestSeedVolumeDoesNotReplaceBalance(t *testing.T) {
 	b := newBox(t, sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"a"}],"invoices":[{"account":"a","total":"5 Jpy","status":"Paid"}],"balances":[{"account":"a","book":"volume","code":"Jpy","delta":5}]}`)))
 	id := at(t, b.get("/api/resellers/ids"), 0).(string)
 	same(t, b.get("/api/reseller/balance?id="+id), `{"Crypto":{},"Fiat":{"JPY":5}}`)
@@ -264,9 +264,9 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 	}
 }
 
-// TestFiguresAgree checks that after every history, and after a restore of its dump,
+// TestStatisticsAndBalancesAgree checks that after every history, and after a restore of its dump,
 // the statistics of a reseller, its rebates and its balance agree.
-func TestFiguresAgree(t *testing.T) {
+func TestStatisticsAndBalancesAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"), set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
 		const key = "till_sandbox_shop"

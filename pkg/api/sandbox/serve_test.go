@@ -63,9 +63,9 @@ func TestServeStops(t *testing.T) {
 	}
 }
 
-// TestConcurrent makes many requests at the same time, for the race detector, and
+// TestConcurrentRequestsAreAllServed makes many requests at the same time, for the race detector, and
 // checks that none is lost.
-func TestConcurrent(t *testing.T) {
+func TestConcurrentRequestsAreAllServed(t *testing.T) {
 	b := newBox(t)
 	before := b.Balance("Btc")
 	const workers, each = 8, 40

@@ -269,11 +269,11 @@ func TestConservationOverRestarts(t *testing.T) {
 
 const servedState = "TILL_TEST_SERVES_STATE"
 
-// TestServesForAnotherTest is the server that TestKill kills.
+// TestServesForAnotherTest is the server that TestKilledServersLoseNothing kills.
 func TestServesForAnotherTest(t *testing.T) {
 	path := os.Getenv(servedState)
 	if path == "" {
-		t.Skip("it is a part of TestKill")
+		t.Skip("it is a part of TestKilledServersLoseNothing")
 	}
 	b := fileBox(t, path, sandbox.WithKey("till_sandbox_test"))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -305,10 +305,10 @@ func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
 	return strings.TrimSpace(line), child
 }
 
-// TestKill checks that two server processes on one file, killed with requests in
+// TestKilledServersLoseNothing checks that two server processes on one file, killed with requests in
 // flight, lose nothing that was acknowledged, and that every stored withdrawal has
 // been paid for.
-func TestKill(t *testing.T) {
+func TestKilledServersLoseNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	acknowledged := map[string]bool{}
 	for round := range 3 {
