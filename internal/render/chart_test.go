@@ -25,7 +25,7 @@ func drawn(t *testing.T, o Options, charts ...Chart) string {
 	return b.String()
 }
 
-func TestBars(t *testing.T) {
+func TestBarsGiveWayToAmounts(t *testing.T) {
 	c := Chart{Title: "Earned", Note: "so far", Bars: []Bar{bar("North", 160), bar("東京", 80), bar("Small", 1), bar("None\x1b", 0)}}
 	// 40 columns less the label (8), the amount (7), the share (4) and the gaps (6) leave 15 for the bar: 120
 	// eighths for 160.
@@ -122,7 +122,7 @@ func TestChartsFit(t *testing.T) {
 	equal(t, drawn(t, Options{}, Chart{Title: "T", Upright: true}), "\nT\n"+"0 ┤\n"+strings.Repeat("  │\n", 7)+"0 ┴\n\n")
 }
 
-func TestChartPart(t *testing.T) {
+func TestSmallBarsStayVisible(t *testing.T) {
 	huge := new(big.Int).Lsh(big.NewInt(1), 100)
 	values := []*big.Int{huge, new(big.Int).Rsh(huge, 1), big.NewInt(1), big.NewInt(math.MinInt64), new(big.Int)}
 	c := Chart{}
@@ -149,7 +149,7 @@ func TestChartPart(t *testing.T) {
 }
 
 // In a picture and on a page, too, a negative amount has a bar on the other side of zero.
-func TestBelowZero(t *testing.T) {
+func TestSVGAndPageDrawNegativeBars(t *testing.T) {
 	c := Chart{Title: "T", Bars: []Bar{bar("up", 30), bar("down", -10)}}
 	upright := c
 	upright.Upright = true
@@ -185,7 +185,7 @@ func TestBelowZero(t *testing.T) {
 const nasty = "]]></text></title></style><script>alert(1)</script>\"' onload=x \x1b\u202e\ufffe{{.}}"
 
 // With any text, the picture is well-formed, and has only the expected elements.
-func TestSVG(t *testing.T) {
+func TestSVGEscapesText(t *testing.T) {
 	c := Chart{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, bar("x", 1)}}
 	upright := c
 	upright.Upright = true
@@ -249,7 +249,7 @@ func TestSVGLabelsKeepApart(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
+func TestPageEscapesText(t *testing.T) {
 	v := View[payment]{Columns: payments.Columns, Foot: []payment{{id: "sum", amount: Amount(3, "USD", 2)}}}
 	page := Page{
 		Title: nasty, Lead: []string{nasty}, Alerts: []string{nasty}, Notes: []string{nasty},

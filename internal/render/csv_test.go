@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCSV(t *testing.T) {
+func TestCSVWritesHeaderAndRows(t *testing.T) {
 	equal(t, list(t, Options{Format: CSV}, both...), `id,order_id,to,amount,amount_minor,amount_currency,title,done,history,memo
 wd_1,4711,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq,25.00,2500,USD,Shoes,true,created 2026-05-01T10:00:00Z; sent 2026-05-02T11:30:00Z,=7
 wd_2,9,rXYZ,,1500000,Btc,Hüte,false,,
@@ -23,7 +23,7 @@ wd_2,9,rXYZ,,1500000,Btc,Hüte,false,,
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"title"}}, payment{}, first), "title\n\"\"\nShoes\n")
 }
 
-func TestCSVCells(t *testing.T) {
+func TestCSVDisarmsFormulas(t *testing.T) {
 	for _, test := range []struct {
 		cell Cell
 		want string // the field as a reader gets it

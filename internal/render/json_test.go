@@ -25,7 +25,7 @@ const oddIndented = `{
 }
 `
 
-func TestJSON(t *testing.T) {
+func TestJSONIsIndented(t *testing.T) {
 	equal(t, one(t, Options{Format: JSON}, payment{json: odd}), oddIndented)
 	equal(t, one(t, Options{Format: JSON}, payment{json: "\n" + oddIndented + "\n"}), oddIndented)
 	equal(t, one(t, Options{Format: JSON}, payment{json: `[1,{"a":2}]`}), "[\n  1,\n  {\n    \"a\": 2\n  }\n]\n")
@@ -37,7 +37,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
+func TestJSONLHasOneLinePerItem(t *testing.T) {
 	equal(t, list(t, Options{Format: JSONL}), "")
 	equal(t, list(t, Options{Format: JSONL}, payment{json: odd}, payment{json: `{"a": 1}`}), odd+"\n"+`{"a": 1}`+"\n")
 	equal(t, list(t, Options{Format: JSONL}, payment{json: "{\n \"a\": [1,\r\n2.0]\n}\n"}, payment{json: "{\"a\":\r1}"}),

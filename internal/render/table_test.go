@@ -15,7 +15,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-func TestTable(t *testing.T) {
+func TestTableCutsOnlyTexts(t *testing.T) {
 	rows := []payment{
 		first,
 		second,
@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 		"wd_5         0                                                   false\n")
 }
 
-func TestTableSimple(t *testing.T) {
+func TestTableAlignsAmounts(t *testing.T) {
 	usd := func(id string, minor int64) payment { return payment{id: id, amount: Amount(minor, "USD", 2)} }
 	columns := []string{"id", "amount"}
 	equal(t, list(t, Options{Columns: columns}, usd("a", 2500), usd("bb", 100000), usd("c", -5)),
@@ -82,7 +82,7 @@ done      false
 `)
 }
 
-func TestOne(t *testing.T) {
+func TestOneShowsEachFieldOnItsOwnLine(t *testing.T) {
 	equal(t, one(t, Options{}, first), `id        wd_1
 order id  4711
 to        bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
@@ -105,7 +105,7 @@ history   created  2026-05-01T10:00:00Z
 	equal(t, b.String(), `balance  {"Btc":1.50,"t":"\u202e\udb40\udc01"}`+"\n")
 }
 
-func TestColor(t *testing.T) {
+func TestColorChangesNoText(t *testing.T) {
 	const bold, dim, green, red, off = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[0m"
 	columns := []string{"amount", "done", "title"}
 	equal(t, list(t, Options{Columns: columns, Color: true}, both...), ""+
@@ -178,7 +178,7 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-func TestTableAligns(t *testing.T) {
+func TestTableAlignsWideText(t *testing.T) {
 	measure := runewidth.NewCondition()
 	measure.EastAsianWidth = false
 	rows := []payment{{title: "日本語", done: true}, {title: "e\u0301te\u0301", done: true}, {title: "Ελλάδα", done: true}, {title: "😀 x", done: true}, {title: "\u202e", done: true}}

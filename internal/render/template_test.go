@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTemplate(t *testing.T) {
+func TestTemplateSeesExactJSON(t *testing.T) {
 	item := payment{json: odd}
 	for _, test := range []struct{ template, want string }{
 		{"{{.z}} {{.e}}\n", "12345678901234567890 1E400\n"},

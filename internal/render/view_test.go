@@ -85,7 +85,7 @@ func TestParseFormat(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckRefusesBadOptions(t *testing.T) {
 	jq := func([]byte, io.Writer) error { return nil }
 	for _, test := range []struct {
 		name string
@@ -147,14 +147,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestQuiet(t *testing.T) {
+func TestQuietPrintsOnlyIDs(t *testing.T) {
 	equal(t, list(t, Options{Quiet: true}, both...), "wd_1\nwd_2\n")
 	equal(t, list(t, Options{Quiet: true, Sort: "-id", Format: JSON}, both...), "wd_2\nwd_1\n")
 	equal(t, list(t, Options{Quiet: true}), "")
 	equal(t, one(t, Options{Quiet: true}, payment{id: "a\nb\x1b"}), `a\nb\x1b`+"\n")
 }
 
-func TestSort(t *testing.T) {
+func TestSortIsByValueAndStable(t *testing.T) {
 	row := func(id string, c Cell, order int64) payment { return payment{id: id, amount: c, order: order} }
 	rows := []payment{
 		row("a", Amount(900, "USD", 2), 10),      // 9.00
@@ -228,7 +228,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestNoColumns(t *testing.T) {
+func TestEmptyColumnsMeanTheDefault(t *testing.T) {
 	// A flag that is not set may come as an empty list.
 	equal(t, list(t, Options{Columns: []string{}}), list(t, Options{}))
 	equal(t, list(t, Options{Columns: []string{}, Format: JSON}), "[]\n")
@@ -257,7 +257,7 @@ func breaking(t *testing.T, rows ...payment) iter.Seq2[payment, error] {
 	}
 }
 
-func TestListBreaksOff(t *testing.T) {
+func TestListKeepsRowsBeforeAnError(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		o    Options
@@ -350,7 +350,7 @@ type short struct{}
 
 func (short) Write(p []byte) (int, error) { return len(p) / 2, nil }
 
-func TestNotJSON(t *testing.T) {
+func TestInvalidJSONIsAWriteError(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a":01}`, "{\n"} {
 		for _, o := range []Options{{Format: JSON}, {Format: YAML}, {Template: "x"}} {
 			var failed *WriteError

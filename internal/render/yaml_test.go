@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func TestYAML(t *testing.T) {
+func TestYAMLKeepsKeysAndNumbers(t *testing.T) {
 	equal(t, one(t, Options{Format: YAML}, payment{json: odd}), `z: 12345678901234567890
 a: 1.50
 e: 1E400
