@@ -372,8 +372,8 @@ func TestReadmeExitCodes(t *testing.T) {
 	}
 }
 
-// TestReadmeNames checks that the commands, make targets and files that the README mentions exist.
-func TestReadmeNames(t *testing.T) {
+// TestReadmeNamesWhatExists checks that the commands, make targets and files that the README mentions exist.
+func TestReadmeNamesWhatExists(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
@@ -428,7 +428,7 @@ func TestExamplesAreTested(t *testing.T) {
 	}
 }
 
-func TestDemo(t *testing.T) {
+func TestDemoScriptRuns(t *testing.T) {
 	t.Parallel()
 	till, err := exec.LookPath("till")
 	if err != nil {
@@ -671,7 +671,7 @@ func TestPayoutScript(t *testing.T) {
 		finish(t, command(t, docsEnv(t, "PATH="+bin+":"+os.Getenv("PATH")), "sh", script, file)).want(t, 20, "")
 	})
 
-	t.Run("it must not go on", func(t *testing.T) {
+	t.Run("a failed call ends the script", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
 			name    string

@@ -22,9 +22,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestExamples runs every example of every help page, each with its own home directory and its own service,
-// which knows every id. Every example shows something that works, so it must end with 0.
-func TestExamples(t *testing.T) {
+// TestHelpExamplesWork runs every example of every help page, each with its own home directory and its own
+// service, which knows every id. Every example shows something that works, so it must end with 0.
+func TestHelpExamplesWork(t *testing.T) {
 	found := examples(tree(t))
 	if len(found) < 60 {
 		t.Fatalf("only %d examples: the walk is wrong", len(found))
@@ -279,9 +279,9 @@ func writeProgram(t *testing.T, path, script string) {
 
 const exampleAddress = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 
-// TestDryRun runs every example with --dry-run. A command either shows its call or refuses the flag. In both
-// cases it sends nothing, and till's files on this machine stay the same, byte for byte.
-func TestDryRun(t *testing.T) {
+// TestDryRunSendsNothing runs every example with --dry-run. A command either shows its call or refuses the
+// flag. In both cases it sends nothing, and till's files on this machine stay the same, byte for byte.
+func TestDryRunSendsNothing(t *testing.T) {
 	till, err := exec.LookPath("till")
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func usageOf(t *testing.T, args ...string) string {
 	return strings.TrimSuffix(stderr.String(), "\n")
 }
 
-func TestEmptyFlags(t *testing.T) {
+func TestEmptyFlagsAreRefused(t *testing.T) {
 	send := []string{"withdraw", "create", "--sandbox", "--yes", "--currency", "Btc", "--amount", "1", "--address", "a"}
 	for _, c := range []struct {
 		args []string

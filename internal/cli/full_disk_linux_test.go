@@ -36,9 +36,9 @@ func fillDisk(t *testing.T, disk string) {
 	}
 }
 
-// TestFullDisk checks that a full disk ends with exit code 14 for the journal and with 11 for other files.
-// The message says what to free, and nothing is sent.
-func TestFullDisk(t *testing.T) {
+// TestFullDiskSetsTheExitCode checks that a full disk ends with exit code 14 for the journal and with 11 for
+// other files. The message says what to free, and nothing is sent.
+func TestFullDiskSetsTheExitCode(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string // DISK is the full disk; RUN and PLAN were planned elsewhere
 		env  string

@@ -38,7 +38,7 @@ var operations = []struct{ endpoint, method, command, script string }{
 	{"GET /api/reseller/invoice/finished", "(s *Resellers) InvoiceFinished", "reseller invoice finished", "reseller_invoice_finished"},
 }
 
-func TestParity(t *testing.T) {
+func TestEveryOperationHasMethodAndCommand(t *testing.T) {
 	if len(operations) != 22 {
 		t.Fatalf("the interface has 22 operations, and %d are listed", len(operations))
 	}

@@ -107,7 +107,7 @@ func (p *payroll) rows(n int) string { return strings.Join(p.orders[:n], " ") }
 
 func TestPayroll(t *testing.T) {
 	t.Parallel()
-	t.Run("everybody", func(t *testing.T) {
+	t.Run("everybody is paid once", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
 		p.pay(t, 0, "paid")
@@ -139,7 +139,7 @@ func TestPayroll(t *testing.T) {
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 	})
 
-	t.Run("it never arrives", func(t *testing.T) {
+	t.Run("a payment never arrives", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
 		p.answer(0, "drop")
@@ -149,7 +149,7 @@ func TestPayroll(t *testing.T) {
 		wantText(t, "sent", p.sent(), p.orders[0])
 	})
 
-	t.Run("a crash", func(t *testing.T) {
+	t.Run("the script is killed", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,0.25,bc1qb\n")
 		p.answer(1, "hold")
@@ -170,7 +170,7 @@ func TestPayroll(t *testing.T) {
 		wantText(t, "the list", p.listed(t), p.rows(2))
 	})
 
-	t.Run("later", func(t *testing.T) {
+	t.Run("a rate limit is retried", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
 		p.answer(0, "429")
@@ -178,7 +178,7 @@ func TestPayroll(t *testing.T) {
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 	})
 
-	t.Run("it does not go on", func(t *testing.T) {
+	t.Run("a failed call ends the run", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
 			answers []string
@@ -200,7 +200,7 @@ func TestPayroll(t *testing.T) {
 		}
 	})
 
-	t.Run("a part", func(t *testing.T) {
+	t.Run("one payment is rejected", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,9000000,bc1qb\nBtc,0.25,bc1qc\n")
 		p.pay(t, 50, "not everybody is paid")
@@ -209,7 +209,7 @@ func TestPayroll(t *testing.T) {
 		}
 	})
 
-	t.Run("another plan", func(t *testing.T) {
+	t.Run("the digest is of another plan", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
 		p.digest = p.digest[:len(p.digest)-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(p.digest, "0")]
@@ -220,14 +220,14 @@ func TestPayroll(t *testing.T) {
 		}
 	})
 
-	t.Run("no mailer", func(t *testing.T) {
+	t.Run("the mailer does not exist", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
 		p.payWith(t, 11, "MAILER=no-such-mailer --now")
 		wantText(t, "sent", p.sent(), "")
 	})
 
-	t.Run("no mail", func(t *testing.T) {
+	t.Run("the mail is not sent", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
 		p.payWith(t, 51, "MAILER=false")
