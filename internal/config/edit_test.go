@@ -207,7 +207,7 @@ func TestUseAndRemove(t *testing.T) {
 	}
 }
 
-func TestCurrencies(t *testing.T) {
+func TestSetAndRemoveCurrency(t *testing.T) {
 	path := write(t, "profiles: {live: {}}\n")
 	edit(t, path, func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "btc", Decimals: 8}) })
 	edit(t, path, func(d *Document) error { return d.SetCurrency("live", money.Entry{Code: "Xlr", Decimals: 7}) })

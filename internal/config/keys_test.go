@@ -160,7 +160,7 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	fails(t, "no base_url", err, "config", "has no base_url", "till profile set live base_url=")
 }
 
-func TestMarkedKeys(t *testing.T) {
+func TestSandboxKeyStaysOnThisMachine(t *testing.T) {
 	const marked = "till_sandbox_1"
 	for _, c := range []struct {
 		key  string
@@ -186,7 +186,7 @@ func TestMarkedKeys(t *testing.T) {
 	}
 }
 
-func TestBadKeys(t *testing.T) {
+func TestMalformedKeysAreRefused(t *testing.T) {
 	s := resolve(t, "", nil, "--base-url", origin1)
 	for name, key := range map[string]string{
 		"newline only": "\n", "inner space": "s3cret s3cret", "leading space": " s3cret", "two lines": "s3cret\ns3cret\n",

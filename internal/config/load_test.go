@@ -222,7 +222,7 @@ func TestLoadAliasBomb(t *testing.T) {
 	fails(t, "bomb", err, "config", ":1: ", "anchors and aliases")
 }
 
-func TestLoadFileItself(t *testing.T) {
+func TestLoadRefusesUnusableFiles(t *testing.T) {
 	_, err := Load(filepath.Join(t.TempDir(), "none.yaml"))
 	fails(t, "missing", err, "config", "does not exist")
 	if !errors.Is(err, fs.ErrNotExist) {

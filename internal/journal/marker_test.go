@@ -62,9 +62,9 @@ func closing(t *testing.T, path string) {
 	}
 }
 
-// TestLogIsLost checks that the database file of a journal that was not closed says that its log is missing,
-// until its accounts were compared with the service's list.
-func TestLogIsLost(t *testing.T) {
+// TestLostLogIsReported checks that the database file of a journal that was not closed says that its log is
+// missing, until its accounts were compared with the service's list.
+func TestLostLogIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
 	p := claimedIn(t, path, "a")

@@ -172,7 +172,7 @@ func mustFinishFor(t *testing.T, j *book, a Account, c Claim, out Outcome) {
 	}
 }
 
-func TestRename(t *testing.T) {
+func TestRenameMovesTheHistory(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		office, moved := Account{shop.Address, "office"}, Account{"https://new.test/api", "shop"}
@@ -358,7 +358,7 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-func TestStory(t *testing.T) {
+func TestStoryTellsEveryEvent(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
 		j := open(func(o *Options) { o.Now = at.now })

@@ -243,7 +243,7 @@ func TestHeldAndPaid(t *testing.T) {
 	})
 }
 
-func TestAlone(t *testing.T) {
+func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
 		if err := j.Alone(t.Context(), "cafe"); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestDeadSender(t *testing.T) {
+func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		p := start(t, "claim", placeOf(j))
@@ -129,7 +129,7 @@ func TestTwoProcessesClaimOneOrder(t *testing.T) {
 	})
 }
 
-func TestClaimsAtOnce(t *testing.T) {
+func TestOneOfManyClaimsWins(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		journals := []*book{open(), open()}
 		var tickets [20]atomic.Int64
@@ -182,7 +182,7 @@ func queue(t *testing.T, j *book, works ...func(*tx) error) []error {
 	return errs
 }
 
-func TestGroupCommit(t *testing.T) {
+func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		note := func(key string) func(*tx) error {
@@ -255,7 +255,7 @@ func TestPanicInAWrite(t *testing.T) {
 	})
 }
 
-func TestClosed(t *testing.T) {
+func TestClosedJournalRefusesClaims(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		mustClaim(t, j, claim("1"))

@@ -46,8 +46,8 @@ func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	}
 }
 
-// TestExistingOnly checks that a reader makes no file.
-func TestExistingOnly(t *testing.T) {
+// TestReaderCreatesNoFile checks that a reader makes no file.
+func TestReaderCreatesNoFile(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "below", "journal.db")
 	o := Options{Now: time.Now, Existing: true}
 	_, err := Open(t.Context(), place, o)
@@ -98,7 +98,7 @@ func TestFileModes(t *testing.T) {
 	}
 }
 
-func TestLinks(t *testing.T) {
+func TestSymbolicLinkSharesTheLocks(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "real", "journal.db"), filepath.Join(dir, "link.db")
 	j := mustOpenFile(t, path)

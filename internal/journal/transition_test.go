@@ -58,7 +58,7 @@ func TestSameOrderIDAgain(t *testing.T) {
 	})
 }
 
-func TestDuplicates(t *testing.T) {
+func TestClaimRefusesDuplicates(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
 		j := open(func(o *Options) { o.Now = at.now })
@@ -396,9 +396,9 @@ func TestLateOutcome(t *testing.T) {
 	}
 }
 
-// TestFinishTwice checks that a second outcome for a ticket changes nothing, except that an acceptance by the
-// service is recorded.
-func TestFinishTwice(t *testing.T) {
+// TestSecondOutcomeChangesNothing checks that a second outcome for a ticket changes nothing, except that an
+// acceptance by the service is recorded.
+func TestSecondOutcomeChangesNothing(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		for _, first := range []Outcome{accepted("w1"), rejected, unknown, notLeft} {

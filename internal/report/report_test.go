@@ -115,9 +115,9 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestCurrencies checks that a record counts once in each currency that it names, and that different
-// currencies are never added.
-func TestCurrencies(t *testing.T) {
+// TestCurrenciesAreNeverAdded checks that a record counts once in each currency that it names, and that
+// different currencies are never added.
+func TestCurrenciesAreNeverAdded(t *testing.T) {
 	record := api.InvoiceRebate{
 		ID: "i", Created: "2026-05-03T10:00:00",
 		PaidAmount: api.CodeAmounts{{Code: "Doge", Minor: 500}, {Code: "USD", Minor: 100}, {Code: "usd", Minor: 1}},
@@ -409,9 +409,9 @@ func FuzzParseWritten(f *testing.F) {
 	})
 }
 
-// TestUnits checks that the periods of a unit follow one another without a gap, and have the standard
-// library's names.
-func TestUnits(t *testing.T) {
+// TestPeriodsHaveNoGaps checks that the periods of a unit follow one another without a gap, and have the
+// standard library's names.
+func TestPeriodsHaveNoGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := date(rapid.Int32Range(-700_000, 2_900_000).Draw(t, "day"))
 		unit := rapid.SampledFrom([]Unit{ByDay, ByWeek, ByMonth, Year}).Draw(t, "unit")
