@@ -115,7 +115,7 @@ var withoutEffect = map[string]string{
 }
 
 // beside are further settings, for choices that have an effect or are allowed only with another one.
-// TestChoices runs a journey with each.
+// TestClientWorksWithEverySetting runs a journey with each.
 var beside = map[string][]string{
 	"max_page_size=3":           {"default_page_size=2"},
 	"page_size_too_large=clamp": {"", "max_page_size=2 default_page_size=1"},
@@ -131,7 +131,7 @@ var beside = map[string][]string{
 var family = regexp.MustCompile(`^rate_[A-Z]|^error_`)
 
 func TestEveryChoiceIsTried(t *testing.T) {
-	tried := map[string]bool{"error_": true} // TestErrorChoices
+	tried := map[string]bool{"error_": true} // TestClientWorksWithOtherErrorStatuses
 	for name := range choices {
 		tried[name] = true
 		if prefix := family.FindString(name); prefix != "" {
@@ -164,8 +164,8 @@ func TestEveryChoiceIsTried(t *testing.T) {
 	}
 }
 
-// TestChoices runs one journey through the whole client for every value of every setting.
-func TestChoices(t *testing.T) {
+// TestClientWorksWithEverySetting runs one journey through the whole client for every value of every setting.
+func TestClientWorksWithEverySetting(t *testing.T) {
 	t.Run("defaults", func(t *testing.T) { newJourney(t).run() })
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
 		for _, value := range choices[name][1:] {
@@ -184,8 +184,9 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestErrorChoices gives all errors another status and code at once. The client decides what a status proves.
-func TestErrorChoices(t *testing.T) {
+// TestClientWorksWithOtherErrorStatuses gives all errors another status and code at once. The client decides
+// what a status proves.
+func TestClientWorksWithOtherErrorStatuses(t *testing.T) {
 	for _, rule := range []string{"400:-%d", "422:%d", "500:%d", "409:%d"} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()

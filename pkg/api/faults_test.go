@@ -13,9 +13,9 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestSandboxFaults tests every fault of the sandbox once: the outcome of a create, whether it was carried
-// out, and the result of a read, which may be retried. It checks that no create is sent twice.
-func TestSandboxFaults(t *testing.T) {
+// TestNoFaultSendsACreateTwice tests every fault of the sandbox once: the outcome of a create, whether it was
+// carried out, and the result of a read, which may be retried. It checks that no create is sent twice.
+func TestNoFaultSendsACreateTwice(t *testing.T) {
 	for _, tt := range []struct {
 		do      string
 		outcome Outcome // of a create

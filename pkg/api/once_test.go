@@ -505,7 +505,7 @@ func TestCreateGivenUpBeforeTheFirstByte(t *testing.T) {
 	}
 }
 
-func TestGate(t *testing.T) {
+func TestGateShutsOnlyBeforeTheFirstByte(t *testing.T) {
 	client, server := net.Pipe()
 	go io.Copy(io.Discard, server)
 	defer client.Close()

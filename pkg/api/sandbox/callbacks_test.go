@@ -141,7 +141,7 @@ func wantStates(t testing.TB, b interface{ Deliveries() []sandbox.Delivery }, wa
 	}
 }
 
-func TestCallback(t *testing.T) {
+func TestCallbackPostsEachStatus(t *testing.T) {
 	b := callbackBox(t)
 	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); io.WriteString(w, "thanks") })
 	id := b.withCallback(in.URL + "/a?b=c")
@@ -176,7 +176,7 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-func TestNoCallback(t *testing.T) {
+func TestWithdrawalWithoutURLHasNoCallback(t *testing.T) {
 	b := callbackBox(t)
 	id := b.create(createPath, btcBody)
 	same(t, at(t, b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`), "delivery"), `null`)

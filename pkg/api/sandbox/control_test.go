@@ -117,9 +117,9 @@ func TestControls(t *testing.T) {
 	b.refused(b.sendAs(key, "POST", "/api/invoice", invoice), 401, "unauthorized")
 }
 
-// TestClock checks that every time in an answer follows the sandbox's clock, which
-// goes on ticking.
-func TestClock(t *testing.T) {
+// TestTimesFollowTheClock checks that every time in an answer follows the sandbox's
+// clock, which goes on ticking.
+func TestTimesFollowTheClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path)
 	other := fileBox(t, path)

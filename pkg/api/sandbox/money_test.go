@@ -204,9 +204,9 @@ func title(c sandbox.Currency) string {
 	return string(c.Kind)
 }
 
-// TestConservation checks that no funding, withdrawal, swap or refund creates or
+// TestNoUnitIsCreatedOrLost checks that no funding, withdrawal, swap or refund creates or
 // loses a unit.
-func TestConservation(t *testing.T) {
+func TestNoUnitIsCreatedOrLost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := newLedger(newBox(t, sandbox.WithSeed("none")))
 		rt.Repeat(map[string]func(*rapid.T){

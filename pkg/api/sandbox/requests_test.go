@@ -80,7 +80,7 @@ func TestEveryOperation(t *testing.T) {
 	b.refused(b.send("GET", "/api/invoices", ""), 404, "unknown_path", "/api/invoices")
 }
 
-func TestHost(t *testing.T) {
+func TestForeignHostIsRefused(t *testing.T) {
 	b := newBox(t)
 	for host, good := range map[string]bool{
 		"localhost": true, "localhost:80": true, "LOCALHOST:80": true, "sandbox.localhost": true, "a.b.localhost:1": true,
@@ -101,7 +101,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-func TestOrigin(t *testing.T) {
+func TestForeignOriginIsRefused(t *testing.T) {
 	b := newBox(t)
 	for _, test := range []struct {
 		header, value string

@@ -190,9 +190,9 @@ func TestUnknownReseller(t *testing.T) {
 	b.refused(b.send("POST", "/api/reseller/invoice/list?id="+id, `{}`), 404, "not_found")
 }
 
-// TestDemo checks that the demo has something to show for every reseller command,
-// and that the statistics agree with the invoices that they list.
-func TestDemo(t *testing.T) {
+// TestDemoStatisticsAgreeWithInvoices checks that the demo has something to show for
+// every reseller command, and that the statistics agree with the invoices that they list.
+func TestDemoStatisticsAgreeWithInvoices(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	ids := b.get("/api/resellers/ids").([]any)
 	if len(ids) < 3 {

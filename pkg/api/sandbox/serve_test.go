@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestServe(t *testing.T) {
+func TestServeEndsWithItsContext(t *testing.T) {
 	b := newBox(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-func TestServeStops(t *testing.T) {
+func TestServeRefusesUnusableListeners(t *testing.T) {
 	b := newBox(t)
 	wide, err := net.Listen("tcp4", "0.0.0.0:0")
 	if err != nil {

@@ -248,7 +248,7 @@ func TestStateThatFails(t *testing.T) {
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error")
 }
 
-// TestConservationOverRestarts checks the books as TestConservation does, over
+// TestConservationOverRestarts checks the books as TestNoUnitIsCreatedOrLost does, over
 // restarts.
 func TestConservationOverRestarts(t *testing.T) {
 	runs := 0
