@@ -147,7 +147,7 @@ func refusedBy() (int, string, bool) { return 422, envelope, false }
 func closedKey() (int, string, bool) { return 401, envelope, false }
 func tooMany() (int, string, bool)   { return 429, envelope, false }
 
-func TestApply(t *testing.T) {
+func TestApplySendsEachRowOnce(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.options.FirstPage = api.PageBaseOne
 		rows := dueTo(250)

@@ -47,8 +47,8 @@ func (d *desk) hideFromList(ids ...string) {
 	})
 }
 
-// TestLive checks that one scan of the list returns the statuses of a whole run.
-func TestLive(t *testing.T) {
+// TestLiveReadsAWholeRunInOneScan checks that one scan of the list returns the statuses of a whole run.
+func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
 	d := newDesk(t)
 	d.options.FirstPage = api.PageBaseOne
 	for n := range 150 {

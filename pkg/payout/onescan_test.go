@@ -19,10 +19,10 @@ func (s *service) move(from, to int) {
 	s.rows = slices.Insert(slices.Delete(s.rows, from, from+1), to, r)
 }
 
-// TestRowsMove checks that a row that is hidden because rows move is found, and not paid again. A list that
-// is sorted by the last change moves rows while it is read, in either direction, and its total is still
-// right.
-func TestRowsMove(t *testing.T) {
+// TestMovedRowIsNotPaidAgain checks that a row that is hidden because rows move is found, and not paid again. A
+// list that is sorted by the last change moves rows while it is read, in either direction, and its total is
+// still right.
+func TestMovedRowIsNotPaidAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		place  int            // index of the order among 350 others
 		page   int            // the row moves before this page

@@ -174,7 +174,7 @@ func TestReconcileGoesBack(t *testing.T) {
 
 func TestResolveNotSent(t *testing.T) {
 	not := Decision{OrderIDs: []string{"10"}, Reason: "support said so"}
-	t.Run("and sent again", func(t *testing.T) {
+	t.Run("the order is sent again", func(t *testing.T) {
 		d := newDesk(t)
 		d.history()
 		d.bring(asked("10"), outUnknown)
@@ -279,8 +279,8 @@ func TestResolveNotSent(t *testing.T) {
 	})
 }
 
-// TestDecidable has orders about which a person can or cannot decide.
-func TestDecidable(t *testing.T) {
+// TestOnlyUnsettledOrdersCanBeDecided has orders about which a person can or cannot decide.
+func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
 		kind  Kind
@@ -535,7 +535,7 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	d.s.wantCreates(2)
 }
 
-func TestHold(t *testing.T) {
+func TestCompareFindsEveryDifference(t *testing.T) {
 	d := newDesk(t)
 	d.mustSend("1")
 	d.mustSend("2")

@@ -75,8 +75,8 @@ func TestWhatCountsAsOtherContent(t *testing.T) {
 	}
 }
 
-// TestOrderIDAgain repeats an order id in each state of its order.
-func TestOrderIDAgain(t *testing.T) {
+// TestRepeatedOrderIDIsNotPaidTwice repeats an order id in each state of its order.
+func TestRepeatedOrderIDIsNotPaidTwice(t *testing.T) {
 	type want struct {
 		sends  int
 		kind   Kind // of the error, if failed is set
@@ -149,8 +149,9 @@ func TestOrderIDAgain(t *testing.T) {
 	}
 }
 
-// TestOutcomes checks that the answer decides the state of the order, and that the error has the right kind.
-func TestOutcomes(t *testing.T) {
+// TestAnswerDecidesTheState checks that the answer decides the state of the order, and that the error has the
+// right kind.
+func TestAnswerDecidesTheState(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status  int
 		answer  string
@@ -259,7 +260,7 @@ func TestRejectedAfterUnknown(t *testing.T) {
 	d.wantState("4711", journal.Unknown)
 }
 
-func TestInvalid(t *testing.T) {
+func TestInvalidRequestIsNotRecorded(t *testing.T) {
 	d := newDesk(t)
 	for name, change := range map[string]func(r *api.CreateWithdrawal){
 		"no order id":  func(r *api.CreateWithdrawal) { r.ExternalOrderID = "" },
@@ -279,7 +280,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-func TestDuplicates(t *testing.T) {
+func TestSendRefusesDuplicates(t *testing.T) {
 	same := func(orderID string) withdrawal {
 		w := asked(orderID)
 		w.request.Address, w.window = "bc1qsame", 10*time.Minute
@@ -522,10 +523,10 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that an interruption prevents new calls, and that Send waits for the answer to a
-// call in flight.
-func TestInterrupted(t *testing.T) {
-	t.Run("before", func(t *testing.T) {
+// TestInterruptionPreventsNewCalls checks that an interruption prevents new calls, and that Send waits for the
+// answer to a call in flight.
+func TestInterruptionPreventsNewCalls(t *testing.T) {
+	t.Run("before Send", func(t *testing.T) {
 		d := newDesk(t)
 		d.history()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -594,7 +595,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-func TestReadBack(t *testing.T) {
+func TestReadBackNoticesDroppedOrderIDs(t *testing.T) {
 	record := func(change func(r row)) func(d *desk) {
 		return func(d *desk) {
 			d.s.onGet = func(id string) (int, string) {
@@ -736,7 +737,7 @@ func (d *desk) restored() {
 func TestListedOrderIsNotSentAgain(t *testing.T) {
 	w := asked("4711")
 	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.request.Address, "external_order_id": "4711"}
-	t.Run("as it is asked for", func(t *testing.T) {
+	t.Run("with the same content", func(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
 		d.s.fill(2)
@@ -752,7 +753,7 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		}
 		d.s.wantCreates(0)
 	})
-	t.Run("otherwise", func(t *testing.T) {
+	t.Run("with another amount", func(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
 		w := w
@@ -777,7 +778,7 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		d.wantState("4711", journal.Accepted)
 		d.s.wantCreates(0)
 	})
-	t.Run("twice", func(t *testing.T) {
+	t.Run("listed twice", func(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
 		d.s.take(body)
@@ -838,9 +839,9 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestTwoAtOnce checks that only one of two processes sends, if both send the same order id at the same
-// moment.
-func TestTwoAtOnce(t *testing.T) {
+// TestOneOfTwoProcessesSends checks that only one of two processes sends, if both send the same order id at the
+// same moment.
+func TestOneOfTwoProcessesSends(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		const n = 8
 		errs := make(chan error, n)
