@@ -99,7 +99,7 @@ func TestStartFails(t *testing.T) {
 }
 
 // A browser that crashes once while it starts is started again, with a new directory.
-func TestStartAgain(t *testing.T) {
+func TestStartRetriesAfterCrash(t *testing.T) {
 	homes := filepath.Join(t.TempDir(), "homes")
 	browser := fake(t, fmt.Sprintf(`echo "$HOME" >>%q; [ "$(wc -l <%[1]q)" -gt 1 ] || kill -ABRT $$; exec %q "$@"`, homes, realBrowser(t)))
 	empty := inTemp(t)
@@ -170,7 +170,7 @@ func TestCrashEndsTheTest(t *testing.T) {
 const holdsBrowser = "CHROMIUM_TEST_HOLDS"
 
 // A test that is killed or fails leaves neither a process nor a directory.
-func TestNothingLeft(t *testing.T) {
+func TestEndedTestLeavesNoBrowser(t *testing.T) {
 	if os.Getenv(holdsBrowser) != "" {
 		b := Start(t)
 		b.Open("data:text/html,<!doctype html><p>Hello")
@@ -190,7 +190,7 @@ func TestNothingLeft(t *testing.T) {
 	}{{"kill", syscall.SIGKILL}, {"interrupt", syscall.SIGINT}, {"quit", syscall.SIGQUIT}, {"fail", 0}, {"panic", 0}} {
 		t.Run(test.name, func(t *testing.T) {
 			empty := inTemp(t)
-			cmd := exec.Command(os.Args[0], "-test.run=^TestNothingLeft$")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestEndedTestLeavesNoBrowser$")
 			cmd.Env = append(os.Environ(), holdsBrowser+"="+test.name)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			// The guard also holds the standard error output, so the output ends with the guard.
