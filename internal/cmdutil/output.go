@@ -14,6 +14,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -204,4 +205,39 @@ func NewCommand[T any](
 		return run(s, out, args)
 	}
 	return WithColumns(cmd, view)
+}
+
+// ReadCommand completes a command that prints the value that read gets from the service.
+func ReadCommand[T any](
+	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command, read func(*Session, *api.Client, []string) (T, error),
+) *cobra.Command {
+	return NewCommand(a, view, cmd, func(s *Session, out Output[T], args []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		value, err := read(s, client, args)
+		if err != nil {
+			return err
+		}
+		return out.One(value)
+	})
+}
+
+// ListCommand completes a command that prints the values that read gets from the service.
+func ListCommand[T any](
+	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command, read func(context.Context, *api.Client) ([]T, error),
+) *cobra.Command {
+	cmd.Args = NoArgs
+	return NewCommand(a, view, cmd, func(s *Session, out Output[T], _ []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		all, err := read(s.Ctx, client)
+		if err != nil {
+			return err
+		}
+		return out.Slice(all)
+	})
 }

@@ -212,6 +212,23 @@ func (s *Session) JournalAccount() (payout.Account, error) {
 	return a, err
 }
 
+// LedgerToList returns the ledger of the account in use for a command that asks the service for nothing. It
+// is nil if there is no journal yet.
+func (s *Session) LedgerToList() (*payout.Ledger, error) {
+	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
+		return nil, err
+	}
+	account, err := s.JournalAccount()
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.JournalToList()
+	if err != nil || j == nil {
+		return nil, err
+	}
+	return j.Ledger(account), nil
+}
+
 // OpenSender returns a sender for a command that does not send.
 func (s *Session) OpenSender() (*payout.Sender, error) {
 	client, err := s.Client()

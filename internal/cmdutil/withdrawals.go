@@ -113,25 +113,20 @@ func (s *Session) printWithdrawals(cmd *cobra.Command, flags ListFlags, filter a
 		total = p.Total
 		changed = changed || total != first
 	}}
+	limit := int64(flags.limit)
 	if flags.limit > 0 {
 		opts.PageSize = min(opts.PageSize, flags.limit)
+	} else if !whole {
+		limit = int64(flags.pageSize)
 	}
 	stopped := false
 	err := out.List(func(yield func(api.Withdrawal, error) bool) {
 		for w, err := range list.All(filter, opts) {
 			if err == nil {
-				if (flags.limit > 0 && seen == int64(flags.limit)) || (!whole && seen == int64(flags.pageSize)) {
-					stopped = true
-					return
-				}
 				seen++
 			}
-			if !yield(w, err) {
-				stopped = true
-				return
-			}
-			if !whole && seen == min(int64(flags.pageSize), total) || flags.limit > 0 && seen == int64(flags.limit) {
-				stopped = true
+			stopped = !yield(w, err) || seen == limit || !whole && seen == total
+			if stopped {
 				return
 			}
 		}

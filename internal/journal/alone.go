@@ -1,6 +1,9 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"database/sql"
+)
 
 // Alone notes that this process applies a plan of the account. If the journal is a file, it returns a
 // *BusyError while another process applies a plan. Several processes can apply plans from a journal in
@@ -45,20 +48,11 @@ type Applier struct {
 	sender, account int64
 }
 
-func appliers(q querier) (all []Applier, err error) {
-	rows, err := q.rows(`SELECT sender, run, user_name, host, account FROM appliers`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var a Applier
-		if err := rows.Scan(&a.sender, &a.Run, &a.User, &a.Host, &a.account); err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, rows.Err()
+func appliers(q querier) ([]Applier, error) {
+	return collect(q, func(rows *sql.Rows) (a Applier, err error) {
+		err = rows.Scan(&a.sender, &a.Run, &a.User, &a.Host, &a.account)
+		return a, err
+	}, `SELECT sender, run, user_name, host, account FROM appliers`)
 }
 
 // Appliers returns the processes that apply a plan from the journal now, for any account.

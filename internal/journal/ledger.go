@@ -160,19 +160,8 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')`, id).Scan(&s.Found); err != nil {
 		return s, l.j.failed(err)
 	}
-	rows, err := q.rows(`SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
-	if err != nil {
-		return s, l.j.failed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var key string
-		if err := rows.Scan(&key); err != nil {
-			return s, l.j.failed(err)
-		}
-		s.Keys = append(s.Keys, key)
-	}
-	return s, l.j.failed(rows.Err())
+	s.Keys, err = collect(q, scanText, `SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
+	return s, l.j.failed(err)
 }
 
 // NoteService records what the service has shown about the account: the merchant's id, and whether order ids
@@ -281,20 +270,12 @@ func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
 	return j.accounts(ctx, `SELECT address, name FROM accounts ORDER BY id`)
 }
 
-func (j *Journal) accounts(ctx context.Context, query string, args ...any) (accounts []Account, err error) {
-	rows, err := j.read(ctx).rows(query, args...)
-	if err != nil {
-		return nil, j.failed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var a Account
-		if err := rows.Scan(&a.Address, &a.Name); err != nil {
-			return nil, j.failed(err)
-		}
-		accounts = append(accounts, a)
-	}
-	return accounts, j.failed(rows.Err())
+func (j *Journal) accounts(ctx context.Context, query string, args ...any) ([]Account, error) {
+	accounts, err := collect(j.read(ctx), func(rows *sql.Rows) (a Account, err error) {
+		err = rows.Scan(&a.Address, &a.Name)
+		return a, err
+	}, query, args...)
+	return accounts, j.failed(err)
 }
 
 var errNoID = errors.New("a withdrawal without an id cannot be recorded")

@@ -37,12 +37,55 @@ func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	return o, err
 }
 
+// each iterates over the rows of a query. It stops after an error.
+func each(q querier, query string, args ...any) iter.Seq2[*sql.Rows, error] {
+	return func(yield func(*sql.Rows, error) bool) {
+		rows, err := q.rows(query, args...)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if !yield(rows, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// collect returns what scan makes of each row of a query.
+func collect[T any](q querier, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
+	for rows, err := range each(q, query, args...) {
+		if err != nil {
+			return nil, err
+		}
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func scanText(rows *sql.Rows) (text string, err error) {
+	err = rows.Scan(&text)
+	return text, err
+}
+
 // ordersOf returns the orders in the rows of a query. The rows of one order must be adjacent.
-func ordersOf(rows *sql.Rows) iter.Seq2[Order, error] {
+func ordersOf(q querier, query string, args ...any) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		var o Order
-		for rows.Next() {
-			row, err := scanOrder(rows)
+		for rows, err := range each(q, query, args...) {
+			var row Order
+			if err == nil {
+				row, err = scanOrder(rows)
+			}
 			switch {
 			case err != nil:
 				yield(Order{}, err)
@@ -55,10 +98,6 @@ func ordersOf(rows *sql.Rows) iter.Seq2[Order, error] {
 			}
 			o = row
 		}
-		if err := rows.Err(); err != nil {
-			yield(Order{}, err)
-			return
-		}
 		if o.id != 0 {
 			yield(o, nil)
 		}
@@ -67,12 +106,7 @@ func ordersOf(rows *sql.Rows) iter.Seq2[Order, error] {
 
 // load returns the orders for which a condition holds, oldest first.
 func load(q querier, where string, args ...any) (orders []Order, err error) {
-	rows, err := q.rows(`SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for o, err := range ordersOf(rows) {
+	for o, err := range ordersOf(q, `SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -117,13 +151,7 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 			return
 		}
 		query, args := f.query(account)
-		rows, err := l.j.read(ctx).rows(query, args...)
-		if err != nil {
-			yield(Order{}, l.j.failed(err))
-			return
-		}
-		defer rows.Close()
-		for o, err := range ordersOf(rows) {
+		for o, err := range ordersOf(l.j.read(ctx), query, args...) {
 			if !yield(o, l.j.failed(err)) || err != nil {
 				return
 			}
@@ -188,21 +216,15 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 }
 
 // Story returns the history of an order, oldest event first.
-func (j *Journal) Story(ctx context.Context, o Order) (events []Event, err error) {
-	rows, err := j.read(ctx).rows(`SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
+func (j *Journal) Story(ctx context.Context, o Order) ([]Event, error) {
+	events, err := collect(j.read(ctx), scanEvent, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
 		FROM events WHERE order_row = ?1 ORDER BY id`, o.id)
-	if err != nil {
-		return nil, j.failed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var e Event
-		var at, state string
-		if err := rows.Scan(&at, &e.User, &e.Host, &e.What, &state, &e.Currency, &e.Unit, &e.Minor, &e.Address, &e.Memo, &e.Callback, &e.Key, &e.Withdrawal, &e.Status, &e.Code, &e.Reason); err != nil {
-			return nil, j.failed(err)
-		}
-		e.At, e.State, e.Withdrawal = unstamp(at), State(state), restored(e.Withdrawal)
-		events = append(events, e)
-	}
-	return events, j.failed(rows.Err())
+	return events, j.failed(err)
+}
+
+func scanEvent(rows *sql.Rows) (e Event, err error) {
+	var at, state string
+	err = rows.Scan(&at, &e.User, &e.Host, &e.What, &state, &e.Currency, &e.Unit, &e.Minor, &e.Address, &e.Memo, &e.Callback, &e.Key, &e.Withdrawal, &e.Status, &e.Code, &e.Reason)
+	e.At, e.State, e.Withdrawal = unstamp(at), State(state), restored(e.Withdrawal)
+	return e, err
 }

@@ -310,22 +310,17 @@ func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) 
 // unfinished returns the runs of an account that have not begun: those of dead processes and those of living
 // ones.
 func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
-	rows, err := t.rows(`SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
 	senders := map[int64]Run{}
-	for rows.Next() {
+	for rows, err := range each(t, `SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account) {
+		if err != nil {
+			return nil, nil, err
+		}
 		var sender int64
 		r, err := scanRun(func(to ...any) error { return rows.Scan(append(to, &sender)...) })
 		if err != nil {
 			return nil, nil, err
 		}
 		senders[sender] = r
-	}
-	if err := rows.Err(); err != nil {
-		return nil, nil, err
 	}
 	for sender, r := range senders {
 		living := false
@@ -426,32 +421,20 @@ func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
 	if err != nil || account == 0 {
 		return nil, err
 	}
-	rows, err := l.j.read(ctx).rows(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`, account)
-	if err != nil {
-		return nil, l.j.failed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scanRun(rows.Scan)
-		if err != nil {
-			return nil, l.j.failed(err)
-		}
-		runs = append(runs, r)
-	}
-	return runs, l.j.failed(rows.Err())
+	runs, err = collect(l.j.read(ctx), func(rows *sql.Rows) (Run, error) { return scanRun(rows.Scan) },
+		`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`, account)
+	return runs, l.j.failed(err)
 }
 
 // RunRows returns up to n rows of a run, starting at a place, as they were recorded when the run began. Each
 // row has its order in its current state.
 func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunRow, err error) {
 	const columns = `, place, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note`
-	rows, err := l.j.read(ctx).rows(`SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
-		WHERE run_id = ?1 AND place >= ?2 AND place < ?3 ORDER BY place, number`, run.id, from, from+n)
-	if err != nil {
-		return nil, l.j.failed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	for rows, err := range each(l.j.read(ctx), `SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
+		WHERE run_id = ?1 AND place >= ?2 AND place < ?3 ORDER BY place, number`, run.id, from, from+n) {
+		if err != nil {
+			return nil, l.j.failed(err)
+		}
 		var r RunRow
 		o, err := scanOrder(rows, &r.Place, &r.Row.Currency, &r.Row.Unit, &r.Row.Minor, &r.Row.Address, &r.Row.Memo, &r.Row.Callback, &r.Row.Note)
 		if err != nil {
@@ -464,7 +447,7 @@ func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunR
 		r.Row.OrderID, r.Order = o.OrderID, o
 		part = append(part, r)
 	}
-	return part, l.j.failed(rows.Err())
+	return part, nil
 }
 
 // Held returns those of the orders that the journal has.
@@ -493,21 +476,13 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 		spelt[form] = append(spelt[form], a)
 	}
 	err = l.among(ctx, forms, func(account int64, args []any, list string) error {
-		rows, err := l.j.read(ctx).rows(`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, append([]any{account}, args...)...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var form string
-			if err := rows.Scan(&form); err != nil {
-				return err
-			}
+		payees, err := collect(l.j.read(ctx), scanText, `SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, append([]any{account}, args...)...)
+		for _, form := range payees {
 			for _, a := range spelt[form] {
 				paid[a] = true
 			}
 		}
-		return rows.Err()
+		return err
 	})
 	return paid, err
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"time"
 )
@@ -20,32 +21,25 @@ type Sum struct {
 }
 
 // Sums counts the orders of a run.
-func (l *Ledger) Sums(ctx context.Context, run string) (sums []Sum, err error) {
-	j := l.j
+func (l *Ledger) Sums(ctx context.Context, run string) ([]Sum, error) {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {
 		return nil, err
 	}
-	rows, err := j.read(ctx).rows(`SELECT state, orders.unit, CASE WHEN orders.run = ?2 AND sent <> '' THEN 1 ELSE 0 END AS own,
+	sums, err := collect(l.j.read(ctx), scanSum, `SELECT state, orders.unit, CASE WHEN orders.run = ?2 AND sent <> '' THEN 1 ELSE 0 END AS own,
 		CASE WHEN state = 'sending' AND EXISTS (SELECT 1 FROM attempts WHERE attempts.order_row = orders.id AND sender = ?3 AND outcome = '') THEN 1 ELSE 0 END AS claimed,
 		count(*), CAST(sum(orders.minor) AS BIGINT), min(order_id), min(CASE WHEN sent = '' THEN changed ELSE sent END), max(CASE WHEN sent = '' THEN changed ELSE sent END)
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+`
-		GROUP BY state, orders.unit, own, claimed ORDER BY min(place)`, account, run, j.sender)
-	if err != nil {
-		return nil, j.failed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s Sum
-		var state, first, last string
-		var own, claimed int
-		if err := rows.Scan(&state, &s.Unit, &own, &claimed, &s.Rows, &s.Minor, &s.OrderID, &first, &last); err != nil {
-			return nil, j.failed(err)
-		}
-		s.State, s.SentBy, s.Claimed, s.First, s.Last = State(state), own == 1, claimed == 1, unstamp(first), unstamp(last)
-		sums = append(sums, s)
-	}
-	return sums, j.failed(rows.Err())
+		GROUP BY state, orders.unit, own, claimed ORDER BY min(place)`, account, run, l.j.sender)
+	return sums, l.j.failed(err)
+}
+
+func scanSum(rows *sql.Rows) (s Sum, err error) {
+	var state, first, last string
+	var own, claimed int
+	err = rows.Scan(&state, &s.Unit, &own, &claimed, &s.Rows, &s.Minor, &s.OrderID, &first, &last)
+	s.State, s.SentBy, s.Claimed, s.First, s.Last = State(state), own == 1, claimed == 1, unstamp(first), unstamp(last)
+	return s, err
 }
 
 // Results returns the orders of a run in the order of its plan. Each has only its order id, state, withdrawal
@@ -60,31 +54,21 @@ func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error
 			}
 			return
 		}
-		rows, err := l.j.read(ctx).rows(`SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
-			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+` ORDER BY place`, account, run)
-		if err != nil {
-			yield(Order{}, l.j.failed(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
+		for rows, err := range each(l.j.read(ctx), `SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
+			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+` ORDER BY place`, account, run) {
 			var o Order
 			var state string
 			var sender int64
-			if err := rows.Scan(&o.OrderID, &state, &o.Withdrawal, &o.Reason, &sender); err != nil {
-				yield(Order{}, l.j.failed(err))
-				return
+			if err == nil {
+				err = rows.Scan(&o.OrderID, &state, &o.Withdrawal, &o.Reason, &sender)
 			}
 			o.State, o.Withdrawal = State(state), restored(o.Withdrawal)
 			if sender != 0 {
 				o.Attempts = []Attempt{{sender: sender}}
 			}
-			if !yield(o, nil) {
+			if !yield(o, l.j.failed(err)) || err != nil {
 				return
 			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(Order{}, l.j.failed(err))
 		}
 	}
 }

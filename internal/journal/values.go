@@ -90,18 +90,16 @@ func typed(value any, place int) string {
 
 // numbers runs a query that returns numbers.
 func (t *tx) numbers(query string, args ...any) (map[int64]bool, error) {
-	rows, err := t.rows(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	found := map[int64]bool{}
-	for rows.Next() {
+	for rows, err := range each(t, query, args...) {
 		var n int64
-		if err := rows.Scan(&n); err != nil {
+		if err == nil {
+			err = rows.Scan(&n)
+		}
+		if err != nil {
 			return nil, err
 		}
 		found[n] = true
 	}
-	return found, rows.Err()
+	return found, nil
 }

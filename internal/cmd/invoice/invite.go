@@ -1,6 +1,7 @@
 package invoice
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 
@@ -18,41 +19,22 @@ func InviteCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func inviteListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, views.Invites, &cobra.Command{
+	return cmdutil.ListCommand(a, views.Invites, &cobra.Command{
 		Use:     "list",
 		Short:   "List all invites",
 		Example: `  till invite list`,
-		Args:    cmdutil.NoArgs,
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], _ []string) error {
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		invites, err := client.Invites.List(s.Ctx)
-		if err != nil {
-			return err
-		}
-		return out.Slice(invites)
-	})
+	}, func(ctx context.Context, client *api.Client) ([]api.Invite, error) { return client.Invites.List(ctx) })
 }
 
 func inviteGetCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, views.Invites, &cobra.Command{
+	return cmdutil.ReadCommand(a, views.Invites, &cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invite",
 		Example: `  till invite get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    cmdutil.Args("ID"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invite], args []string) error {
+	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invite, error) {
 		s.Subject.ID = args[0]
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		invite, err := client.Invites.Get(s.Ctx, args[0])
-		if err != nil {
-			return err
-		}
-		return out.One(invite)
+		return client.Invites.Get(s.Ctx, args[0])
 	})
 }
 

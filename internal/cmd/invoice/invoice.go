@@ -121,31 +121,28 @@ func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.Invoi
 }
 
 func getCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, views.Invoices, &cobra.Command{
+	return cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:     "get ID",
 		Short:   "Show one invoice",
 		Example: `  till invoice get 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args:    cmdutil.Args("ID"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invoice], args []string) error {
+	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		invoice, err := client.Invoices.Get(s.Ctx, args[0])
-		if err == nil {
-			err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
-		}
-		if err != nil {
-			return err
-		}
-		return out.One(invoice)
+		return getInvoice(s.Ctx, client, args[0])
 	})
+}
+
+func getInvoice(ctx context.Context, client *api.Client, id string) (api.Invoice, error) {
+	invoice, err := client.Invoices.Get(ctx, id)
+	if err == nil {
+		err = cmdutil.AboutThis("invoice", id, invoice.ID)
+	}
+	return invoice, err
 }
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
-	cmd := cmdutil.NewCommand(a, views.Invoices, &cobra.Command{
+	cmd := cmdutil.ReadCommand(a, views.Invoices, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until an invoice reaches a status or state",
 		Long: `Read an invoice repeatedly until its status is one of --status and its state
@@ -158,26 +155,14 @@ wait at once.`,
 		Example: `  till invoice wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 --status Paid \
     --fail-on Expired --timeout 30m`,
 		Args: cmdutil.Args("ID"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Invoice], args []string) error {
+	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
 		flags.Show = []string{"invoice", "get", args[0]}
-		invoice, err := cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
-			invoice, err := client.Invoices.Get(ctx, args[0])
-			if err == nil {
-				err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
-			}
-			return invoice, err
+		return cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
+			return getInvoice(ctx, client, args[0])
 		}, func(i api.Invoice) []cmdutil.Condition {
 			return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status}, {Name: "state", Now: i.State, Wanted: flags.State}}
 		})
-		if err != nil {
-			return err
-		}
-		return out.One(invoice)
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.State, "state", nil, "states to wait for, separated by commas")

@@ -49,7 +49,7 @@ one is in conflict.`,
 		if err != nil {
 			return err
 		}
-		ledger, err := ownLedger(s)
+		ledger, err := s.LedgerToList()
 		if err != nil {
 			return err
 		}
@@ -130,22 +130,6 @@ func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error)
 	return start, end, err
 }
 
-// ownLedger returns the ledger of the account in use, or nil if there is no journal yet.
-func ownLedger(s *cmdutil.Session) (*payout.Ledger, error) {
-	if err := s.NoDryRun("this command"); err != nil {
-		return nil, err
-	}
-	account, err := s.JournalAccount()
-	if err != nil {
-		return nil, err
-	}
-	j, err := s.JournalToList()
-	if err != nil || j == nil {
-		return nil, err
-	}
-	return j.Ledger(account), nil
-}
-
 func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, storyView, &cobra.Command{
 		Use:   "show ORDER",
@@ -160,7 +144,7 @@ answered, what the service's list showed, and what people decided.`,
 			return err
 		}
 		s.Subject.OrderID = args[0]
-		ledger, err := ownLedger(s)
+		ledger, err := s.LedgerToList()
 		if err != nil {
 			return err
 		}

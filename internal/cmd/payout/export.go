@@ -35,7 +35,7 @@ state under any plan, so they are not sent twice.`,
 			if err != nil {
 				return err
 			}
-			ledger, err := openRuns(s, cmd)
+			ledger, err := s.LedgerToList()
 			if err != nil {
 				return err
 			}

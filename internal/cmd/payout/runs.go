@@ -35,7 +35,7 @@ line for each run. With
   till payout list --columns run,plan,unknown,conflict -o csv`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[stand], _ []string) error {
-		ledger, err := openRuns(s, s.Cmd)
+		ledger, err := s.LedgerToList()
 		if err != nil {
 			return err
 		}
@@ -48,23 +48,6 @@ line for each run. With
 		}
 		return out.List(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
 	})
-}
-
-// openRuns returns the account's ledger for commands that do not ask the service, or nil if there is no
-// journal yet.
-func openRuns(s *cmdutil.Session, cmd *cobra.Command) (*payout.Ledger, error) {
-	if err := s.NoDryRun(cmdutil.CommandName(cmd)); err != nil {
-		return nil, err
-	}
-	account, err := s.JournalAccount()
-	if err != nil {
-		return nil, err
-	}
-	j, err := s.JournalToList()
-	if err != nil || j == nil {
-		return nil, err
-	}
-	return j.Ledger(account), nil
 }
 
 // askAboutRuns returns the sender for commands that ask the service.

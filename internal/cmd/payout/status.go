@@ -40,7 +40,7 @@ listed has no status, and is named on standard error.`,
 			var ledger *payout.Ledger
 			var sender *payout.Sender
 			if !live {
-				ledger, err = openRuns(s, cmd)
+				ledger, err = s.LedgerToList()
 			} else if sender, err = askAboutRuns(s, cmd); err == nil {
 				ledger = sender.Ledger
 			}

@@ -53,65 +53,35 @@ func labelled(all []api.Reseller, text string) (string, error) {
 // aboutReseller returns a command that reads one thing about one reseller.
 func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(money.Registry) render.View[T],
 	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
-	return cmdutil.NewCommand(a, view, &cobra.Command{
+	return cmdutil.ReadCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,
 		Example:           example,
 		Args:              cmdutil.Args(append([]string{"ID"}, more...)...),
 		ValidArgsFunction: completeResellers(a),
-	}, func(s *cmdutil.Session, out cmdutil.Output[T], args []string) error {
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
+	}, func(s *cmdutil.Session, client *api.Client, args []string) (value T, err error) {
 		id, err := findReseller(s, client, args[0])
 		if err != nil {
-			return err
+			return value, err
 		}
-		value, err := read(s.Ctx, client, id, args)
-		if err != nil {
-			return err
-		}
-		return out.One(value)
+		return read(s.Ctx, client, id, args)
 	})
 }
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, views.Resellers, &cobra.Command{
+	return cmdutil.ListCommand(a, views.Resellers, &cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
-		Args:    cmdutil.NoArgs,
-	}, func(s *cmdutil.Session, out cmdutil.Output[api.Reseller], _ []string) error {
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		all, err := client.Resellers.List(s.Ctx)
-		if err != nil {
-			return err
-		}
-		return out.Slice(all)
-	})
+	}, func(ctx context.Context, client *api.Client) ([]api.Reseller, error) { return client.Resellers.List(ctx) })
 }
 
 func resellerIDs(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, idView, &cobra.Command{
+	return cmdutil.ListCommand(a, idView, &cobra.Command{
 		Use:     "ids",
 		Short:   "List the ids of all resellers",
 		Example: `  till reseller ids -q`,
-		Args:    cmdutil.NoArgs,
-	}, func(s *cmdutil.Session, out cmdutil.Output[string], _ []string) error {
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		ids, err := client.Resellers.IDs(s.Ctx)
-		if err != nil {
-			return err
-		}
-		return out.Slice(ids)
-	})
+	}, func(ctx context.Context, client *api.Client) ([]string, error) { return client.Resellers.IDs(ctx) })
 }
 
 func idView(money.Registry) render.View[string] {
