@@ -97,9 +97,9 @@ func (f *Error) Error() string { return f.Msg }
 // Unwrap returns the cause.
 func (f *Error) Unwrap() error { return f.Err }
 
-// Beside adds the message of printed, a failure to print the output, to the error found. The error found is
+// WithPrintError adds the message of printed, a failure to print the output, to the error found. The error found is
 // about money, so it decides the exit code.
-func Beside(found, printed error) error {
+func WithPrintError(found, printed error) error {
 	f, ok := errors.AsType[*Error](found)
 	if !ok || printed == nil {
 		return cmp.Or(found, printed)

@@ -57,9 +57,9 @@ func rest(ctx context.Context, about time.Duration) error {
 	}
 }
 
-// nobodyWrites reports whether no process writes, including this one. The caller holds the gate, which a
+// noWriter reports whether no process writes, including this one. The caller holds the gate, which a
 // process needs to begin to write.
-func (d *sqliteDialect) nobodyWrites() (bool, error) {
+func (d *sqliteDialect) noWriter() (bool, error) {
 	got, err := d.locks.try(writerByte, false)
 	if got {
 		err = d.locks.free(writerByte)
@@ -75,7 +75,7 @@ func (d *sqliteDialect) inspect(ctx context.Context) error {
 			return err
 		}
 		open, err := d.saysOpen(ctx)
-		alone, e := d.nobodyWrites()
+		alone, e := d.noWriter()
 		err = errors.Join(err, e)
 		switch {
 		case err != nil:
@@ -197,7 +197,7 @@ func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 		}
 		d.writes = false
 	}
-	alone, err := d.nobodyWrites()
+	alone, err := d.noWriter()
 	if err != nil || !alone {
 		return false, errors.Join(err, d.leave())
 	}

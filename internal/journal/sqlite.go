@@ -79,7 +79,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	if err == nil {
 		err = d.check(ctx, d.anchor)
 		if err != nil && logIsEmpty(path) { // without its log, a file in use looks damaged
-			if alone, e := d.nobodyWrites(); e == nil && !alone {
+			if alone, e := d.noWriter(); e == nil && !alone {
 				err = errLogTaken
 			}
 		}
@@ -315,7 +315,7 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) { // another process has just made it
 		return err
 	}
-	unused, err := d.nobodyWrites()
+	unused, err := d.noWriter()
 	if err != nil {
 		return err
 	}

@@ -147,11 +147,17 @@ func (s *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found b
 		return Sent{}, false, err
 	}
 	same := o.Content.Same(contentOf(w.request))
-	if o.State == journal.Planned && (same || !o.InDoubt()) || o.State == journal.Rejected && (same || !o.InDoubt()) {
+	if mayBeSent(o, same) {
 		return Sent{Order: orderOf(o)}, false, nil
 	}
 	sent, err = s.exists(w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
+}
+
+// mayBeSent reports whether the state of an order lets it be sent. An order that was in doubt once is only sent
+// with the same content.
+func mayBeSent(o journal.Order, same bool) bool {
+	return (o.State == journal.Planned || o.State == journal.Rejected) && (same || !o.InDoubt())
 }
 
 // exists returns the result for a withdrawal whose order has a state that does not allow sending it.

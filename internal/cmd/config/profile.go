@@ -67,8 +67,8 @@ func noteOverride(a *cmdutil.App, current string) {
 func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show [NAME]",
-		Short: "Show a profile as it stands in the configuration",
-		Long: `Show a profile as it stands in the configuration, without a name the one in
+		Short: "Show a profile as it is in the configuration",
+		Long: `Show a profile as it is in the configuration, without a name the one in
 use. What flags, the environment and defaults make of it, till config show
 tells.`,
 		Example: `  till profile show

@@ -74,9 +74,9 @@ one is in conflict.`,
 		})
 		switch {
 		case status && len(unknown) > 0:
-			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: cmdutil.IsOrAre("order", unknown) + " unknown", Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: cmdutil.IsOrAre("order", unknown) + " unknown", Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
 		case status && len(conflict) > 0:
-			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: cmdutil.IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: cmdutil.IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
 		}
 		return err
 	})

@@ -244,7 +244,7 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	return t.Before, nil
 }
 
-func was(n int) string {
+func wasOrWere(n int) string {
 	if n == 1 {
 		return "was"
 	}
@@ -274,7 +274,7 @@ func paidBefore(t payout.Tally) string {
 		}
 		when = append(when, found)
 	}
-	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"), was(t.Before), strings.Join(when, "; "))
+	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"), wasOrWere(t.Before), strings.Join(when, "; "))
 }
 
 // approveTotal asks a person to type the total that is still to be sent, for one currency after the other.
@@ -374,7 +374,7 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 	tally, err := sender.Tally(ctx, run.Name)
 	switch {
 	case err != nil && batch.Sent() > 0: // their states are no longer readable
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", wasWere(batch.Sent(), "order"), err),
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", countWas(batch.Sent(), "order"), err),
 			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)

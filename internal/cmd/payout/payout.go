@@ -26,20 +26,20 @@ from being made twice.`
 
 // planFacts is a plan without its rows, for a person and as JSON.
 type planFacts struct {
-	Plan     string            `json:"plan"`
-	Run      string            `json:"run"`
-	Digest   string            `json:"digest"`
-	Account  string            `json:"account"`
-	BaseURL  string            `json:"base_url"`
-	Made     string            `json:"made"`
-	Expires  string            `json:"expires"`
-	Expired  bool              `json:"expired"`
-	Batch    string            `json:"batch"`
-	Since    string            `json:"since"`
-	Rows     int               `json:"rows"`
-	Totals   []planTotalLine   `json:"totals"`
-	Journal  *planStandingLine `json:"journal,omitempty"` // when the plan was made
-	Warnings []string          `json:"warnings"`
+	Plan     string             `json:"plan"`
+	Run      string             `json:"run"`
+	Digest   string             `json:"digest"`
+	Account  string             `json:"account"`
+	BaseURL  string             `json:"base_url"`
+	Made     string             `json:"made"`
+	Expires  string             `json:"expires"`
+	Expired  bool               `json:"expired"`
+	Batch    string             `json:"batch"`
+	Since    string             `json:"since"`
+	Rows     int                `json:"rows"`
+	Totals   []planTotalLine    `json:"totals"`
+	Journal  *accountStatusLine `json:"journal,omitempty"` // when the plan was made
+	Warnings []string           `json:"warnings"`
 	totals   []render.Step
 	total    *render.Cell // replaces totals if the facts are about one unit
 	warned   []render.Step
@@ -51,8 +51,8 @@ type planTotalLine struct {
 	Rows   int        `json:"rows"`
 }
 
-// planStandingLine counts the order ids of a plan that the journal already has.
-type planStandingLine struct {
+// accountStatusLine counts the order ids of a plan that the journal already has.
+type accountStatusLine struct {
 	Accepted int    `json:"accepted"`
 	First    string `json:"first"`
 	Last     string `json:"last"`

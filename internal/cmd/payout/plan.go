@@ -183,20 +183,20 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		return err
 	}
 	s.Subject.Run = made.Name()
-	tellStanding(s, made)
+	noteAccountStatus(s, made)
 	facts := factsOf(s, made.Plan)
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
 	}
-	facts.Journal = &planStandingLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown, made.Conflict}
+	facts.Journal = &accountStatusLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown, made.Conflict}
 	if csvOfSums(out, "totals") {
 		return out.Slice(factsByUnit(s, made.Plan, facts))
 	}
 	return out.One(facts)
 }
 
-// tellStanding says what a person should know before the plan is applied.
-func tellStanding(s *cmdutil.Session, made payout.Made) {
+// noteAccountStatus says what a person should know before the plan is applied.
+func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 	for _, w := range made.Warned {
 		s.Warn(w)
 	}

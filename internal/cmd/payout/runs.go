@@ -34,7 +34,7 @@ line for each run. With
   till payout list -o csv >runs.csv
   till payout list --columns run,plan,unknown,conflict -o csv`,
 		Args: cmdutil.NoArgs,
-	}, func(s *cmdutil.Session, out cmdutil.Output[stand], _ []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], _ []string) error {
 		ledger, err := s.LedgerToList()
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ line for each run. With
 		if len(runs) == 0 {
 			s.Note("no plan was applied yet")
 		}
-		return out.List(standOf(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
+		return out.List(listRuns(s, ledger, runs, csvOfSums(out, "total", "accepted_total")))
 	})
 }
 
@@ -88,15 +88,15 @@ func rowsOf(run payout.Run) payout.Filter {
 	return payout.Filter{Run: run.Name, Runs: run.Name == ""}
 }
 
-// stand is a run with the states of its orders, or of those in one unit.
-type stand struct {
+// runCounts is a run with the states of its orders, or of those in one unit.
+type runCounts struct {
 	run    payout.Run
 	tally  payout.Tally
 	byUnit bool
 }
 
-func standOf(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[stand, error] {
-	return func(yield func(stand, error) bool) {
+func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[runCounts, error] {
+	return func(yield func(runCounts, error) bool) {
 		for _, run := range runs {
 			tallies, err := []payout.Tally{{}}, error(nil)
 			if byUnit {
@@ -105,11 +105,11 @@ func standOf(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUni
 				tallies[0], err = ledger.Tally(s.Ctx, run.Name)
 			}
 			if err != nil {
-				yield(stand{}, err)
+				yield(runCounts{}, err)
 				return
 			}
 			for _, t := range tallies {
-				if !yield(stand{run, t, byUnit}, nil) {
+				if !yield(runCounts{run, t, byUnit}, nil) {
 					return
 				}
 			}
@@ -151,8 +151,8 @@ type runLine struct {
 	Paid        []planTotalLine `json:"accepted_totals"`
 }
 
-func runView(m money.Registry) render.View[stand] {
-	type row = stand
+func runView(m money.Registry) render.View[runCounts] {
+	type row = runCounts
 	line := func(r row) runLine {
 		n := r.tally.States
 		return runLine{

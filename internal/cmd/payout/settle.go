@@ -46,7 +46,7 @@ payout resolve.`,
 		if len(settled.Results) == 0 && run.Name == "" {
 			s.Note("nothing is unknown")
 		} else if len(settled.Results) == 0 {
-			s.Note("nothing is unknown; %s compared with the list, and nothing differs", wasWere(settled.Held, "order"))
+			s.Note("nothing is unknown; %s compared with the list, and nothing differs", countWas(settled.Held, "order"))
 		}
 		if len(hidden) > 0 {
 			s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list", cmdutil.IsOrAre("order", hidden))
@@ -57,15 +57,12 @@ payout resolve.`,
 		if settled.Sending > 0 {
 			s.Note("another process is sending %s: that process will record the outcome", cmdutil.CountOf(settled.Sending, "order"))
 		}
-		return cmdutil.Beside(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
+		return cmdutil.WithPrintError(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
 	})
 }
 
-func wasWere(n int, noun string) string {
-	if n == 1 {
-		return cmdutil.CountOf(n, noun) + " was"
-	}
-	return cmdutil.CountOf(n, noun) + " were"
+func countWas(n int, noun string) string {
+	return cmdutil.CountOf(n, noun) + " " + wasOrWere(n)
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {

@@ -136,7 +136,7 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 		}
 		printed := out.Bare(finished, fmt.Sprint(finished))
 		if exitStatus && !finished {
-			return cmdutil.Beside(&cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
 		}
 		return printed
 	})

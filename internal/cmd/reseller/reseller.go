@@ -73,7 +73,9 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
-	}, func(ctx context.Context, client *api.Client) ([]api.Reseller, error) { return client.Resellers.List(ctx) })
+	}, func(ctx context.Context, client *api.Client) ([]api.Reseller, error) {
+		return client.Resellers.List(ctx)
+	})
 }
 
 func resellerIDs(a *cmdutil.App) *cobra.Command {

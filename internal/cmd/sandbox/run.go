@@ -46,7 +46,7 @@ file names replaces the files.`,
 			if err != nil {
 				return err
 			}
-			return runBesideSandbox(s, cmd, flags, command)
+			return runWithSandbox(s, cmd, flags, command)
 		},
 	}
 	addServerFlags(cmd, &flags)
@@ -69,7 +69,7 @@ func commandAfterDash(cmd *cobra.Command, given []string) error {
 	return nil
 }
 
-func runBesideSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, command []string) error {
+func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, command []string) error {
 	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
 		return cmdutil.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
 	}

@@ -46,7 +46,7 @@ withdraw resolve.`,
 				s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
 			}
 		}
-		return cmdutil.Beside(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)
+		return cmdutil.WithPrintError(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)
 	})
 	return cmd
 }

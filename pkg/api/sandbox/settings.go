@@ -104,14 +104,14 @@ func (s *settings) definitions() []definition {
 		number("first_page", "1", 0, 1, "The number of the first page of a list.", &s.FirstPage),
 		number("default_page_size", "20", 1, math.MaxInt32, "The page size when a request names none.", &s.DefaultPageSize),
 		number("max_page_size", "1000", 1, math.MaxInt32, "The largest page size.", &s.MaxPageSize),
-		choice("page_size_too_large", "reject|clamp", "What becomes of a larger page size.", &s.PageSizeTooLarge),
+		choice("page_size_too_large", "reject|clamp", "What happens to a larger page size.", &s.PageSizeTooLarge),
 		choice("page_out_of_range", "empty|reject|clamp", "The answer to a page that does not exist: no items, an error, or the nearest page.", &s.PageOutOfRange),
 		number("empty_page_count", "0", 0, 1, "The page_count of a list without items.", &s.EmptyPageCount),
 		choice("list_order", "newest|oldest", "Which item of a list comes first, by time of creation.", &s.ListOrder),
 		choice("tags_match", "current|history", "Whether a filter's tags are compared with the current status or with every status reached.", &s.TagsMatch),
 		choice("period_end", "inclusive|exclusive", "Whether the moment named by to belongs to the period. The moment named by from does. What counts is the time of creation.", &s.PeriodEnd),
-		choice("unknown_in_filter", "reject|no_match", "What becomes of a filter by a currency or status that there is none of.", &s.UnknownInFilter),
-		choice("reversed_period", "reject|empty", "What becomes of a filter whose from is after its to.", &s.ReversedPeriod),
+		choice("unknown_in_filter", "reject|no_match", "How a filter by an unknown currency or status is answered.", &s.UnknownInFilter),
+		choice("reversed_period", "reject|empty", "How a filter whose from is after its to is answered.", &s.ReversedPeriod),
 		choice("invoice_filter", "optional|required|ignored", "The filter of the reseller's invoice list: that of withdrawals with every field optional, the very same one, or any object, which filters nothing.", &s.invoiceFilter),
 		choice("invoice_list", "page|array", "The answer of the reseller's invoice list: a page of Invoices with page_count and total, or the bare array.", &s.invoiceList),
 
@@ -131,8 +131,8 @@ func (s *settings) definitions() []definition {
 		choice("reseller_withdraws", "allowed|forbidden", "Whether a reseller's key may create withdrawals.", &s.resellerWithdraws),
 		choice("order_id_format", "digits|text", "What an external_order_id may be: digits without leading zeros within int64, or any text, and external_id is then there where it is a number.", &s.OrderIDFormat),
 		number("min_amount", "1", 1, math.MaxInt64, "The smallest amount of a withdrawal or an invoice's item, in minor units.", &s.MinAmount),
-		limit("max_amount", "The largest amount, likewise.", &s.MaxAmount),
-		choice("needless_memo", "accept|reject", "What becomes of a memo where none is required.", &s.needlessMemo),
+		limit("max_amount", "The largest amount of a withdrawal or an invoice's item, in minor units.", &s.MaxAmount),
+		choice("needless_memo", "accept|reject", "How a memo is answered if none is required.", &s.needlessMemo),
 		choice("fiat_address", "crypto|fiat", "The key over the address of a fiat withdrawal in a list: Crypto, as the interface shows it, or Fiat.", &s.FiatAddress),
 		{Setting{"withdrawal_pace", "none", "none, or FROM>TO=DURATION,... of steps in withdrawal_flow",
 			"Steps that a withdrawal takes by itself when it has been in a status for so long by the sandbox's clock, such as New>Processing=30s,Processing>Completed=2m."}, s.setPace},
@@ -140,7 +140,7 @@ func (s *settings) definitions() []definition {
 		choice("memo_shown", "no|yes", "Whether a withdrawal shows its memo.", &s.MemoShown),
 		choice("is_testnet", "true|false", "The is_testnet of every withdrawal.", &s.IsTestnet),
 		choice("absent_fields", "omit|null", "How a field that was not given (external_id, external_order_id, external_number, callback) is shown.", &s.AbsentFields),
-		choice("duplicate_order_ids", "accept|reject", "What becomes of a withdrawal whose external_order_id the account has used before.", &s.DuplicateOrderIDs),
+		choice("duplicate_order_ids", "accept|reject", "How a withdrawal is answered if the account has used its external_order_id before.", &s.DuplicateOrderIDs),
 
 		// Callbacks
 		choice("callback_on_create", "no|yes", "Whether a withdrawal's callback is posted for its creation too.", &s.CallbackOnCreate),
@@ -163,7 +163,7 @@ func (s *settings) definitions() []definition {
 		parsed(Setting{"paid_in", "invoice", "invoice or a code of the registry", "The currency that customers pay in: the invoice's, or another, by the rate table and rounded up."},
 			&s.PaidIn, "use invoice or one of "+money.Codes(money.Registry, ""), parsePaidIn),
 		text("due_date_text", "deprecated", "The placeholder in due_date.", &s.DueDate),
-		choice("duplicate_invoice_order_ids", "accept|reject", "What becomes of an invoice whose order_id the account has used before.", &s.DuplicateInvoiceIDs),
+		choice("duplicate_invoice_order_ids", "accept|reject", "How an invoice is answered if the account has used its order_id before.", &s.DuplicateInvoiceIDs),
 
 		// Invites and resellers
 		choice("invite_uuid", "id|reference", "What the UUID sent to create an invite is: the new invite's own UUID, or a reference that becomes its label.", &s.InviteUUID),
@@ -194,8 +194,8 @@ func (s *settings) definitions() []definition {
 		choice("code_case", "exact|any", "Whether btc is Btc.", &s.CodeCase),
 
 		// Requests
-		choice("unknown_keys", "reject|ignore", "What becomes of a key in a body that the interface does not have.", &s.UnknownKeys),
-		choice("unknown_parameters", "reject|ignore", "What becomes of a parameter in a query that the interface does not have.", &s.UnknownParameters),
+		choice("unknown_keys", "reject|ignore", "How a body with a key that the interface does not have is answered.", &s.UnknownKeys),
+		choice("unknown_parameters", "reject|ignore", "How a query with a parameter that the interface does not have is answered.", &s.UnknownParameters),
 		choice("empty_text", "reject|absent", "What an empty text in an optional field is: an error, or as if it were not there.", &s.EmptyText),
 		limit("max_text", "The longest text in a field, in characters.", &s.MaxText),
 		choice("content_type", "ignored|required", "Whether a request with a body must say Content-Type: application/json.", &s.ContentType),
