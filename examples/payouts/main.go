@@ -1,17 +1,18 @@
 // Payouts pays every row of a CSV file at most once, however often it runs:
 //
-//	go run ./examples/payouts payouts.csv                makes a plan, shows its totals and sends nothing
-//	go run ./examples/payouts payouts.csv sha256:...     pays that plan, if its digest is the approved one
+//	go run ./examples/payouts payouts.csv
 //
-// It takes the address of the service from TILL_BASE_URL, the key from TILL_API_KEY and the journal from
-// TILL_JOURNAL. It exits with 20 if an outcome is unknown. Run it again then: it finds on the service's list
-// what was paid meanwhile, and does not pay it again.
+// The first run writes the plan payouts.csv.plan; every later run continues with it. The address of the
+// service is in TILL_BASE_URL, the key in TILL_API_KEY and the path of the journal in TILL_JOURNAL. The exit
+// code is 20 if an outcome is unknown. Run it again then: it finds on the service's list what was paid
+// meanwhile, and does not pay it again.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 
@@ -23,24 +24,28 @@ func main() {
 	// After an interrupt, Apply waits for the calls in flight.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "payouts:", err)
-		if wrong := (*payout.Error)(nil); errors.As(err, &wrong) {
-			for _, detail := range wrong.Details {
-				fmt.Fprintln(os.Stderr, detail)
-			}
-		}
-		if errors.Is(err, payout.ErrUnknown) {
-			os.Exit(20)
-		}
-		os.Exit(1)
+	if len(os.Args) != 2 {
+		exit(1, errors.New("usage: payouts FILE.csv"))
+	}
+	switch err := pay(ctx, os.Args[1]); {
+	case errors.Is(err, payout.ErrUnknown):
+		exit(20, err)
+	case err != nil:
+		exit(1, err)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
-	if len(args) != 1 && len(args) != 2 {
-		return errors.New("usage: payouts FILE.csv [DIGEST]")
+func exit(code int, err error) {
+	fmt.Fprintln(os.Stderr, "payouts:", err)
+	if wrong := (*payout.Error)(nil); errors.As(err, &wrong) {
+		for _, detail := range wrong.Details {
+			fmt.Fprintln(os.Stderr, detail)
+		}
 	}
+	os.Exit(code)
+}
+
+func pay(ctx context.Context, file string) error {
 	client, err := api.New(os.Getenv("TILL_BASE_URL"), api.WithAPIKey(os.Getenv("TILL_API_KEY")))
 	if err != nil {
 		return err
@@ -54,35 +59,22 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 1 {
-		return makePlan(ctx, sender, args[0])
+	if _, err := os.Stat(file + ".plan"); errors.Is(err, fs.ErrNotExist) {
+		rows, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if _, err := sender.MakePlan(ctx, payout.PlanInput{Path: file + ".plan", Input: rows, Name: file, Format: payout.CSV}); err != nil {
+			return err
+		}
 	}
-	plan, err := payout.OpenPlan(args[0] + ".plan")
+	plan, err := payout.OpenPlan(file + ".plan")
 	if err != nil {
 		return err
 	}
 	defer plan.Close()
-	if plan.Digest != args[1] {
-		return fmt.Errorf("the plan's digest is %s, and %s was approved", plan.Digest, args[1])
-	}
 	tally, err := sender.Apply(ctx, plan, payout.ApplyOptions{})
 	fmt.Printf("%d of %d rows are paid\n", tally.States[payout.StateAccepted], plan.Rows)
 	return err
-}
-
-func makePlan(ctx context.Context, sender *payout.Sender, file string) error {
-	rows, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	plan, err := sender.MakePlan(ctx, payout.PlanInput{Path: file + ".plan", Input: rows, Name: file, Format: payout.CSV})
-	if err != nil {
-		return err
-	}
-	for _, total := range plan.Totals {
-		fmt.Println(total.Rows, "rows,", plan.Pays(total.Amount))
-	}
-	fmt.Println("digest", plan.Digest)
-	return nil
 }
